@@ -1,0 +1,57 @@
+// The one owner of the process's cores: how many we may use, and the pool that uses them.
+#pragma once
+#include <cstdint>
+#include <memory>
+
+namespace tandem {
+
+/// A borrowed callable; what it refers to must outlive the call.
+class SliceBody {
+ public:
+  template <class F>
+  SliceBody(const F& body)  // NOLINT: a lambda converts, as with std::function
+      : object_(&body), call_([](const void* object, std::int64_t slice) {
+          (*static_cast<const F*>(object))(slice);
+        }) {}
+  void operator()(std::int64_t slice) const { call_(object_, slice); }
+
+ private:
+  const void* object_;
+  void (*call_)(const void*, std::int64_t);
+};
+
+/// Cores this process may use: affinity mask, limited by the cgroup's quota and TANDEM_CPU_THREADS.
+int usable_cores();
+
+/// Runs slices on the caller and the pool's workers. The slice grid is the caller's and must depend on the
+/// shape only; which thread takes which slice is not fixed, so results must not depend on it.
+class Cores {
+ public:
+  explicit Cores(int threads);
+  ~Cores();
+  Cores(const Cores&) = delete;
+  Cores& operator=(const Cores&) = delete;
+
+  int threads() const;
+
+  /// Calls body(0) … body(slices-1), each once, and returns when all are done. The first exception thrown
+  /// by a slice is thrown again here. Nested or concurrent calls run on the calling thread.
+  void parallel(std::int64_t slices, SliceBody body);
+
+  /// The cores of the process.
+  static Cores& process();
+  /// Changes the number of threads; waits until no slices run.
+  void set_threads(int threads);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Shorthand for Cores::process().parallel, without waking anybody for a single slice.
+inline void parallel(std::int64_t slices, SliceBody body) {
+  if (slices == 1) return body(0);
+  Cores::process().parallel(slices, body);
+}
+
+}  // namespace tandem

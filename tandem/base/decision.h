@@ -1,0 +1,49 @@
+// A decision: where an op ran, with which kernel, why, and what else was considered.
+// Interned: tensors and event rings hold a pointer, the text is built when somebody reads it.
+#pragma once
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tandem {
+
+enum class ReasonCode {
+  only_device,     // no other device is there
+  requested,       // a scope or an argument asked for it
+  device_missing,  // the requested device does not exist
+  no_kernel,       // the requested device has no kernel for it
+  host_value,      // made from host data
+};
+std::string_view reason_name(ReasonCode code);
+
+/// A kernel that was looked at, on the way to the chosen one.
+struct Candidate {
+  std::string device;
+  std::string kernel;
+  bool accepted = false;
+  std::string refusal;  // why not; empty when accepted
+  bool operator==(const Candidate&) const = default;
+};
+
+struct Decision {
+  std::string op;
+  std::string signature;  // dtypes of the operands: "float32, float32"
+  std::string requested;  // device asked for; empty when nobody asked
+  std::string device;     // device chosen
+  std::string kernel;
+  ReasonCode reason = ReasonCode::only_device;
+  std::vector<Candidate> candidates;
+  bool operator==(const Decision&) const = default;
+
+  /// One sentence for people.
+  std::string text() const;
+  std::string to_json() const;
+};
+std::ostream& operator<<(std::ostream& out, const Decision& decision);
+
+/// The one copy of an equal decision; lives as long as the process. Decisions name dtypes, not shapes,
+/// so there are only as many as op × dtypes × kernels.
+const Decision* intern(const Decision& decision);
+
+}  // namespace tandem
