@@ -38,10 +38,10 @@ class Tensor {
   Tensor() = default;
   explicit Tensor(Ref<TensorImpl> impl) : impl_(std::move(impl)) {}
   /// A scalar: int gives i32, double f32, as in Python.
-  Tensor(int value);
-  Tensor(float value);
-  Tensor(double value);
-  Tensor(bool value);
+  explicit Tensor(int value);
+  explicit Tensor(float value);
+  explicit Tensor(double value);
+  explicit Tensor(bool value);
 
   /// A tensor with a copy of the values; throws shape_mismatch when their number does not fit.
   template <class T>

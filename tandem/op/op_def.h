@@ -68,11 +68,15 @@ struct OpDef {
   double (*flops)(const InferContext&) = nullptr;         // where that is not a matter of elements
   bool random = false;                                    // fresh values each call: never folded, never merged
   std::uint32_t in_place = 0;                             // bit i: output i may overwrite input i
+  bool view = false;                                      // the output is the input's bytes under another spec
 
   int arity() const { return inputs.size(); }
 };
 
-/// Every op there is, in the order of the documentation.
+/// The ops of one file, in the order of the documentation; each file under tandem/op ends with its own list.
+using OpGroup = std::span<const OpDef* const>;
+
+/// Every op there is.
 std::span<const OpDef* const> op_list();
 /// By name; null when unknown.
 const OpDef* find_op(std::string_view name);
