@@ -81,7 +81,13 @@ class Graph {
   const Node& operator[](std::int32_t i) const { return nodes_[i]; }
 
  private:
+  std::int32_t simplify(Node& node) const;
+  std::int32_t simplify_by_constant(Node& node) const;
+  std::int32_t& find_slot(const Node& node);
+  void grow_table();
+
   std::vector<Node> nodes_;
+  std::vector<std::int32_t> table_;  // open addressing over nodes_, a power of two long; -1 is free
 };
 
 inline Lane Expr::lane() const { return (*graph_)[node_].lane; }

@@ -31,7 +31,13 @@ Program make_program(const Formula& formula, const std::vector<DType>& inputs, D
 Program make_program(const Graph& graph, std::vector<DType> inputs, const std::vector<Expr>& results,
                      const std::vector<DType>& outputs);
 
-/// Evaluates one element: the meaning of a program, against which the backends are tested.
+/// Evaluates one element: the meaning of a program, against which the backends are tested. Inputs and outputs are
+/// values of the lanes of their dtypes; what becomes of them in memory is said by load_value and store_value.
 void evaluate(const Program& program, const ScalarValue* inputs, ScalarValue* outputs, std::uint64_t index = 0);
+
+/// How memory is read and written: a boolean is any byte but 0 and written as 0 or 1, f32 lanes round to f16 and
+/// bf16 to nearest even, i32 lanes wrap to i8 and u8.
+ScalarValue load_value(DType dtype, const void* from);
+void store_value(DType dtype, const ScalarValue& value, void* to);
 
 }  // namespace tandem::expr
