@@ -96,7 +96,7 @@ class Tensor {
   std::string repr() const;
 
   TensorImpl* impl() const {
-    TANDEM_CHECK(impl_, "an undefined tensor was used");
+    if (!impl_) [[unlikely]] undefined();
     return impl_.get();
   }
   TensorImpl* unchecked() const { return impl_.get(); }
@@ -107,6 +107,7 @@ class Tensor {
   static Tensor uninitialized(const TensorSpec& spec, MemorySpace& space, const Decision* decision);
 
  private:
+  [[noreturn]] static void undefined();
   const void* host_data(DType expected) const;
   double item_as_double() const;
   std::int64_t item_as_integer() const;

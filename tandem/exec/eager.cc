@@ -29,8 +29,8 @@ struct FrontCache {
 /// Addresses of operands; on the stack unless an op has very many.
 class Addresses {
  public:
-  explicit Addresses(std::size_t count) : data_(inline_.data()) {
-    if (count <= inline_.size()) return;
+  explicit Addresses(std::size_t count) {
+    if (count <= kInline) return;
     more_.resize(count);
     data_ = more_.data();
   }
@@ -38,9 +38,10 @@ class Addresses {
   void* const* data() const { return data_; }
 
  private:
-  std::array<void*, 12> inline_;
+  static constexpr std::size_t kInline = 12;
+  void* inline_[kInline];
   std::vector<void*> more_;
-  void** data_;
+  void** data_ = inline_;
 };
 
 /// Output i may take over the bytes of input i when the caller gave it up and nobody else holds it.
