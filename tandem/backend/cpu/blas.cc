@@ -79,14 +79,15 @@ void openblas_gemm(const Gemm<double>& gemm) { gemm_or_gemv(gemm); }
 //   32x784x128 91 / 79      784x32x128 (a transposed) 91 / 60      32x100x64 84 / 68      1x1024x1024 37 / 8
 //   256^3 94 / 89           500^3 94 / 92            1024x64x1024 93 / 74                 512^3 66 / 87
 //   32x1024x1024 44 / 78    128x1024x1024 46 / 90    256^3 (a transposed) 77 / 89
-// (m x k x n.) oneDNN wins small and skinny products. It reads large ones in place, and then steps of a multiple of
-// 512 bytes along k fight for the same few cache sets; OpenBLAS copies its blocks first and does not care.
+// (m x k x n.) oneDNN wins small and skinny products. It reads large ones in place, and then steps along k of a
+// multiple of 2 KiB (of 512 bytes in a transposed a) fight for the same few cache sets; OpenBLAS copies its blocks
+// first and does not care.
 bool openblas_is_faster(const Gemm<float>& g) {
-  constexpr std::int64_t kSmall = 4 << 20, kLargeSide = 256, kLongSum = 128, kUnluckyStep = 128;
+  constexpr std::int64_t kSmall = 4 << 20, kLargeSide = 512, kLongSum = 128;
   if (g.m == 1 || g.n == 1 || g.m * g.n * g.k < kSmall) return false;
   if (g.m >= kLargeSide && g.n >= kLargeSide && g.k >= kLargeSide) return true;
-  const bool unlucky_a = g.transpose_a && g.lda % kUnluckyStep == 0;
-  const bool unlucky_b = !g.transpose_b && g.ldb % kUnluckyStep == 0;
+  const bool unlucky_a = g.transpose_a && g.lda % 128 == 0 && g.lda >= 256;
+  const bool unlucky_b = !g.transpose_b && g.ldb % 512 == 0;
   return g.k >= kLongSum && (unlucky_a || unlucky_b);
 }
 

@@ -64,22 +64,28 @@ struct Grid {
   std::int64_t group = 1, slices = 1;    // products a slice; slices in all
 };
 
-// A slice below a million multiply-adds (20 us) does not pay for waking a thread. Up to eight slices serve the
-// machines we know; beyond, blocks of 512 x 512 keep the libraries at 97 % of their speed for whole matrices
-// (256 x 512: 96 %, 256 x 256: 94 %, 128 x 128: 86 %).
+// A slice below a million multiply-adds (20 us) does not pay for waking a thread. Each further cut makes a library
+// pack rows or columns again: with OpenBLAS on 1024^3, blocks of 512 x 512 reach 97 % of the speed of the whole,
+// 256 x 512 96 %, 256 x 256 94 %, 128 x 128 86 %. So up to eight slices, as long as packing stays small; beyond,
+// blocks of 512 x 512.
 Grid grid_of(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k) {
   constexpr std::int64_t kSliceWork = 1 << 20, kSlices = 8, kBlockArea = 512 * 512, kLeastSide = 32, kRound = 16;
+  constexpr double kRepacking = 1.0 / 128;  // elements packed again, a multiply-add
   // Matrix times vector is bound by memory: a multiply-add costs as much as four.
   const std::int64_t work = m * n * k * (m == 1 || n == 1 ? 4 : 1);
-  Grid grid{.rows = m, .columns = n};
   const std::int64_t wanted = std::clamp<std::int64_t>(work * batch / kSliceWork, 1, kSlices);
-  std::int64_t count = batch;
-  const auto halve = [](std::int64_t side) { return ((side + 1) / 2 + kRound - 1) / kRound * kRound; };
-  while (count * 2 <= wanted || (grid.rows * grid.columns > kBlockArea && work > 2 * kSliceWork)) {
+  Grid grid{.rows = m, .columns = n};
+  for (std::int64_t count = batch;; count *= 2) {
+    const bool large = grid.rows * grid.columns > kBlockArea && work > 2 * kSliceWork;
     std::int64_t& side = grid.rows >= grid.columns ? grid.rows : grid.columns;
-    if (side < 2 * kLeastSide) break;
-    side = halve(side);
-    count *= 2;
+    if ((count * 2 > wanted && !large) || side < 2 * kLeastSide) break;
+    const std::int64_t before = side;
+    side = ((side + 1) / 2 + kRound - 1) / kRound * kRound;
+    const double repacking = 1.0 / grid.rows - 1.0 / m + 1.0 / grid.columns - 1.0 / n;
+    if (count > 1 && !large && repacking >= kRepacking) {
+      side = before;
+      break;
+    }
   }
   grid.block_columns = (n + grid.columns - 1) / grid.columns;
   grid.blocks = grid.block_columns * ((m + grid.rows - 1) / grid.rows);
