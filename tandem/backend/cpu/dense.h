@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "tandem/base/cores.h"
 #include "tandem/kernel/kernel.h"
@@ -40,6 +41,14 @@ void parallel_ranges(std::int64_t count, std::int64_t item_bytes, const Body& bo
   parallel((count + each - 1) / each, [&](std::int64_t slice) {
     body(slice * each, std::min(slice * each + each, count));
   });
+}
+
+/// An attribute's value as an element.
+template <class T>
+T element_of(double value) {
+  if constexpr (std::is_same_v<T, bool>) return value != 0;
+  else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return T(static_cast<float>(value));
+  else return static_cast<T>(value);
 }
 
 /// Calls f with a value whose type has `bytes` bytes: moving elements does not care what they mean.
