@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <iosfwd>
 #include <span>
 #include <string>
@@ -78,7 +79,8 @@ class Tensor {
   /// The only value, converted to T.
   template <class T>
   T item() const {
-    return static_cast<T>(item_as_double());
+    if constexpr (std::is_integral_v<T>) return static_cast<T>(item_as_integer());
+    else return static_cast<T>(item_as_double());
   }
   template <class T>
   std::vector<T> to_vector() const {
@@ -107,6 +109,7 @@ class Tensor {
  private:
   const void* host_data(DType expected) const;
   double item_as_double() const;
+  std::int64_t item_as_integer() const;
   Ref<TensorImpl> impl_;
 };
 

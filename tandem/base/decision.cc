@@ -1,0 +1,83 @@
+#include "tandem/base/decision.h"
+
+#include <mutex>
+#include <ostream>
+#include <unordered_map>
+
+#include "tandem/base/error.h"
+
+namespace tandem {
+namespace {
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) >= 0x20) out += c;
+  }
+  return out + "\"";
+}
+
+/// Why the device, without the kernels.
+std::string device_reason(const Decision& d) {
+  switch (d.reason) {
+    case ReasonCode::only_device: return text("the only device is ", d.device);
+    case ReasonCode::requested: return text(d.requested, " was requested");
+    case ReasonCode::device_missing: return text(d.requested, " was requested but does not exist here");
+    case ReasonCode::no_kernel: return text(d.requested, " was requested but has no kernel for ", d.signature);
+    case ReasonCode::host_value: return "made from host data";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string_view reason_name(ReasonCode code) {
+  switch (code) {
+    case ReasonCode::only_device: return "only_device";
+    case ReasonCode::requested: return "requested";
+    case ReasonCode::device_missing: return "device_missing";
+    case ReasonCode::no_kernel: return "no_kernel";
+    case ReasonCode::host_value: return "host_value";
+  }
+  return "";
+}
+
+std::string Decision::text() const {
+  std::string out = tandem::text(op, "(", signature, ") on ", device);
+  if (!kernel.empty()) out += tandem::text(" by kernel ", kernel);
+  out += tandem::text(": ", device_reason(*this));
+  for (const Candidate& c : candidates)
+    if (!c.accepted) out += tandem::text("; ", c.kernel, " refused: ", c.refusal);
+  return out;
+}
+
+std::string Decision::to_json() const {
+  std::string out = tandem::text("{\"op\": ", quoted(op), ", \"dtypes\": ", quoted(signature), ", \"requested\": ",
+                                 quoted(requested), ", \"chosen\": ", quoted(device), ", \"kernel\": ", quoted(kernel),
+                                 ", \"reason\": \"", reason_name(reason), "\", \"text\": ", quoted(text()),
+                                 ", \"candidates\": [");
+  const char* gap = "";
+  for (const Candidate& c : candidates) {
+    out += tandem::text(gap, "{\"device\": ", quoted(c.device), ", \"kernel\": ", quoted(c.kernel),
+                        ", \"accepted\": ", c.accepted ? "true" : "false", ", \"refusal\": ", quoted(c.refusal), "}");
+    gap = ", ";
+  }
+  return out + "]}";
+}
+
+std::ostream& operator<<(std::ostream& out, const Decision& decision) { return out << decision.text(); }
+
+const Decision* intern(const Decision& decision) {
+  // Never destroyed: tensors with static lifetime may still point into it when the process ends.
+  static auto& mutex = *new std::mutex;
+  static auto& table = *new std::unordered_multimap<std::string, const Decision*>;
+  const std::string key = text(decision.op, '|', decision.signature, '|', decision.kernel, '|', decision.requested);
+  std::lock_guard lock(mutex);
+  auto [begin, end] = table.equal_range(key);
+  for (auto it = begin; it != end; ++it)
+    if (*it->second == decision) return it->second;
+  return table.emplace(key, new Decision(decision))->second;
+}
+
+}  // namespace tandem
