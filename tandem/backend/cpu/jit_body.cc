@@ -47,7 +47,7 @@ int Body::most_live() const {
   std::vector<bool> live(nodes.size(), false);
   int now = 0, most = 0;
   auto takes_vector = [&](std::int32_t i) {
-    return !is_constant(nodes[i]) && !resident_[i].isReg() && !(emit_.wide() && nodes[i].lane == Lane::mask);
+    return !is_constant(nodes[i]) && !resident_[i].isValid() && !(emit_.wide() && nodes[i].lane == Lane::mask);
   };
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
@@ -74,7 +74,7 @@ void Body::hoist_constants(int reserved) {
   int row_inputs = 0;
   for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
     if (is_constant(program_.nodes[i]) && (uses_[i] > 0 || last_use_[i] >= 0)) constants.push_back(static_cast<std::int32_t>(i));
-    row_inputs += resident_[i].isReg();
+    row_inputs += resident_[i].isValid();
   }
   std::stable_sort(constants.begin(), constants.end(), [&](auto a, auto b) { return uses_[a] > uses_[b]; });
   int room = emit_.vector_registers() - reserved - row_inputs - most_live() - kScratchRegisters;
@@ -96,14 +96,14 @@ Arg Body::argument(std::int32_t node_index, std::int32_t user, const BodySource&
   const std::int32_t n = same_[node_index];
   const Node& node = program_.nodes[n];
   const bool constant = is_constant(node);
-  Arg arg{.zero = constant && node.bits == 0, .uniform = constant || resident_[n].isReg()};
-  if (resident_[n].isReg()) {
+  Arg arg{.zero = constant && node.bits == 0, .uniform = constant || resident_[n].isValid()};
+  if (resident_[n].isValid()) {
     arg.operand = resident_[n];
   } else if (constant) {
     if (node.lane == Lane::mask) arg.operand = emit_.constant_register(node);
     else arg.operand = emit_.constant(node.bits);
   } else {
-    if (!values_[n].isReg()) values_[n] = source.load(static_cast<int>(node.bits));
+    if (!values_[n].isValid()) values_[n] = source.load(static_cast<int>(node.bits));
     arg.operand = values_[n];
     arg.dies = last_use_[n] == user && !(source.keep_inputs && node.prim == Prim::input);
   }
@@ -137,7 +137,7 @@ std::vector<x86::Reg> Body::write(const BodySource& source, const x86::Reg& into
       results.push_back(emit_.constant_register(nodes[same_[output.node]]));
     }
   }
-  if (into.isReg() && !results.empty() && results[0] != into) {
+  if (into.isValid() && !results.empty() && results[0] != into) {
     emit_.move(into, results[0]);
     results[0] = into;
   }

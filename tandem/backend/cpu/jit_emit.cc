@@ -166,7 +166,7 @@ x86::Reg VectorEmitter::in_register(const Arg& arg) {
 x86::Reg VectorEmitter::apply(const Node& node, Lane operand, const Arg& a, const Arg& b, const Arg& c,
                               const x86::Reg& into) {
   if (node.prim == Prim::bitcast) {
-    if (!into.isReg()) return in_register(a);
+    if (!into.isValid()) return in_register(a);
     move(into, a.operand);
     return into;
   }
@@ -176,11 +176,11 @@ x86::Reg VectorEmitter::apply(const Node& node, Lane operand, const Arg& a, cons
     const x86::Reg to = over ? over->operand.as<x86::Reg>() : new_vector();
     if (!over) move(to, c.operand);
     fma(to, node.lane, a, b, over ? c : Arg{to});
-    if (!into.isReg()) return to;
+    if (!into.isValid()) return to;
     move(into, to);
     return into;
   }
-  const x86::Reg to = into.isReg() ? into : new_register(node.lane);
+  const x86::Reg to = into.isValid() ? into : new_register(node.lane);
   switch (node.prim) {
     case Prim::eq:
     case Prim::lt:

@@ -1,9 +1,8 @@
 // Elementwise loops as machine code: rows, then unrolled vectors, single vectors and the tail.
-#include <algorithm>
 #include <cstddef>
 
 #include "tandem/backend/cpu/jit_body.h"
-#include "tandem/backend/cpu/loop.h"
+#include "tandem/backend/cpu/jit_writers.h"
 
 namespace tandem::cpu {
 namespace {
@@ -84,7 +83,7 @@ class LoopWriter {
 
   void load_row_inputs() {
     for (std::size_t i = 0; i < row_inputs_.size(); ++i)
-      if (row_inputs_[i].isReg())
+      if (row_inputs_[i].isValid())
         emit_.move(row_inputs_[i], load_scalar(emit_, program_.inputs[i], x86::ptr(inputs_[i])));
   }
 

@@ -37,10 +37,11 @@ class FirstError : public asmjit::ErrorHandler {
 };
 
 /// Runs `write` and lays out its code in `holder`; returns what went wrong, or nothing.
-std::string build(asmjit::CodeHolder& holder, const JitWriter& write) {
+std::string build(asmjit::CodeHolder& holder, const JitWriter& write, asmjit::DiagnosticOptions checks) {
   FirstError errors;
   holder.setErrorHandler(&errors);
   asmjit::x86::Compiler compiler(&holder);
+  compiler.addDiagnosticOptions(checks);
   std::string refusal = write(compiler);
   if (refusal.empty()) {
     const asmjit::Error error = compiler.finalize();
@@ -58,7 +59,7 @@ class CodeCache {
     if (auto found = find(key)) return found;
     asmjit::CodeHolder holder;
     holder.init(runtime_->environment());
-    refusal = build(holder, write);
+    refusal = build(holder, write, asmjit::DiagnosticOptions::kNone);
     if (!refusal.empty()) return nullptr;
     void* entry = nullptr;
     if (const asmjit::Error error = runtime_->add(&entry, &holder)) {
@@ -136,7 +137,7 @@ std::shared_ptr<const JitCode> cached_code(const std::string& key, const JitWrit
 std::string assemble(const JitWriter& write, std::string& refusal) {
   asmjit::CodeHolder holder;
   holder.init(asmjit::Environment::host());
-  refusal = build(holder, write);
+  refusal = build(holder, write, asmjit::DiagnosticOptions::kValidateAssembler | asmjit::DiagnosticOptions::kValidateIntermediate);
   if (!refusal.empty()) return {};
   holder.flatten();
   holder.resolveUnresolvedLinks();
