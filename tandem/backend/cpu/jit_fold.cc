@@ -1,0 +1,274 @@
+// Folds as machine code. The 64 lanes of the contract are vectors side by side: in registers while whole blocks of
+// 64 elements are folded and there is room, else in a buffer on the stack.
+#include <cstddef>
+
+#include "tandem/backend/cpu/jit_body.h"
+#include "tandem/backend/cpu/jit_writers.h"
+
+namespace tandem::cpu {
+namespace {
+
+namespace Inst = x86::Inst;
+using asmjit::imm;
+using asmjit::Label;
+
+/// Instructions in a block of 64 elements up to which the block is written out, with its lanes in registers.
+constexpr int kLongestBlock = 256;
+/// Vectors of lanes that leave room for the program in 16 registers.
+constexpr int kMostLaneRegisters = 8;
+
+x86::Mem field(const x86::Gp& args, std::size_t offset, int element = 0) {
+  return x86::qword_ptr(args, static_cast<std::int32_t>(offset) + 8 * element);
+}
+
+class FoldWriter {
+ public:
+  FoldWriter(x86::Compiler& cc, const FoldProgram& program, JitTarget target, int lane_bytes)
+      : cc_(cc), program_(program), emit_(cc, target, lane_bytes), map_(emit_, program.map),
+        combine_(emit_, program.combine), vectors_(kFoldLanes / emit_.lanes()),
+        in_registers_(vectors_ <= kMostLaneRegisters && vectors_ * (map_.length() + combine_.length()) <= kLongestBlock) {}
+
+  void write() {
+    begin();
+    const Label row = cc_.newLabel(), done = cc_.newLabel();
+    cc_.cmp(rows_, imm(0));
+    cc_.jle(done);
+    load_pointers();
+    const expr::Lane lane = program_.combine.nodes[program_.combine.outputs[0].node].lane;
+    identity_ = emit_.constant_register({.prim = expr::Prim::constant, .lane = lane, .bits = program_.identity});
+    map_.hoist_constants(1 + combine_.length() + (in_registers_ ? vectors_ : 0));
+    cc_.bind(row);
+    write_row();
+    next_row(row);
+    cc_.bind(done);
+    cc_.endFunc();
+  }
+
+ private:
+  void begin() {
+    asmjit::FuncNode* func = cc_.addFunc(asmjit::FuncSignatureT<void, const void*>(asmjit::CallConvId::kHost));
+    func->frame().setAvxEnabled();
+    func->frame().setAvxCleanup();
+    if (emit_.wide()) func->frame().setAvx512Enabled();
+    args_ = cc_.newUIntPtr("args");
+    func->setArg(0, args_);
+    length_ = cc_.newInt64("length");
+    rows_ = cc_.newInt64("rows");
+    at_ = cc_.newInt64("at");
+    output_ = cc_.newUIntPtr("output");
+    lanes_ = cc_.newStack(kFoldLanes * emit_.lane_bytes(), emit_.vector_bytes());
+    cc_.mov(length_, field(args_, offsetof(FoldArgs, length)));
+    cc_.mov(rows_, field(args_, offsetof(FoldArgs, rows)));
+  }
+
+  void load_pointers() {
+    cc_.mov(output_, field(args_, offsetof(FoldArgs, output)));
+    for (std::size_t i = 0; i < program_.map.inputs.size(); ++i) {
+      inputs_.push_back(cc_.newUIntPtr());
+      cc_.mov(inputs_.back(), field(args_, offsetof(FoldArgs, inputs), static_cast<int>(i)));
+    }
+  }
+
+  void write_row() {
+    cc_.xor_(at_.r32(), at_.r32());
+    const Label rest = cc_.newLabel();
+    if (in_registers_) write_blocks(rest);
+    for (int j = 0; j < vectors_; ++j) cc_.emit(Inst::kIdVmovaps, lane_vector(j), identity_);
+    cc_.bind(rest);
+    write_vectors();
+    write_tail();
+    write_result();
+  }
+
+  /// Whole blocks in registers, then the lanes to the stack; falls through when there is no whole block.
+  void write_blocks(const Label& rest) {
+    const Label block = cc_.newLabel(), none = cc_.newLabel();
+    const x86::Gp last = cc_.newInt64("last");
+    cc_.mov(last, length_);
+    cc_.sub(last, imm(kFoldLanes));
+    cc_.js(none);
+    std::vector<x86::Reg> lanes;
+    for (int j = 0; j < vectors_; ++j) {
+      lanes.push_back(emit_.new_vector());
+      emit_.move(lanes[j], identity_);
+    }
+    cc_.bind(block);
+    for (int j = 0; j < vectors_; ++j) combine(lanes[j], map(j * emit_.lanes(), nullptr), lanes[j]);
+    cc_.add(at_, imm(kFoldLanes));
+    cc_.cmp(at_, last);
+    cc_.jle(block);
+    for (int j = 0; j < vectors_; ++j) cc_.emit(Inst::kIdVmovaps, lane_vector(j), lanes[j]);
+    cc_.jmp(rest);
+    cc_.bind(none);
+  }
+
+  /// Single vectors, their lanes on the stack.
+  void write_vectors() {
+    const Label vector = cc_.newLabel(), end = cc_.newLabel();
+    const x86::Gp last = cc_.newInt64("last");
+    cc_.mov(last, length_);
+    cc_.sub(last, imm(emit_.lanes()));
+    cc_.cmp(at_, last);
+    cc_.jg(end);
+    cc_.bind(vector);
+    const x86::Mem lane = lane_at();
+    const x86::Vec lanes = emit_.new_vector();
+    const x86::Reg value = map(0, nullptr);
+    cc_.emit(Inst::kIdVmovaps, lanes, lane);
+    cc_.emit(Inst::kIdVmovaps, lane, combine(lanes, value, lanes));
+    cc_.add(at_, imm(emit_.lanes()));
+    cc_.cmp(at_, last);
+    cc_.jle(vector);
+    cc_.bind(end);
+  }
+
+  /// The last elements; lanes without one keep their value.
+  void write_tail() {
+    const Label end = cc_.newLabel();
+    const x86::Gp count = cc_.newInt64("count");
+    cc_.mov(count, length_);
+    cc_.sub(count, at_);
+    cc_.jle(end);
+    const Tail tail = make_tail(emit_, count);
+    const x86::Mem lane = lane_at();
+    const x86::Vec lanes = emit_.new_vector();
+    const x86::Reg value = map(0, &tail);
+    cc_.emit(Inst::kIdVmovaps, lanes, lane);
+    const x86::Reg folded = combine(lanes, value, emit_.new_vector());
+    const bool narrow = emit_.lane_bytes() == 4;
+    if (emit_.wide()) {
+      cc_.k(tail.mask.as<x86::KReg>()).emit(narrow ? Inst::kIdVblendmps : Inst::kIdVblendmpd, folded, lanes, folded);
+    } else {
+      cc_.emit(narrow ? Inst::kIdVblendvps : Inst::kIdVblendvpd, folded, lanes, folded, tail.mask);
+    }
+    cc_.emit(Inst::kIdVmovaps, lane, folded);
+    cc_.bind(end);
+  }
+
+  /// Halves the lanes until one is left, and stores it.
+  void write_result() {
+    std::vector<x86::Reg> lanes;
+    auto lane = [&](int j) {
+      const x86::Vec v = emit_.new_vector();
+      cc_.emit(Inst::kIdVmovaps, v, lane_vector(j));
+      return v;
+    };
+    for (int j = 0; j < vectors_ / 2; ++j) {
+      const x86::Vec low = lane(j);
+      lanes.push_back(combine(low, lane(j + vectors_ / 2), low));
+    }
+    for (int half = vectors_ / 4; half >= 1; half /= 2)
+      for (int j = 0; j < half; ++j) combine(lanes[j], lanes[j + half], lanes[j]);
+    for (int bytes = emit_.vector_bytes() / 2; bytes >= emit_.lane_bytes(); bytes /= 2)
+      combine(lanes[0], upper_part(lanes[0].as<x86::Vec>(), bytes), lanes[0]);
+    const x86::Xmm result = lanes[0].as<x86::Vec>().xmm();
+    cc_.emit(emit_.lane_bytes() == 4 ? Inst::kIdVmovss : Inst::kIdVmovsd, x86::ptr(output_), result);
+  }
+
+  /// The bytes from `bytes` on, moved to the low end; what lies above is not used.
+  x86::Reg upper_part(const x86::Vec& v, int bytes) {
+    const x86::Vec out = emit_.new_vector();
+    if (bytes == 32) cc_.emit(Inst::kIdVextractf64x4, out.ymm(), v, imm(1));
+    else if (bytes == 16) cc_.emit(emit_.wide() ? Inst::kIdVextractf32x4 : Inst::kIdVextractf128, out.xmm(), v.ymm(), imm(1));
+    else cc_.emit(Inst::kIdVpsrldq, out.xmm(), v.xmm(), imm(bytes));
+    return out;
+  }
+
+  x86::Reg map(int ahead, const Tail* tail) {
+    BodySource source;
+    source.load = [&](int i) {
+      const DType dtype = program_.map.inputs[i];
+      const int size = static_cast<int>(dtype_size(dtype));
+      const int shift = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
+      return load(emit_, dtype, x86::ptr(inputs_[i], at_, shift, ahead * size), tail);
+    };
+    return map_.write(source)[0];
+  }
+
+  x86::Reg combine(const x86::Reg& lanes, const x86::Reg& value, const x86::Reg& into) {
+    BodySource source{.load = [&](int i) { return i == 0 ? lanes : value; }, .keep_inputs = true};
+    return combine_.write(source, into)[0];
+  }
+
+  x86::Mem lane_vector(int j) const { return lanes_.cloneAdjusted(j * emit_.vector_bytes()); }
+
+  /// The lanes of the vector that begins at element `at`.
+  x86::Mem lane_at() {
+    const x86::Gp lane = cc_.newInt64();
+    cc_.mov(lane.r32(), at_.r32());
+    cc_.and_(lane.r32(), imm(kFoldLanes - 1));
+    x86::Mem mem = lanes_;
+    mem.setIndex(lane, emit_.lane_bytes() == 4 ? 2 : 3);
+    return mem;
+  }
+
+  void next_row(const Label& row) {
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      cc_.add(inputs_[i], field(args_, offsetof(FoldArgs, input_row_strides), static_cast<int>(i)));
+    cc_.add(output_, imm(emit_.lane_bytes()));
+    cc_.dec(rows_);
+    cc_.jnz(row);
+  }
+
+  x86::Compiler& cc_;
+  const FoldProgram& program_;
+  VectorEmitter emit_;
+  Body map_, combine_;
+  int vectors_;        // that the 64 lanes take
+  bool in_registers_;  // while whole blocks are folded
+  x86::Gp args_, length_, rows_, at_, output_;
+  std::vector<x86::Gp> inputs_;
+  x86::Mem lanes_;
+  x86::Reg identity_;
+};
+
+class JitFold : public Fold {
+ public:
+  explicit JitFold(std::shared_ptr<const JitCode> code)
+      : code_(std::move(code)), entry_(reinterpret_cast<void (*)(const FoldArgs*)>(code_->entry())) {}
+  void run(const FoldArgs& args) const override { entry_(&args); }
+
+ private:
+  std::shared_ptr<const JitCode> code_;
+  void (*entry_)(const FoldArgs*);
+};
+
+std::string check(const FoldProgram& program, JitTarget target, int& lane_bytes) {
+  int combine_bytes = 0;
+  if (std::string why = unsupported(program.map, target, lane_bytes); !why.empty()) return why;
+  if (std::string why = unsupported(program.combine, target, combine_bytes); !why.empty()) return why;
+  if (program.map.outputs.size() != 1 || program.combine.outputs.size() != 1) return "a fold has one result";
+  if (program.map.inputs.size() > kMaxLoopOperands) return "more operands than a fold takes";
+  const expr::Lane lane = program.combine.nodes[program.combine.outputs[0].node].lane;
+  if (lane == expr::Lane::mask) return "no fold of masks";
+  if (program.map.nodes[program.map.outputs[0].node].lane != lane) return "map and combine have different lanes";
+  if (lane_bytes != combine_bytes) return "lanes of 4 and 8 bytes in one program";
+  for (const auto* part : {&program.map, &program.combine})
+    for (const expr::Node& node : part->nodes)
+      if (node.prim == expr::Prim::index_lo || node.prim == expr::Prim::index_hi) return "a fold knows no element index";
+  return {};
+}
+
+}  // namespace
+
+JitWriter fold_writer(const FoldProgram& program, JitTarget target) {
+  return [&program, target](x86::Compiler& cc) {
+    int lane_bytes = 0;
+    std::string why = check(program, target, lane_bytes);
+    if (why.empty()) FoldWriter(cc, program, target, lane_bytes).write();
+    return why;
+  };
+}
+
+std::shared_ptr<const Fold> jit_fold(const FoldProgram& program, std::string& refusal) {
+  refusal.clear();
+  const JitTarget target = current_target(refusal);
+  if (target == JitTarget::none) return nullptr;
+  const std::string map_key = program.map.key();
+  std::string key = "F" + std::to_string(static_cast<int>(target)) + ":" + std::to_string(program.identity) + ":" +
+                    std::to_string(map_key.size()) + ":" + map_key + program.combine.key();
+  auto code = cached_code(key, fold_writer(program, target), refusal);
+  return code ? std::make_shared<const JitFold>(std::move(code)) : nullptr;
+}
+
+}  // namespace tandem::cpu

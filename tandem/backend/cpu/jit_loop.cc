@@ -1,0 +1,208 @@
+// Elementwise loops as machine code: rows, then unrolled vectors, single vectors and the tail.
+#include <cstddef>
+
+#include "tandem/backend/cpu/jit_body.h"
+#include "tandem/backend/cpu/jit_writers.h"
+
+namespace tandem::cpu {
+namespace {
+
+using asmjit::imm;
+using asmjit::Label;
+
+/// Copies of the body in the main loop. Processors overlap iterations by themselves: this saves loop overhead only.
+int unroll_of(int body_length) { return body_length <= 8 ? 4 : body_length <= 24 ? 2 : 1; }
+
+x86::Mem field(const x86::Gp& args, std::size_t offset, int element = 0) {
+  return x86::qword_ptr(args, static_cast<std::int32_t>(offset) + 8 * element);
+}
+
+class LoopWriter {
+ public:
+  LoopWriter(x86::Compiler& cc, const expr::Program& program, ScalarInputs scalars, JitTarget target, int lane_bytes)
+      : cc_(cc), program_(program), scalars_(scalars), emit_(cc, target, lane_bytes), body_(emit_, program) {}
+
+  void write() {
+    begin();
+    const Label row = cc_.newLabel(), done = cc_.newLabel();
+    cc_.test(length_, length_);
+    cc_.jle(done);
+    cc_.cmp(rows_, imm(0));
+    cc_.jle(done);
+    load_pointers();
+    make_row_registers();
+    body_.hoist_constants(0);
+    cc_.bind(row);
+    load_row_inputs();
+    write_row();
+    next_row(row);
+    cc_.bind(done);
+    cc_.endFunc();
+  }
+
+ private:
+  bool is_scalar(int input) const { return scalars_ >> input & 1; }
+
+  void begin() {
+    asmjit::FuncNode* func = cc_.addFunc(asmjit::FuncSignatureT<void, const void*>(asmjit::CallConvId::kHost));
+    func->frame().setAvxEnabled();
+    func->frame().setAvxCleanup();
+    if (emit_.wide()) func->frame().setAvx512Enabled();
+    args_ = cc_.newUIntPtr("args");
+    func->setArg(0, args_);
+    length_ = cc_.newInt64("length");
+    rows_ = cc_.newInt64("rows");
+    at_ = cc_.newInt64("at");
+    cc_.mov(length_, field(args_, offsetof(LoopArgs, length)));
+    cc_.mov(rows_, field(args_, offsetof(LoopArgs, rows)));
+  }
+
+  void load_pointers() {
+    for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
+      inputs_.push_back(cc_.newUIntPtr());
+      cc_.mov(inputs_.back(), field(args_, offsetof(LoopArgs, inputs), static_cast<int>(i)));
+    }
+    for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
+      outputs_.push_back(cc_.newUIntPtr());
+      cc_.mov(outputs_.back(), field(args_, offsetof(LoopArgs, outputs), static_cast<int>(i)));
+    }
+    if (!body_.uses_index()) return;
+    index_ = cc_.newUInt64("index");
+    cc_.mov(index_, field(args_, offsetof(LoopArgs, index)));
+  }
+
+  /// One register for a row's input, written anew each row.
+  void make_row_registers() {
+    row_inputs_.resize(program_.inputs.size());
+    for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
+      if (!is_scalar(static_cast<int>(i))) continue;
+      row_inputs_[i] = emit_.new_register(expr::lane_of(program_.inputs[i]));
+      body_.set_row_input(static_cast<int>(i), row_inputs_[i]);
+    }
+  }
+
+  void load_row_inputs() {
+    for (std::size_t i = 0; i < row_inputs_.size(); ++i)
+      if (row_inputs_[i].isValid())
+        emit_.move(row_inputs_[i], load_scalar(emit_, program_.inputs[i], x86::ptr(inputs_[i])));
+  }
+
+  void write_row() {
+    const int lanes = emit_.lanes(), unroll = unroll_of(body_.length());
+    const Label main = cc_.newLabel(), singles = cc_.newLabel(), single = cc_.newLabel(), tail = cc_.newLabel(),
+                row_end = cc_.newLabel();
+    const x86::Gp last = cc_.newInt64("last");  // where the last whole step may begin
+    cc_.xor_(at_.r32(), at_.r32());
+    if (unroll > 1) {
+      cc_.mov(last, length_);
+      cc_.sub(last, imm(unroll * lanes));
+      cc_.js(singles);
+      cc_.bind(main);
+      for (int copy = 0; copy < unroll; ++copy) write_copy(copy * lanes, nullptr);
+      cc_.add(at_, imm(unroll * lanes));
+      cc_.cmp(at_, last);
+      cc_.jle(main);
+    }
+    cc_.bind(singles);
+    cc_.mov(last, length_);
+    cc_.sub(last, imm(lanes));
+    cc_.cmp(at_, last);
+    cc_.jg(tail);
+    cc_.bind(single);
+    write_copy(0, nullptr);
+    cc_.add(at_, imm(lanes));
+    cc_.cmp(at_, last);
+    cc_.jle(single);
+    cc_.bind(tail);
+    write_tail(row_end);
+    cc_.bind(row_end);
+  }
+
+  void write_tail(const Label& row_end) {
+    const x86::Gp count = cc_.newInt64("count");
+    cc_.mov(count, length_);
+    cc_.sub(count, at_);
+    cc_.jz(row_end);
+    const Tail tail = make_tail(emit_, count);
+    write_copy(0, &tail);
+  }
+
+  x86::Mem element(const x86::Gp& base, DType dtype, int ahead) const {
+    const int size = static_cast<int>(dtype_size(dtype));
+    const int shift = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
+    return x86::ptr(base, at_, shift, ahead * size);
+  }
+
+  void write_copy(int ahead, const Tail* tail) {
+    BodySource source;
+    source.load = [&](int i) { return load(emit_, program_.inputs[i], element(inputs_[i], program_.inputs[i], ahead), tail); };
+    if (body_.uses_index()) {
+      source.index = cc_.newUInt64();
+      cc_.lea(source.index, x86::ptr(index_, at_, 0, ahead));
+    }
+    const auto results = body_.write(source);
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      const DType dtype = program_.outputs[k].dtype;
+      store(emit_, dtype, element(outputs_[k], dtype, ahead), results[k], tail);
+    }
+  }
+
+  void next_row(const Label& row) {
+    const Label end = cc_.newLabel();
+    cc_.dec(rows_);
+    cc_.jz(end);
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      cc_.add(inputs_[i], field(args_, offsetof(LoopArgs, input_row_strides), static_cast<int>(i)));
+    for (std::size_t i = 0; i < outputs_.size(); ++i)
+      cc_.add(outputs_[i], field(args_, offsetof(LoopArgs, output_row_strides), static_cast<int>(i)));
+    if (body_.uses_index()) cc_.add(index_, field(args_, offsetof(LoopArgs, index_stride)));
+    cc_.jmp(row);
+    cc_.bind(end);
+  }
+
+  x86::Compiler& cc_;
+  const expr::Program& program_;
+  ScalarInputs scalars_;
+  VectorEmitter emit_;
+  Body body_;
+  x86::Gp args_, length_, rows_, at_, index_;
+  std::vector<x86::Gp> inputs_, outputs_;
+  std::vector<x86::Reg> row_inputs_;
+};
+
+class JitLoop : public Loop {
+ public:
+  explicit JitLoop(std::shared_ptr<const JitCode> code)
+      : code_(std::move(code)), entry_(reinterpret_cast<void (*)(const LoopArgs*)>(code_->entry())) {}
+  void run(const LoopArgs& args) const override { entry_(&args); }
+
+ private:
+  std::shared_ptr<const JitCode> code_;
+  void (*entry_)(const LoopArgs*);
+};
+
+}  // namespace
+
+JitWriter loop_writer(const expr::Program& program, ScalarInputs scalars, JitTarget target) {
+  return [&program, scalars, target](x86::Compiler& cc) {
+    int lane_bytes = 0;
+    std::string why = unsupported(program, target, lane_bytes);
+    if (why.empty()) LoopWriter(cc, program, scalars, target, lane_bytes).write();
+    return why;
+  };
+}
+
+std::shared_ptr<const Loop> jit_loop(const expr::Program& program, ScalarInputs scalars, std::string& refusal) {
+  refusal.clear();
+  const JitTarget target = current_target(refusal);
+  if (target == JitTarget::none) return nullptr;
+  if (program.inputs.size() > kMaxLoopOperands || program.outputs.size() > kMaxLoopOperands) {
+    refusal = "more operands than a loop takes";
+    return nullptr;
+  }
+  std::string key = "L" + std::to_string(static_cast<int>(target)) + ":" + std::to_string(scalars) + ":" + program.key();
+  auto code = cached_code(key, loop_writer(program, scalars, target), refusal);
+  return code ? std::make_shared<const JitLoop>(std::move(code)) : nullptr;
+}
+
+}  // namespace tandem::cpu
