@@ -23,8 +23,5 @@ Kernel reference_gather_grad();
 Kernel reference_one_hot();
 Kernel reference_pad();
 Kernel reference_broadcast_to();
-Kernel reference_fill();
-Kernel reference_range();
-Kernel reference_random();
 
 }  // namespace tandem::cpu
