@@ -116,10 +116,10 @@ def main():
     heading(f"C++ tests ({folder.name}/tandem_tests)")
     run_gtest(folder / "tandem_tests", gtest_filter, sanitizer_environment(sanitizer), tally)
     if sanitizer:
-        print(f"\nPython, repository and install tests are not run with {sanitizer}: only the C++ tests are instrumented.")
+        print(f"\nPython, command line, repository and install tests are not run with {sanitizer}: only the C++ tests are instrumented.")
     else:
-        heading("Python and repository tests (pytest)")
-        run_pytest([path for path in (ROOT / "tests" / "python", ROOT / "tests" / "repo") if path.exists()], filters, tally)
+        heading("Python, command line and repository tests (pytest)")
+        run_pytest([folder for name in ("python", "cli", "repo") if (folder := ROOT / "tests" / name).exists()], filters, tally)
         if not filters or "install" in filters:
             heading("Install test (tests/install)")
             run_install(tally)
