@@ -17,10 +17,11 @@ THREADED = "*Threads*:*Cores*:*Eager*:*EventSink*:*EventRing*:*Decision*:*Pool*:
 
 
 class Tally:
-    """How many tests passed and which failed."""
+    """How many tests passed or were skipped, and which failed."""
 
     def __init__(self):
         self.passed = 0
+        self.skipped = 0
         self.failed = []
 
     def add(self, ok, name):
@@ -28,6 +29,10 @@ class Tally:
             self.passed += 1
         else:
             self.failed.append(name)
+
+    def text(self):
+        skipped = f", {self.skipped} skipped" if self.skipped else ""
+        return f"{self.passed} passed, {len(self.failed)} failed{skipped}"
 
 
 def heading(text):
@@ -65,7 +70,10 @@ def run_gtest(program, gtest_filter, environment, tally):
         elif running and (match := re.match(r"(.*)\[ +(OK|FAILED|SKIPPED) +\] (\S+?),? ", line)) and match[3] == running:
             if match[2] == "FAILED":
                 print(f"  FAILED {running}\n" + "".join(f"    {text}" for text in output), flush=True)
-            tally.add(match[2] != "FAILED", running)
+            if match[2] == "SKIPPED":
+                tally.skipped += 1
+            else:
+                tally.add(match[2] == "OK", running)
             running, output = None, []
         elif match := re.match(r"\[-+\] (\d+) tests? from (\S+).* \((\d+) ms total\)", line):
             print(f"  {match[2]}: {match[1]} tests, {int(match[3]) / 1000:.2f} s", flush=True)
@@ -93,6 +101,9 @@ def run_pytest(folders, filters, tally):
             return
         cases = list(ElementTree.parse(report).getroot().iter("testcase"))
     for case in cases:
+        if case.find("skipped") is not None:
+            tally.skipped += 1
+            continue
         ok = case.find("failure") is None and case.find("error") is None
         tally.add(ok, f"{case.get('classname')}.{case.get('name')}")
     if code not in (0, 1, 5):  # 5: the filter left no test
@@ -128,7 +139,7 @@ def main():
         print("\nFailed:")
         for name in tally.failed:
             print(f"  {name}")
-    print(f"\n{tally.passed} passed, {len(tally.failed)} failed ({time.monotonic() - start:.0f} s)")
+    print(f"\n{tally.text()} ({time.monotonic() - start:.0f} s)")
     return 1 if tally.failed or not tally.passed else 0
 
 
