@@ -55,25 +55,35 @@ def sanitizer_environment(sanitizer):
     return environment
 
 
-def run_gtest(program, gtest_filter, environment, tally):
+def without_address_randomisation():
+    """ThreadSanitizer cannot start where the kernel spreads addresses too widely."""
+    prefix = ["setarch", "-R"]
+    return prefix if subprocess.run([*prefix, "true"], stderr=subprocess.DEVNULL).returncode == 0 else []
+
+
+def run_gtest(program, gtest_filter, sanitizer, tally):
     """Shows a line a suite, and the whole output of a test that fails."""
     command = [str(program), "--gtest_color=no"]
+    if sanitizer == "--tsan":
+        command = without_address_randomisation() + command
     if gtest_filter:
         command.append(f"--gtest_filter={gtest_filter}")
     process = subprocess.Popen(
-        command, env=environment, cwd=ROOT, text=True, errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        command, env=sanitizer_environment(sanitizer), cwd=ROOT, text=True, errors="replace",
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )
     running, output = None, []
     for line in process.stdout:
         if match := re.match(r"\[ RUN      \] (\S+)", line):
             running, output = match[1], []
         elif running and (match := re.match(r"(.*)\[ +(OK|FAILED|SKIPPED) +\] (\S+?),? ", line)) and match[3] == running:
-            if match[2] == "FAILED":
+            ok = match[2] == "OK" and not any("WARNING: ThreadSanitizer" in text for text in output)
+            if not ok and match[2] != "SKIPPED":
                 print(f"  FAILED {running}\n" + "".join(f"    {text}" for text in output), flush=True)
             if match[2] == "SKIPPED":
                 tally.skipped += 1
             else:
-                tally.add(match[2] == "OK", running)
+                tally.add(ok, running)
             running, output = None, []
         elif match := re.match(r"\[-+\] (\d+) tests? from (\S+).* \((\d+) ms total\)", line):
             print(f"  {match[2]}: {match[1]} tests, {int(match[3]) / 1000:.2f} s", flush=True)
@@ -125,7 +135,7 @@ def main():
 
     tally = Tally()
     heading(f"C++ tests ({folder.name}/tandem_tests)")
-    run_gtest(folder / "tandem_tests", gtest_filter, sanitizer_environment(sanitizer), tally)
+    run_gtest(folder / "tandem_tests", gtest_filter, sanitizer, tally)
     if sanitizer:
         print(f"\nPython, command line, repository and install tests are not run with {sanitizer}: only the C++ tests are instrumented.")
     else:

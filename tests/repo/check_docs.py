@@ -10,6 +10,9 @@ CODE_FOLDERS = ("tandem", "tests", "bench", "examples")
 # A path in backticks: `tandem/op/attrs.h`. One with <…> or * in it is a pattern, not a file.
 PATH = re.compile(r"`((?:\.ci|bench|cmake|docs|examples|scripts|tandem|tests)/[\w./-]*)`")
 
+# A file of examples/ named in a line of its own, then its text in a code block.
+PROGRAM = re.compile(r"`(examples/[\w.]+)`[^\n]*\n\n```\w+\n(.*?)```", re.DOTALL)
+
 
 def error_codes(root=ROOT):
     """Every ErrorCode of error.h as "E0101"."""
@@ -45,6 +48,15 @@ def check_mentioned_files(root=ROOT, documents=("ARCHITECTURE.md", "README.md", 
     return complaints
 
 
+def check_readme_programs(root=ROOT):
+    """The programs in the README are the files in examples/, so that they are known to run."""
+    return [
+        f"README.md shows {name} with another text than the file"
+        for name, text in PROGRAM.findall((root / "README.md").read_text())
+        if (root / name).read_text() != text
+    ]
+
+
 def check_lengths(root=ROOT):
     complaints = []
     for folder in CODE_FOLDERS:
@@ -59,7 +71,8 @@ def check_lengths(root=ROOT):
 
 
 def check_tree(root=ROOT):
-    return check_error_pages(root) + check_module_readmes(root) + check_mentioned_files(root) + check_lengths(root)
+    checks = (check_error_pages, check_module_readmes, check_mentioned_files, check_readme_programs, check_lengths)
+    return [complaint for check in checks for complaint in check(root)]
 
 
 if __name__ == "__main__":

@@ -45,5 +45,9 @@ def test_the_documents_mention_only_files_that_exist():
     assert check_docs.check_mentioned_files() == []
 
 
+def test_the_programs_in_the_readme_are_the_files_in_examples():
+    assert check_docs.check_readme_programs() == []
+
+
 def test_no_file_is_longer_than_its_measure():
     assert check_docs.check_lengths() == []
