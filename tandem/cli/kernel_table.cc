@@ -38,8 +38,10 @@ std::vector<KernelChoice> kernel_choices(const OpDef& op, const Device& device) 
   for (int i = 0; i < kDTypeCount; ++i) {
     const auto dtype = static_cast<DType>(i);
     if (!op.dtypes.contains(dtype)) continue;
+    const auto calls = samples(op, dtype);
+    if (calls.empty()) continue;
     KernelChoice choice{.op = &op, .dtype = dtype, .device = device.name().short_name()};
-    for (const OpSample& sample : samples(op, dtype)) ask(device.kernels(), op, sample, choice);
+    for (const OpSample& sample : calls) ask(device.kernels(), op, sample, choice);
     choices.push_back(std::move(choice));
   }
   return choices;
