@@ -66,6 +66,7 @@ const OpDef divide_op{
     },
     .grad_reads = {.inputs = 0b10, .outputs = 1},
     .flops_per_element = 4,
+    .domain = {0.5, 3},
 };
 
 const OpDef pow_op{
@@ -87,6 +88,7 @@ const OpDef pow_op{
     },
     .grad_reads = {.inputs = 0b11, .outputs = 1},
     .flops_per_element = 40,
+    .domain = {0.3, 3},
 };
 
 /// The gradient of maximum and minimum: the whole of it goes to x where x was chosen (ties: x), else to y.
@@ -166,6 +168,7 @@ const OpDef sqrt_op{
     .grad = [](GradContext& g) { return Tensors{g.output_grad() * 0.5 / g.output()}; },
     .grad_reads = {.outputs = 1},
     .flops_per_element = 4,
+    .domain = {0.1, 4},
 };
 
 const OpDef rsqrt_op{
@@ -181,6 +184,7 @@ const OpDef rsqrt_op{
     },
     .grad_reads = {.outputs = 1},
     .flops_per_element = 8,
+    .domain = {0.1, 4},
 };
 
 const OpDef exp_op{
@@ -205,6 +209,7 @@ const OpDef log_op{
     .grad = [](GradContext& g) { return Tensors{g.output_grad() / g.input()}; },
     .grad_reads = {.inputs = 1},
     .flops_per_element = 20,
+    .domain = {0.1, 4},
 };
 
 }  // namespace

@@ -63,6 +63,7 @@ const OpDef apply_adam_op{
     }),
     .flops_per_element = 14,
     .in_place = 0b111,
+    .domain = {0.1, 0.9},
 };
 
 OpGroup training_ops() {
