@@ -5,7 +5,7 @@
 int main() {
   using namespace tandem;
   auto x = Tensor::from<float>({0, 1, 2, 3}, {4}), y = 2 * x + 1;
-  Variable w(0.0), b(0.0);
+  Variable w(zeros({})), b(zeros({}));
   Sgd optimizer({.learning_rate = 0.1});
   for (int step = 0; step < 200; ++step) {
     GradientTape tape;
