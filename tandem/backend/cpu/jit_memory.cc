@@ -197,7 +197,9 @@ void store_wide(VectorEmitter& e, DType dtype, const x86::Mem& to, const x86::Re
     }
     case DType::boolean: {
       constexpr std::uint8_t kOnes[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-      cc.k(value.as<x86::KReg>()).z().emit(Inst::kIdVmovdqu8, small, e.repeat16(kOnes));
+      x86::Mem ones = e.repeat16(kOnes);
+      ones.setSize(16);
+      cc.k(value.as<x86::KReg>()).z().emit(Inst::kIdVmovdqu8, small, ones);
       break;
     }
     default: cc.emit(Inst::kIdVpmovdb, small, value); break;
@@ -229,7 +231,11 @@ x86::Vec pack_avx2(VectorEmitter& e, DType dtype, const x86::Vec& value) {
   cc.vextracti128(upper.xmm(), out.ymm(), imm(1));
   if (narrow) cc.vpunpckldq(out.xmm(), out.xmm(), upper.xmm());
   else cc.vpunpcklwd(out.xmm(), out.xmm(), upper.xmm());
-  if (dtype == DType::boolean) cc.vpand(out.xmm(), out.xmm(), e.repeat16(kOnes));
+  if (dtype == DType::boolean) {
+    x86::Mem ones = e.repeat16(kOnes);
+    ones.setSize(16);
+    cc.vpand(out.xmm(), out.xmm(), ones);
+  }
   return out;
 }
 
