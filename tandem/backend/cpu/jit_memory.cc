@@ -28,7 +28,7 @@ x86::Gp address_of(VectorEmitter& e, const x86::Mem& mem) {
 x86::Xmm gather_tail(VectorEmitter& e, const x86::Mem& from, int size, const Tail& tail) {
   x86::Compiler& cc = e.cc;
   const x86::Gp end = cc.newUIntPtr(), word = cc.newUInt64(), piece = cc.newUInt64();
-  const x86::Xmm out = cc.newXmm();
+  const x86::Xmm out = e.new_vector().xmm();
   cc.lea(end, from);
   if (size == 1) cc.add(end, tail.count);
   else cc.lea(end, x86::ptr(end, tail.count, 1));
@@ -48,7 +48,7 @@ x86::Xmm gather_tail(VectorEmitter& e, const x86::Mem& from, int size, const Tai
   cc.vmovq(out, word);
   if (bytes == 8 && size == 2 && e.lanes() == 8) {
     const asmjit::Label skip = cc.newLabel();
-    const x86::Xmm low = cc.newXmm();
+    const x86::Xmm low = e.new_vector().xmm();
     cc.test(tail.count.r32(), imm(4));
     cc.jz(skip);
     cc.vmovq(low, x86::qword_ptr(end, -8));
@@ -151,7 +151,7 @@ x86::Reg load_avx2(VectorEmitter& e, DType dtype, const x86::Mem& from, const Ta
     return dtype == DType::boolean ? mask_of_bytes(e, bytes) : widen(e, dtype, bytes);
   }
   if (dtype != DType::boolean) return widen(e, dtype, from);
-  const x86::Xmm bytes = cc.newXmm();
+  const x86::Xmm bytes = e.new_vector().xmm();
   if (e.lanes() == 8) cc.vmovq(bytes, from);
   else cc.vmovd(bytes, from);
   return mask_of_bytes(e, bytes);
