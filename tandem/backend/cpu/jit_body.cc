@@ -151,12 +151,33 @@ Body::Results Body::write(const BodySource& source, const x86::Reg& into) {
   return out;
 }
 
+/// Puts the constants of a node into registers for the time of its copies, so that they are read once.
+std::vector<std::int32_t> Body::lend_constants(std::int32_t i) {
+  std::vector<std::int32_t> lent;
+  const Node& node = program_.nodes[i];
+  if (node.prim == Prim::bitcast) return lent;
+  for (const std::int32_t operand : {node.a, node.b, node.c}) {
+    if (operand < 0) continue;
+    const std::int32_t n = same_[operand];
+    if (!is_constant(program_.nodes[n]) || resident_[n].isValid()) continue;
+    resident_[n] = emit_.constant_register(program_.nodes[n]);
+    lent.push_back(n);
+  }
+  return lent;
+}
+
 std::vector<Body::Results> Body::write(const std::vector<BodySource>& sources) {
   const auto count = static_cast<std::int32_t>(program_.nodes.size());
   std::vector<Copy> copies;
   for (const BodySource& source : sources) copies.push_back({source, std::vector<x86::Reg>(count)});
-  for (std::int32_t i = 0; i < count; ++i)
+  for (std::int32_t i = 0; i < count; ++i) {
+    const std::vector<std::int32_t> lent = copies.size() > 2 ? lend_constants(i) : std::vector<std::int32_t>();
     for (Copy& copy : copies) write_node(i, copy, {});
+    for (const std::int32_t n : lent) {
+      emit_.release(resident_[n]);
+      resident_[n] = {};
+    }
+  }
   std::vector<Results> out;
   for (Copy& copy : copies) out.push_back(results(copy));
   return out;

@@ -46,6 +46,7 @@ class Body {
   Arg argument(std::int32_t node, std::int32_t user, Copy& copy);
   void write_node(std::int32_t node, Copy& copy, const x86::Reg& into);
   Results results(Copy& copy);
+  std::vector<std::int32_t> lend_constants(std::int32_t node);
 
   VectorEmitter& emit_;
   const expr::Program& program_;

@@ -44,7 +44,7 @@ class LoopWriter {
   /// Copies of the body in the main loop, as many as registers hold: a processor's window is too short to overlap
   /// long chains by itself.
   int choose_copies() const {
-    for (const int copies : {4, 2})
+    for (const int copies : {4, 3, 2})
       if (copies * body_.length() <= kLongestStep && copies * body_.most_live() + 2 <= emit_.vector_registers()) return copies;
     return 1;
   }
