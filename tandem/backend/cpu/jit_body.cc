@@ -69,7 +69,7 @@ int Body::most_live() const {
   return most;
 }
 
-void Body::hoist_constants(int reserved) {
+void Body::hoist_constants(int reserved, int copies) {
   std::vector<std::int32_t> constants;
   int row_inputs = 0;
   for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
@@ -77,7 +77,7 @@ void Body::hoist_constants(int reserved) {
     row_inputs += resident_[i].isValid();
   }
   std::stable_sort(constants.begin(), constants.end(), [&](auto a, auto b) { return uses_[a] > uses_[b]; });
-  int room = emit_.vector_registers() - reserved - row_inputs - most_live() - kScratchRegisters;
+  int room = emit_.vector_registers() - reserved - row_inputs - copies * most_live() - kScratchRegisters;
   for (const std::int32_t n : constants) {
     if (room-- <= 0) break;
     resident_[n] = emit_.constant_register(program_.nodes[n]);
@@ -91,7 +91,7 @@ void Body::set_row_input(int input, const x86::Reg& value) {
   }
 }
 
-Arg Body::argument(std::int32_t node_index, std::int32_t user, const BodySource& source) {
+Arg Body::argument(std::int32_t node_index, std::int32_t user, Copy& copy) {
   if (node_index < 0) return {};
   const std::int32_t n = same_[node_index];
   const Node& node = program_.nodes[n];
@@ -103,45 +103,84 @@ Arg Body::argument(std::int32_t node_index, std::int32_t user, const BodySource&
     if (node.lane == Lane::mask) arg.operand = emit_.constant_register(node);
     else arg.operand = emit_.constant(node.bits);
   } else {
-    if (!values_[n].isValid()) values_[n] = source.load(static_cast<int>(node.bits));
-    arg.operand = values_[n];
-    arg.dies = last_use_[n] == user && !(source.keep_inputs && node.prim == Prim::input);
+    x86::Reg& value = copy.values[n];
+    if (!value.isValid()) {
+      const std::size_t mark = emit_.mark();
+      value = copy.source.load(static_cast<int>(node.bits));
+      emit_.release_since(mark, value);
+    }
+    arg.operand = value;
+    arg.dies = last_use_[n] == user && !(copy.source.keep_inputs && node.prim == Prim::input);
   }
   return arg;
 }
 
-std::vector<x86::Reg> Body::write(const BodySource& source, const x86::Reg& into) {
-  const auto& nodes = program_.nodes;
-  const auto count = static_cast<std::int32_t>(nodes.size());
-  values_.assign(count, {});
-  for (std::int32_t i = 0; i < count; ++i) {
-    const Node& node = nodes[i];
-    switch (node.prim) {
-      case Prim::input:
-      case Prim::constant:
-      case Prim::bitcast: break;
-      case Prim::index_lo: values_[i] = emit_.index_lo(source.index); break;
-      case Prim::index_hi: values_[i] = emit_.index_hi(source.index); break;
-      default: {
-        const Arg a = argument(node.a, i, source), b = argument(node.b, i, source), c = argument(node.c, i, source);
-        values_[i] = emit_.apply(node, nodes[node.a].lane, a, b, c, i == writes_into_ ? into : x86::Reg{});
-      }
-    }
-  }
-  std::vector<x86::Reg> results;
+void Body::write_node(std::int32_t i, Copy& copy, const x86::Reg& into) {
+  const Node& node = program_.nodes[i];
+  if (node.prim == Prim::input || node.prim == Prim::constant || node.prim == Prim::bitcast) return;
+  const Arg args[] = {argument(node.a, i, copy), argument(node.b, i, copy), argument(node.c, i, copy)};
+  const std::size_t mark = emit_.mark();
+  x86::Reg& value = copy.values[i];
+  if (node.prim == Prim::index_lo) value = emit_.index_lo(copy.source.index);
+  else if (node.prim == Prim::index_hi) value = emit_.index_hi(copy.source.index);
+  else value = emit_.apply(node, program_.nodes[node.a].lane, args[0], args[1], args[2], i == writes_into_ ? into : x86::Reg{});
+  emit_.release_since(mark, value);
+  for (const Arg& arg : args)
+    if (arg.dies && arg.operand != value) emit_.release(arg.operand.as<x86::Reg>());
+}
+
+Body::Results Body::results(Copy& copy) {
+  Results out;
   for (const auto& output : program_.outputs) {
-    const Arg result = argument(output.node, count, source);
-    if (result.operand.isReg()) {
-      results.push_back(result.operand.as<x86::Reg>());
-    } else {
-      results.push_back(emit_.constant_register(nodes[same_[output.node]]));
+    const Arg result = argument(output.node, static_cast<std::int32_t>(program_.nodes.size()), copy);
+    if (result.operand.isReg()) out.push_back(result.operand.as<x86::Reg>());
+    else out.push_back(emit_.constant_register(program_.nodes[same_[output.node]]));
+  }
+  return out;
+}
+
+Body::Results Body::write(const BodySource& source, const x86::Reg& into) {
+  const auto count = static_cast<std::int32_t>(program_.nodes.size());
+  Copy copy{source, std::vector<x86::Reg>(count)};
+  for (std::int32_t i = 0; i < count; ++i) write_node(i, copy, into);
+  Results out = results(copy);
+  if (into.isValid() && !out.empty() && out[0] != into) {
+    emit_.move(into, out[0]);
+    out[0] = into;
+  }
+  return out;
+}
+
+/// Puts the constants of a node into registers for the time of its copies, so that they are read once.
+std::vector<std::int32_t> Body::lend_constants(std::int32_t i) {
+  std::vector<std::int32_t> lent;
+  const Node& node = program_.nodes[i];
+  if (node.prim == Prim::bitcast) return lent;
+  for (const std::int32_t operand : {node.a, node.b, node.c}) {
+    if (operand < 0) continue;
+    const std::int32_t n = same_[operand];
+    if (!is_constant(program_.nodes[n]) || resident_[n].isValid()) continue;
+    resident_[n] = emit_.constant_register(program_.nodes[n]);
+    lent.push_back(n);
+  }
+  return lent;
+}
+
+std::vector<Body::Results> Body::write(const std::vector<BodySource>& sources) {
+  const auto count = static_cast<std::int32_t>(program_.nodes.size());
+  std::vector<Copy> copies;
+  for (const BodySource& source : sources) copies.push_back({source, std::vector<x86::Reg>(count)});
+  for (std::int32_t i = 0; i < count; ++i) {
+    const std::vector<std::int32_t> lent = copies.size() > 2 ? lend_constants(i) : std::vector<std::int32_t>();
+    for (Copy& copy : copies) write_node(i, copy, {});
+    for (const std::int32_t n : lent) {
+      emit_.release(resident_[n]);
+      resident_[n] = {};
     }
   }
-  if (into.isValid() && !results.empty() && results[0] != into) {
-    emit_.move(into, results[0]);
-    results[0] = into;
-  }
-  return results;
+  std::vector<Results> out;
+  for (Copy& copy : copies) out.push_back(results(copy));
+  return out;
 }
 
 }  // namespace tandem::cpu

@@ -19,21 +19,34 @@ class Body {
  public:
   Body(VectorEmitter& emit, const expr::Program& program);
 
-  /// Loads the constants that find room in registers, where `reserved` ones are taken by others.
-  void hoist_constants(int reserved);
+  /// Loads the constants that find room in registers, where `reserved` ones are taken by others and `copies` of the
+  /// body run side by side.
+  void hoist_constants(int reserved, int copies = 1);
   /// A value for every element of a row; stays in its register.
   void set_row_input(int input, const x86::Reg& value);
 
-  /// Writes the code for one vector; returns a register an output. With `into`, the first output is put there.
-  std::vector<x86::Reg> write(const BodySource& source, const x86::Reg& into = {});
+  using Results = std::vector<x86::Reg>;  // a register an output
+
+  /// Writes the code for one vector. With `into`, the first output is put there.
+  Results write(const BodySource& source, const x86::Reg& into = {});
+  /// Writes several vectors, instruction by instruction in turn: each waits for its own chain only.
+  std::vector<Results> write(const std::vector<BodySource>& sources);
 
   bool uses_index() const { return uses_index_; }
   /// Instructions of a copy, about.
   int length() const { return length_; }
+  /// Vector registers that values of one copy take at most.
+  int most_live() const;
 
  private:
-  Arg argument(std::int32_t node, std::int32_t user, const BodySource& source);
-  int most_live() const;
+  struct Copy {
+    const BodySource& source;
+    std::vector<x86::Reg> values;  // a node
+  };
+  Arg argument(std::int32_t node, std::int32_t user, Copy& copy);
+  void write_node(std::int32_t node, Copy& copy, const x86::Reg& into);
+  Results results(Copy& copy);
+  std::vector<std::int32_t> lend_constants(std::int32_t node);
 
   VectorEmitter& emit_;
   const expr::Program& program_;
@@ -41,7 +54,6 @@ class Body {
   std::vector<std::int32_t> last_use_;  // the last node that reads it; the node count when it is an output
   std::vector<int> uses_;
   std::vector<x86::Reg> resident_;      // registers that outlive a copy: constants and inputs of a row
-  std::vector<x86::Reg> values_;        // of the copy being written
   std::int32_t writes_into_ = -1;       // the node that may write to the caller's register directly
   bool uses_index_ = false;
   int length_ = 0;

@@ -1,5 +1,6 @@
 #include "tandem/backend/cpu/jit_emit.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "tandem/base/text.h"
@@ -111,14 +112,37 @@ std::string unsupported(const expr::Program& program, JitTarget target, int& lan
   return {};
 }
 
-x86::Vec VectorEmitter::new_vector() {
-  if (wide_) return cc.newZmm();
-  return cc.newYmm();
+x86::Reg VectorEmitter::take(std::vector<x86::Reg>& free, bool mask) {
+  x86::Reg reg;
+  if (!free.empty()) reg = free.back(), free.pop_back();
+  else if (mask) reg = cc.newKq();
+  else if (wide_) reg = cc.newZmm();
+  else reg = cc.newYmm();
+  taken_.push_back(reg);
+  return reg;
 }
 
+x86::Vec VectorEmitter::new_vector() { return take(free_vectors_, false).as<x86::Vec>(); }
+
 x86::Reg VectorEmitter::new_register(Lane lane) {
-  if (wide_ && lane == Lane::mask) return cc.newKq();
-  return new_vector();
+  return wide_ && lane == Lane::mask ? take(free_masks_, true) : take(free_vectors_, false);
+}
+
+void VectorEmitter::release(const x86::Reg& reg) {
+  const auto it = std::find_if(taken_.rbegin(), taken_.rend(), [&](const x86::Reg& other) { return other.id() == reg.id(); });
+  if (it == taken_.rend()) return;  // an operand read twice is released once
+  taken_.erase(std::next(it).base());
+  (reg.isKReg() ? free_masks_ : free_vectors_).push_back(reg);
+}
+
+void VectorEmitter::release_since(std::size_t mark, const x86::Reg& keep) {
+  bool kept = false;
+  for (std::size_t i = taken_.size(); i-- > mark;) {
+    if (taken_[i].id() == keep.id()) kept = true;
+    else (taken_[i].isKReg() ? free_masks_ : free_vectors_).push_back(taken_[i]);
+  }
+  taken_.resize(mark);
+  if (kept) taken_.push_back(keep);
 }
 
 x86::Mem VectorEmitter::constant(std::uint64_t bits) {
@@ -390,7 +414,7 @@ x86::Reg VectorEmitter::index_hi(const x86::Gp& first) {
   cc.emit(Inst::kIdVpbroadcastd, high, high.xmm());
   // high holds the word after a wrap: lanes that did not wrap take one off.
   if (wide_) {
-    const x86::KReg same = cc.newKq();
+    const x86::KReg same = new_register(Lane::mask).as<x86::KReg>();
     cc.emit(Inst::kIdVpcmpud, same, low, start, asmjit::imm(5));  // not less
     cc.k(same).emit(Inst::kIdVpsubd, high, high, constant(1));
   } else {

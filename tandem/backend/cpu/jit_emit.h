@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tandem/backend/cpu/jit_runtime.h"
 #include "tandem/expr/program.h"
@@ -36,8 +37,13 @@ class VectorEmitter {
   int lanes() const { return vector_bytes() / lane_bytes_; }
   int vector_registers() const { return wide_ ? 32 : 16; }
 
+  // Virtual registers are given back and used again: the time of the register allocator grows with their number.
   x86::Vec new_vector();
   x86::Reg new_register(expr::Lane lane);  // for a number or a mask
+  void release(const x86::Reg& reg);
+  /// Releases what was taken since `mark` but `keep`, which then belongs to whoever called first.
+  std::size_t mark() const { return taken_.size(); }
+  void release_since(std::size_t mark, const x86::Reg& keep = {});
 
   /// `bits` in every lane, as a memory operand.
   x86::Mem constant(std::uint64_t bits);
@@ -70,8 +76,11 @@ class VectorEmitter {
   void binary(expr::Prim prim, expr::Lane lane, const x86::Reg& to, const Arg& a, const Arg& b);
   void min_max_i64_avx2(expr::Prim prim, const x86::Reg& to, const Arg& a, const Arg& b);
 
+  x86::Reg take(std::vector<x86::Reg>& free, bool mask);
+
   bool wide_;
   int lane_bytes_;
+  std::vector<x86::Reg> taken_, free_vectors_, free_masks_;
 };
 
 }  // namespace tandem::cpu

@@ -1,5 +1,5 @@
-// Folds as machine code. The 64 lanes of the contract are vectors side by side: in registers while whole blocks of
-// 64 elements are folded and there is room, else in a buffer on the stack.
+// Folds as machine code. The 64 lanes of the contract are vectors side by side: for short programs in registers while
+// whole blocks of 64 elements are folded, else in a buffer on the stack.
 #include <cstddef>
 
 #include "tandem/backend/cpu/jit_body.h"
@@ -12,10 +12,10 @@ namespace Inst = x86::Inst;
 using asmjit::imm;
 using asmjit::Label;
 
-/// Instructions in a block of 64 elements up to which the block is written out, with its lanes in registers.
-constexpr int kLongestBlock = 256;
-/// Vectors of lanes that leave room for the program in 16 registers.
-constexpr int kMostLaneRegisters = 8;
+/// Instructions up to which the way of the lanes through memory would show.
+constexpr int kShortProgram = 10;
+/// Instructions in the main loop up to which it is unrolled.
+constexpr int kLongestStep = 256;
 
 x86::Mem field(const x86::Gp& args, std::size_t offset, int element = 0) {
   return x86::qword_ptr(args, static_cast<std::int32_t>(offset) + 8 * element);
@@ -25,8 +25,12 @@ class FoldWriter {
  public:
   FoldWriter(x86::Compiler& cc, const FoldProgram& program, JitTarget target, int lane_bytes)
       : cc_(cc), program_(program), emit_(cc, target, lane_bytes), map_(emit_, program.map),
-        combine_(emit_, program.combine), vectors_(kFoldLanes / emit_.lanes()),
-        in_registers_(vectors_ <= kMostLaneRegisters && vectors_ * (map_.length() + combine_.length()) <= kLongestBlock) {}
+        combine_(emit_, program.combine), vectors_(kFoldLanes / emit_.lanes()) {
+    const int length = map_.length() + combine_.length(), live = map_.most_live() + combine_.most_live();
+    in_registers_ = length <= kShortProgram && vectors_ + live + 1 < emit_.vector_registers();
+    for (const int copies : {2, 4})
+      if (!in_registers_ && copies * length <= kLongestStep && copies * live + 2 < emit_.vector_registers()) copies_ = copies;
+  }
 
   void write() {
     begin();
@@ -36,7 +40,7 @@ class FoldWriter {
     load_pointers();
     const expr::Lane lane = program_.combine.nodes[program_.combine.outputs[0].node].lane;
     identity_ = emit_.constant_register({.prim = expr::Prim::constant, .lane = lane, .bits = program_.identity});
-    map_.hoist_constants(1 + combine_.length() + (in_registers_ ? vectors_ : 0));
+    map_.hoist_constants(1 + combine_.most_live() + (in_registers_ ? vectors_ : 0), copies_);
     cc_.bind(row);
     write_row();
     next_row(row);
@@ -75,7 +79,8 @@ class FoldWriter {
     if (in_registers_) write_blocks(rest);
     for (int j = 0; j < vectors_; ++j) cc_.emit(Inst::kIdVmovaps, lane_vector(j), identity_);
     cc_.bind(rest);
-    write_vectors();
+    if (copies_ > 1) write_vectors(copies_);
+    write_vectors(1);
     write_tail();
     write_result();
   }
@@ -87,38 +92,51 @@ class FoldWriter {
     cc_.mov(last, length_);
     cc_.sub(last, imm(kFoldLanes));
     cc_.js(none);
+    const std::size_t mark = emit_.mark();
     std::vector<x86::Reg> lanes;
     for (int j = 0; j < vectors_; ++j) {
       lanes.push_back(emit_.new_vector());
       emit_.move(lanes[j], identity_);
     }
     cc_.bind(block);
-    for (int j = 0; j < vectors_; ++j) combine(lanes[j], map(j * emit_.lanes(), nullptr), lanes[j]);
+    for (int j = 0; j < vectors_; ++j) {
+      const std::size_t copy = emit_.mark();
+      combine(lanes[j], map(j * emit_.lanes(), nullptr), lanes[j]);
+      emit_.release_since(copy);
+    }
     cc_.add(at_, imm(kFoldLanes));
     cc_.cmp(at_, last);
     cc_.jle(block);
     for (int j = 0; j < vectors_; ++j) cc_.emit(Inst::kIdVmovaps, lane_vector(j), lanes[j]);
     cc_.jmp(rest);
     cc_.bind(none);
+    emit_.release_since(mark);
   }
 
-  /// Single vectors, their lanes on the stack.
-  void write_vectors() {
-    const Label vector = cc_.newLabel(), end = cc_.newLabel();
+  /// Steps of `copies` vectors, their lanes on the stack.
+  void write_vectors(int copies) {
+    const Label step = cc_.newLabel(), end = cc_.newLabel();
     const x86::Gp last = cc_.newInt64("last");
     cc_.mov(last, length_);
-    cc_.sub(last, imm(emit_.lanes()));
+    cc_.sub(last, imm(copies * emit_.lanes()));
     cc_.cmp(at_, last);
     cc_.jg(end);
-    cc_.bind(vector);
-    const x86::Mem lane = lane_at();
-    const x86::Vec lanes = emit_.new_vector();
-    const x86::Reg value = map(0, nullptr);
-    cc_.emit(Inst::kIdVmovaps, lanes, lane);
-    cc_.emit(Inst::kIdVmovaps, lane, combine(lanes, value, lanes));
-    cc_.add(at_, imm(emit_.lanes()));
+    cc_.bind(step);
+    const std::size_t mark = emit_.mark();
+    const x86::Mem first = lane_at();
+    std::vector<BodySource> sources;
+    for (int copy = 0; copy < copies; ++copy) sources.push_back(source(copy * emit_.lanes(), nullptr));
+    const auto values = map_.write(sources);
+    for (int copy = 0; copy < copies; ++copy) {
+      const x86::Mem lane = first.cloneAdjusted(copy * emit_.vector_bytes());
+      const x86::Vec lanes = emit_.new_vector();
+      cc_.emit(Inst::kIdVmovaps, lanes, lane);
+      cc_.emit(Inst::kIdVmovaps, lane, combine(lanes, values[copy][0], lanes));
+    }
+    emit_.release_since(mark);
+    cc_.add(at_, imm(copies * emit_.lanes()));
     cc_.cmp(at_, last);
-    cc_.jle(vector);
+    cc_.jle(step);
     cc_.bind(end);
   }
 
@@ -129,6 +147,7 @@ class FoldWriter {
     cc_.mov(count, length_);
     cc_.sub(count, at_);
     cc_.jle(end);
+    const std::size_t mark = emit_.mark();
     const Tail tail = make_tail(emit_, count);
     const x86::Mem lane = lane_at();
     const x86::Vec lanes = emit_.new_vector();
@@ -143,10 +162,12 @@ class FoldWriter {
     }
     cc_.emit(Inst::kIdVmovaps, lane, folded);
     cc_.bind(end);
+    emit_.release_since(mark);
   }
 
   /// Halves the lanes until one is left, and stores it.
   void write_result() {
+    const std::size_t mark = emit_.mark();
     std::vector<x86::Reg> lanes;
     auto lane = [&](int j) {
       const x86::Vec v = emit_.new_vector();
@@ -163,6 +184,7 @@ class FoldWriter {
       combine(lanes[0], upper_part(lanes[0].as<x86::Vec>(), bytes), lanes[0]);
     const x86::Xmm result = lanes[0].as<x86::Vec>().xmm();
     cc_.emit(emit_.lane_bytes() == 4 ? Inst::kIdVmovss : Inst::kIdVmovsd, x86::ptr(output_), result);
+    emit_.release_since(mark);
   }
 
   /// The bytes from `bytes` on, moved to the low end; what lies above is not used.
@@ -174,16 +196,18 @@ class FoldWriter {
     return out;
   }
 
-  x86::Reg map(int ahead, const Tail* tail) {
+  BodySource source(int ahead, const Tail* tail) {
     BodySource source;
-    source.load = [&](int i) {
+    source.load = [this, ahead, tail](int i) {
       const DType dtype = program_.map.inputs[i];
       const int size = static_cast<int>(dtype_size(dtype));
       const int shift = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
       return load(emit_, dtype, x86::ptr(inputs_[i], at_, shift, ahead * size), tail);
     };
-    return map_.write(source)[0];
+    return source;
   }
+
+  x86::Reg map(int ahead, const Tail* tail) { return map_.write(source(ahead, tail))[0]; }
 
   x86::Reg combine(const x86::Reg& lanes, const x86::Reg& value, const x86::Reg& into) {
     BodySource source{.load = [&](int i) { return i == 0 ? lanes : value; }, .keep_inputs = true};
@@ -214,8 +238,9 @@ class FoldWriter {
   const FoldProgram& program_;
   VectorEmitter emit_;
   Body map_, combine_;
-  int vectors_;        // that the 64 lanes take
-  bool in_registers_;  // while whole blocks are folded
+  int vectors_;                // that the 64 lanes take
+  bool in_registers_ = false;  // while whole blocks are folded
+  int copies_ = 1;             // of the program in a step, when not in registers
   x86::Gp args_, length_, rows_, at_, output_;
   std::vector<x86::Gp> inputs_;
   x86::Mem lanes_;

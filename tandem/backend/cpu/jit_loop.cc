@@ -10,8 +10,8 @@ namespace {
 using asmjit::imm;
 using asmjit::Label;
 
-/// Copies of the body in the main loop. Processors overlap iterations by themselves: this saves loop overhead only.
-int unroll_of(int body_length) { return body_length <= 8 ? 4 : body_length <= 24 ? 2 : 1; }
+/// Instructions in the main loop up to which it is unrolled.
+constexpr int kLongestStep = 256;
 
 x86::Mem field(const x86::Gp& args, std::size_t offset, int element = 0) {
   return x86::qword_ptr(args, static_cast<std::int32_t>(offset) + 8 * element);
@@ -20,7 +20,7 @@ x86::Mem field(const x86::Gp& args, std::size_t offset, int element = 0) {
 class LoopWriter {
  public:
   LoopWriter(x86::Compiler& cc, const expr::Program& program, ScalarInputs scalars, JitTarget target, int lane_bytes)
-      : cc_(cc), program_(program), scalars_(scalars), emit_(cc, target, lane_bytes), body_(emit_, program) {}
+      : cc_(cc), program_(program), scalars_(scalars), emit_(cc, target, lane_bytes), body_(emit_, program), copies_(choose_copies()) {}
 
   void write() {
     begin();
@@ -31,7 +31,7 @@ class LoopWriter {
     cc_.jle(done);
     load_pointers();
     make_row_registers();
-    body_.hoist_constants(0);
+    body_.hoist_constants(0, copies_);
     cc_.bind(row);
     load_row_inputs();
     write_row();
@@ -41,6 +41,14 @@ class LoopWriter {
   }
 
  private:
+  /// Copies of the body in the main loop, as many as registers hold: a processor's window is too short to overlap
+  /// long chains by itself.
+  int choose_copies() const {
+    for (const int copies : {4, 3, 2})
+      if (copies * body_.length() <= kLongestStep && copies * body_.most_live() + 2 <= emit_.vector_registers()) return copies;
+    return 1;
+  }
+
   bool is_scalar(int input) const { return scalars_ >> input & 1; }
 
   void begin() {
@@ -82,24 +90,26 @@ class LoopWriter {
   }
 
   void load_row_inputs() {
+    const std::size_t mark = emit_.mark();
     for (std::size_t i = 0; i < row_inputs_.size(); ++i)
       if (row_inputs_[i].isValid())
         emit_.move(row_inputs_[i], load_scalar(emit_, program_.inputs[i], x86::ptr(inputs_[i])));
+    emit_.release_since(mark);
   }
 
   void write_row() {
-    const int lanes = emit_.lanes(), unroll = unroll_of(body_.length());
+    const int lanes = emit_.lanes();
     const Label main = cc_.newLabel(), singles = cc_.newLabel(), single = cc_.newLabel(), tail = cc_.newLabel(),
                 row_end = cc_.newLabel();
     const x86::Gp last = cc_.newInt64("last");  // where the last whole step may begin
     cc_.xor_(at_.r32(), at_.r32());
-    if (unroll > 1) {
+    if (copies_ > 1) {
       cc_.mov(last, length_);
-      cc_.sub(last, imm(unroll * lanes));
+      cc_.sub(last, imm(copies_ * lanes));
       cc_.js(singles);
       cc_.bind(main);
-      for (int copy = 0; copy < unroll; ++copy) write_copy(copy * lanes, nullptr);
-      cc_.add(at_, imm(unroll * lanes));
+      write_copies(copies_, nullptr);
+      cc_.add(at_, imm(copies_ * lanes));
       cc_.cmp(at_, last);
       cc_.jle(main);
     }
@@ -109,7 +119,7 @@ class LoopWriter {
     cc_.cmp(at_, last);
     cc_.jg(tail);
     cc_.bind(single);
-    write_copy(0, nullptr);
+    write_copies(1, nullptr);
     cc_.add(at_, imm(lanes));
     cc_.cmp(at_, last);
     cc_.jle(single);
@@ -123,8 +133,10 @@ class LoopWriter {
     cc_.mov(count, length_);
     cc_.sub(count, at_);
     cc_.jz(row_end);
+    const std::size_t mark = emit_.mark();
     const Tail tail = make_tail(emit_, count);
-    write_copy(0, &tail);
+    write_copies(1, &tail);
+    emit_.release_since(mark);
   }
 
   x86::Mem element(const x86::Gp& base, DType dtype, int ahead) const {
@@ -133,18 +145,29 @@ class LoopWriter {
     return x86::ptr(base, at_, shift, ahead * size);
   }
 
-  void write_copy(int ahead, const Tail* tail) {
+  BodySource source(int ahead, const Tail* tail) {
     BodySource source;
-    source.load = [&](int i) { return load(emit_, program_.inputs[i], element(inputs_[i], program_.inputs[i], ahead), tail); };
+    source.load = [this, ahead, tail](int i) {
+      return load(emit_, program_.inputs[i], element(inputs_[i], program_.inputs[i], ahead), tail);
+    };
     if (body_.uses_index()) {
       source.index = cc_.newUInt64();
       cc_.lea(source.index, x86::ptr(index_, at_, 0, ahead));
     }
-    const auto results = body_.write(source);
-    for (std::size_t k = 0; k < results.size(); ++k) {
-      const DType dtype = program_.outputs[k].dtype;
-      store(emit_, dtype, element(outputs_[k], dtype, ahead), results[k], tail);
-    }
+    return source;
+  }
+
+  void write_copies(int copies, const Tail* tail) {
+    const std::size_t mark = emit_.mark();
+    std::vector<BodySource> sources;
+    for (int copy = 0; copy < copies; ++copy) sources.push_back(source(copy * emit_.lanes(), tail));
+    const auto results = body_.write(sources);
+    for (int copy = 0; copy < copies; ++copy)
+      for (std::size_t k = 0; k < program_.outputs.size(); ++k) {
+        const DType dtype = program_.outputs[k].dtype;
+        store(emit_, dtype, element(outputs_[k], dtype, copy * emit_.lanes()), results[copy][k], tail);
+      }
+    emit_.release_since(mark);
   }
 
   void next_row(const Label& row) {
@@ -165,6 +188,7 @@ class LoopWriter {
   ScalarInputs scalars_;
   VectorEmitter emit_;
   Body body_;
+  int copies_;  // of the body in the main loop
   x86::Gp args_, length_, rows_, at_, index_;
   std::vector<x86::Gp> inputs_, outputs_;
   std::vector<x86::Reg> row_inputs_;

@@ -28,7 +28,7 @@ x86::Gp address_of(VectorEmitter& e, const x86::Mem& mem) {
 x86::Xmm gather_tail(VectorEmitter& e, const x86::Mem& from, int size, const Tail& tail) {
   x86::Compiler& cc = e.cc;
   const x86::Gp end = cc.newUIntPtr(), word = cc.newUInt64(), piece = cc.newUInt64();
-  const x86::Xmm out = cc.newXmm();
+  const x86::Xmm out = e.new_vector().xmm();
   cc.lea(end, from);
   if (size == 1) cc.add(end, tail.count);
   else cc.lea(end, x86::ptr(end, tail.count, 1));
@@ -48,7 +48,7 @@ x86::Xmm gather_tail(VectorEmitter& e, const x86::Mem& from, int size, const Tai
   cc.vmovq(out, word);
   if (bytes == 8 && size == 2 && e.lanes() == 8) {
     const asmjit::Label skip = cc.newLabel();
-    const x86::Xmm low = cc.newXmm();
+    const x86::Xmm low = e.new_vector().xmm();
     cc.test(tail.count.r32(), imm(4));
     cc.jz(skip);
     cc.vmovq(low, x86::qword_ptr(end, -8));
@@ -151,7 +151,7 @@ x86::Reg load_avx2(VectorEmitter& e, DType dtype, const x86::Mem& from, const Ta
     return dtype == DType::boolean ? mask_of_bytes(e, bytes) : widen(e, dtype, bytes);
   }
   if (dtype != DType::boolean) return widen(e, dtype, from);
-  const x86::Xmm bytes = cc.newXmm();
+  const x86::Xmm bytes = e.new_vector().xmm();
   if (e.lanes() == 8) cc.vmovq(bytes, from);
   else cc.vmovd(bytes, from);
   return mask_of_bytes(e, bytes);
@@ -197,7 +197,9 @@ void store_wide(VectorEmitter& e, DType dtype, const x86::Mem& to, const x86::Re
     }
     case DType::boolean: {
       constexpr std::uint8_t kOnes[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-      cc.k(value.as<x86::KReg>()).z().emit(Inst::kIdVmovdqu8, small, e.repeat16(kOnes));
+      x86::Mem ones = e.repeat16(kOnes);
+      ones.setSize(16);
+      cc.k(value.as<x86::KReg>()).z().emit(Inst::kIdVmovdqu8, small, ones);
       break;
     }
     default: cc.emit(Inst::kIdVpmovdb, small, value); break;
@@ -229,7 +231,11 @@ x86::Vec pack_avx2(VectorEmitter& e, DType dtype, const x86::Vec& value) {
   cc.vextracti128(upper.xmm(), out.ymm(), imm(1));
   if (narrow) cc.vpunpckldq(out.xmm(), out.xmm(), upper.xmm());
   else cc.vpunpcklwd(out.xmm(), out.xmm(), upper.xmm());
-  if (dtype == DType::boolean) cc.vpand(out.xmm(), out.xmm(), e.repeat16(kOnes));
+  if (dtype == DType::boolean) {
+    x86::Mem ones = e.repeat16(kOnes);
+    ones.setSize(16);
+    cc.vpand(out.xmm(), out.xmm(), ones);
+  }
   return out;
 }
 
