@@ -17,7 +17,7 @@ void add_once(std::vector<T>& list, T item) {
 void ask(const KernelTable& table, const OpDef& op, const OpSample& sample, KernelChoice& choice) {
   std::vector<Operand> inputs, outputs;
   std::vector<const TensorSpec*> specs;
-  for (const TensorSpec& spec : sample.inputs) {
+  for (const auto& [spec, values] : sample.inputs) {
     inputs.emplace_back(spec);
     specs.push_back(&spec);
   }

@@ -1,6 +1,7 @@
 // argmax: the first of the largest, a NaN being larger than all numbers.
 #include <algorithm>
 
+#include "tandem/backend/cpu/compare.h"
 #include "tandem/backend/cpu/dense.h"
 #include "tandem/backend/cpu/library_kernels.h"
 #include "tandem/backend/cpu/simd.h"
@@ -20,23 +21,6 @@ ArgmaxPlan argmax_plan(const KernelCall& call) {
   for (int i = 0; i < axis; ++i) plan.outer *= input[i];
   for (int i = axis + 1; i < input.rank(); ++i) plan.inner *= input[i];
   return plan;
-}
-
-/// A value in the type it is compared in.
-template <class T>
-auto comparable(T value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return static_cast<float>(value);
-  else return value;
-}
-template <class T>
-using Comparable = decltype(comparable(T{}));
-
-template <class C>
-bool beats(C challenger, C best) {
-  if constexpr (std::is_floating_point_v<C>)
-    return challenger > best || (challenger != challenger && best == best);
-  else
-    return challenger > best;
 }
 
 /// The largest of a long row by lanes, then where it stands first: two passes, both of them vectors.

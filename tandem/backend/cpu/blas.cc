@@ -1,6 +1,7 @@
 #include <cblas.h>
 
 #include "tandem/backend/cpu/gemm.h"
+#include "tandem/backend/cpu/one_thread.h"
 
 namespace tandem::cpu {
 namespace {
@@ -43,6 +44,7 @@ void library_gemv(const Gemv<double>& g) {
 
 template <class T>
 void gemm_or_gemv(const Gemm<T>& g) {
+  const OneThread guard;
   if (g.n == 1) {
     library_gemv(Gemv<T>{.transpose = g.transpose_a,
                          .rows = g.transpose_a ? g.k : g.m,

@@ -27,20 +27,20 @@ struct Descs {
 };
 
 memory::desc filter_hwio(const ConvSizes& s) {
-  return {{s.out_channels, s.in_channels, s.rows.size, s.columns.size}, memory::data_type::f32,
+  return {{s.out_channels, s.in_channels, s.rows.kernel, s.columns.kernel}, memory::data_type::f32,
           memory::format_tag::hwio};
 }
 
 Descs descs_of(const ConvSizes& s, std::int64_t images) {
   const auto f32 = memory::data_type::f32;
   const auto nhwc = memory::format_tag::nhwc;
-  return {.input = {{images, s.in_channels, s.rows.in, s.columns.in}, f32, nhwc},
-          .filter = {{s.out_channels, s.in_channels, s.rows.size, s.columns.size}, f32, memory::format_tag::any},
-          .output = {{images, s.out_channels, s.rows.out, s.columns.out}, f32, nhwc},
+  return {.input = {{images, s.in_channels, s.rows.input, s.columns.input}, f32, nhwc},
+          .filter = {{s.out_channels, s.in_channels, s.rows.kernel, s.columns.kernel}, f32, memory::format_tag::any},
+          .output = {{images, s.out_channels, s.rows.output, s.columns.output}, f32, nhwc},
           .strides = {s.rows.stride, s.columns.stride},
           .dilates = {s.rows.dilation - 1, s.columns.dilation - 1},
-          .before = {s.rows.before, s.columns.before},
-          .after = {s.rows.after, s.columns.after}};
+          .before = {s.rows.pad_before, s.columns.pad_before},
+          .after = {s.rows.pad_after, s.columns.pad_after}};
 }
 
 Forward::primitive_desc forward_desc(const Descs& d) {
@@ -201,8 +201,8 @@ ConvSizes conv_sizes(const KernelCall& call, ConvKind kind) {
   return {.batch = input[0],
           .in_channels = input[3],
           .out_channels = filter[3],
-          .rows = make_window(input[1], filter[0], strides[0], dilations[0], same),
-          .columns = make_window(input[2], filter[1], strides[1], dilations[1], same)};
+          .rows = Window::make(input[1], filter[0], strides.front(), dilations.front(), same),
+          .columns = Window::make(input[2], filter[1], strides.back(), dilations.back(), same)};
 }
 
 Support conv_basics(const KernelCall& call, ConvKind kind) {

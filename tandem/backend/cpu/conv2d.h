@@ -1,23 +1,23 @@
 // The sizes of a 2-D convolution, the same for the forward op and both gradients.
 #pragma once
-#include "tandem/backend/cpu/window.h"
 #include "tandem/kernel/kernel.h"
+#include "tandem/op/window.h"
 
 namespace tandem::cpu {
 
 enum class ConvKind { forward, input_gradient, filter_gradient };
 
-/// Input (batch, rows.in, columns.in, in_channels), filter (rows.size, columns.size, in_channels, out_channels),
-/// output (batch, rows.out, columns.out, out_channels).
+/// Input (batch, rows.input, columns.input, in_channels), filter (rows.kernel, columns.kernel, in_channels, out_channels),
+/// output (batch, rows.output, columns.output, out_channels).
 struct ConvSizes {
   std::int64_t batch = 0, in_channels = 0, out_channels = 0;
   Window rows, columns;
 
-  std::int64_t input_image() const { return rows.in * columns.in * in_channels; }
-  std::int64_t output_image() const { return rows.out * columns.out * out_channels; }
-  std::int64_t filter_elements() const { return rows.size * columns.size * in_channels * out_channels; }
+  std::int64_t input_image() const { return rows.input * columns.input * in_channels; }
+  std::int64_t output_image() const { return rows.output * columns.output * out_channels; }
+  std::int64_t filter_elements() const { return rows.kernel * columns.kernel * in_channels * out_channels; }
   /// Multiply-adds of one image.
-  std::int64_t image_work() const { return output_image() * rows.size * columns.size * in_channels; }
+  std::int64_t image_work() const { return output_image() * rows.kernel * columns.kernel * in_channels; }
 };
 
 ConvSizes conv_sizes(const KernelCall& call, ConvKind kind);

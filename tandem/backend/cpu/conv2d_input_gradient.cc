@@ -11,26 +11,29 @@
 namespace tandem::cpu {
 namespace {
 
-/// Adds what output row `out_row` received, (columns.out, rows.size, columns.size, channels), into the image.
+/// Where the window of output `o` begins; negative inside the padding.
+std::int64_t window_start(const Window& w, std::int64_t o) { return o * w.stride - w.pad_before; }
+
+/// Adds what output row `out_row` received, (columns.output, rows.kernel, columns.kernel, channels), into the image.
 __attribute__((always_inline)) inline void scatter_row(const ConvSizes& s, std::int64_t out_row, const float* received,
                                                        float* image) {
-  const std::int64_t channels = s.in_channels, run = s.columns.size * channels;
-  const std::int64_t pixel = s.rows.size * run;
-  for (std::int64_t kr = 0; kr < s.rows.size; ++kr) {
-    const std::int64_t row = s.rows.start(out_row) + kr * s.rows.dilation;
-    if (row < 0 || row >= s.rows.in) continue;
-    float* line = image + row * s.columns.in * channels;
-    for (std::int64_t oc = 0; oc < s.columns.out; ++oc) {
+  const std::int64_t channels = s.in_channels, run = s.columns.kernel * channels;
+  const std::int64_t pixel = s.rows.kernel * run;
+  for (std::int64_t kr = 0; kr < s.rows.kernel; ++kr) {
+    const std::int64_t row = window_start(s.rows, out_row) + kr * s.rows.dilation;
+    if (row < 0 || row >= s.rows.input) continue;
+    float* line = image + row * s.columns.input * channels;
+    for (std::int64_t oc = 0; oc < s.columns.output; ++oc) {
       const float* from = received + oc * pixel + kr * run;
-      const std::int64_t column = s.columns.start(oc);
-      if (s.columns.dilation == 1 && column >= 0 && column + s.columns.size <= s.columns.in) {
+      const std::int64_t column = window_start(s.columns, oc);
+      if (s.columns.dilation == 1 && column >= 0 && column + s.columns.kernel <= s.columns.input) {
         float* to = line + column * channels;
         for (std::int64_t i = 0; i < run; ++i) to[i] += from[i];
         continue;
       }
-      for (std::int64_t kc = 0; kc < s.columns.size; ++kc) {
+      for (std::int64_t kc = 0; kc < s.columns.kernel; ++kc) {
         const std::int64_t at = column + kc * s.columns.dilation;
-        if (at < 0 || at >= s.columns.in) continue;
+        if (at < 0 || at >= s.columns.input) continue;
         for (std::int64_t c = 0; c < channels; ++c) line[at * channels + c] += from[kc * channels + c];
       }
     }
@@ -39,25 +42,25 @@ __attribute__((always_inline)) inline void scatter_row(const ConvSizes& s, std::
 
 void image_gradient(const ConvSizes& s, const float* filter, const float* output_gradient, float* image) {
   constexpr std::int64_t kReceivedFloats = 16 << 10;  // 64 KiB: the product is still in the cache when scattered
-  const std::int64_t pixel = s.rows.size * s.columns.size * s.in_channels;
-  const std::int64_t rows_at_once = std::clamp<std::int64_t>(kReceivedFloats / (pixel * s.columns.out), 1, s.rows.out);
+  const std::int64_t pixel = s.rows.kernel * s.columns.kernel * s.in_channels;
+  const std::int64_t rows_at_once = std::clamp<std::int64_t>(kReceivedFloats / (pixel * s.columns.output), 1, s.rows.output);
   auto* received =
-      static_cast<float*>(scratch(ScratchUse::columns, rows_at_once * s.columns.out * pixel * sizeof(float)));
+      static_cast<float*>(scratch(ScratchUse::columns, rows_at_once * s.columns.output * pixel * sizeof(float)));
   std::memset(image, 0, s.input_image() * sizeof(float));
-  for (std::int64_t row = 0; row < s.rows.out; row += rows_at_once) {
-    const std::int64_t rows = std::min(rows_at_once, s.rows.out - row);
-    onednn_gemm({.m = rows * s.columns.out,
+  for (std::int64_t row = 0; row < s.rows.output; row += rows_at_once) {
+    const std::int64_t rows = std::min(rows_at_once, s.rows.output - row);
+    onednn_gemm({.m = rows * s.columns.output,
                  .n = pixel,
                  .k = s.out_channels,
                  .transpose_b = true,
-                 .a = output_gradient + row * s.columns.out * s.out_channels,
+                 .a = output_gradient + row * s.columns.output * s.out_channels,
                  .lda = s.out_channels,
                  .b = filter,
                  .ldb = s.out_channels,
                  .c = received,
                  .ldc = pixel});
     wide([&]() __attribute__((always_inline)) {
-      for (std::int64_t r = 0; r < rows; ++r) scatter_row(s, row + r, received + r * s.columns.out * pixel, image);
+      for (std::int64_t r = 0; r < rows; ++r) scatter_row(s, row + r, received + r * s.columns.output * pixel, image);
     });
   }
 }

@@ -10,6 +10,7 @@
 namespace tandem::cpu {
 
 inline bool is_dense(const Operand& operand) {
+  if (operand.shape().elements() == 0) return true;
   std::int64_t step = 1;
   for (int axis = operand.shape().rank() - 1; axis >= 0; --axis) {
     if (operand.shape()[axis] > 1 && operand.strides[axis] != step) return false;

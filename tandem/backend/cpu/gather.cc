@@ -69,12 +69,6 @@ void gather(const GatherPlan& plan, const KernelArgs& args) {
   }
 }
 
-Support runs_by_index(const KernelCall& call, int indices) {
-  if (call.dtype(indices) != DType::i32 && call.dtype(indices) != DType::i64)
-    return no("indices must be int32 or int64, got ", call.dtype(indices));
-  return movable(call);
-}
-
 Prepared prepare_gather(const KernelCall& call) {
   const GatherPlan plan = gather_plan(call);
   if (call.dtype(1) == DType::i32)
@@ -112,20 +106,17 @@ void one_hot(const OneHotPlan& plan, const KernelArgs& args) {
 
 Prepared prepare_one_hot(const KernelCall& call) {
   const OneHotPlan plan = one_hot_plan(call);
-  const bool narrow = call.dtype() == DType::i32;
+  const DType index = call.dtype();
   return visit_dtype(call.outputs[0].dtype(), [&]<class T>(TypeTag<T>) -> Prepared {
-    if (narrow) return prepared([plan](const KernelArgs& args) { one_hot<T, std::int32_t>(plan, args); });
+    if (index == DType::u8) return prepared([plan](const KernelArgs& args) { one_hot<T, std::uint8_t>(plan, args); });
+    if (index == DType::i32) return prepared([plan](const KernelArgs& args) { one_hot<T, std::int32_t>(plan, args); });
     return prepared([plan](const KernelArgs& args) { one_hot<T, std::int64_t>(plan, args); });
   });
 }
 
 }  // namespace
 
-KernelList gather_kernels() {
-  return {{"runs", [](const KernelCall& call) { return runs_by_index(call, 1); }, prepare_gather}};
-}
-KernelList one_hot_kernels() {
-  return {{"runs", [](const KernelCall& call) { return runs_by_index(call, 0); }, prepare_one_hot}};
-}
+KernelList gather_kernels() { return {{"runs", movable, prepare_gather}}; }
+KernelList one_hot_kernels() { return {{"runs", movable, prepare_one_hot}}; }
 
 }  // namespace tandem::cpu

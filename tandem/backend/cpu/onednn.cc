@@ -6,10 +6,6 @@
 #include "tandem/backend/cpu/scratch.h"
 #include "tandem/base/error.h"
 
-// The OpenMP oneDNN was built with. Declared here because its header comes with -fopenmp only.
-extern "C" int omp_get_max_threads();
-extern "C" void omp_set_num_threads(int threads);
-
 namespace tandem::cpu {
 namespace {
 
@@ -24,13 +20,6 @@ dnnl::stream& thread_stream() {
 }
 
 }  // namespace
-
-OneThread::OneThread() : before_(omp_get_max_threads()) {
-  if (before_ != 1) omp_set_num_threads(1);
-}
-OneThread::~OneThread() {
-  if (before_ != 1) omp_set_num_threads(before_);
-}
 
 const dnnl::engine& onednn_engine() {
   // Not destroyed: kernels may run while the process ends.

@@ -7,19 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "tandem/backend/cpu/one_thread.h"
+
 namespace tandem::cpu {
-
-/// While it lives, oneDNN works on the calling thread alone: slices are handed out by our pool.
-class OneThread {
- public:
-  OneThread();
-  ~OneThread();
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-
- private:
-  int before_;
-};
 
 const dnnl::engine& onednn_engine();
 

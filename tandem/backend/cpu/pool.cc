@@ -1,11 +1,12 @@
 // Max pooling over NHWC: all loops run over the channels, which lie side by side.
 #include <cstring>
 
+#include "tandem/backend/cpu/compare.h"
 #include "tandem/backend/cpu/dense.h"
 #include "tandem/backend/cpu/library_kernels.h"
 #include "tandem/backend/cpu/scratch.h"
 #include "tandem/backend/cpu/simd.h"
-#include "tandem/backend/cpu/window.h"
+#include "tandem/op/window.h"
 
 namespace tandem::cpu {
 namespace {
@@ -13,8 +14,8 @@ namespace {
 struct PoolSizes {
   std::int64_t batch = 0, channels = 0;
   Window rows, columns;
-  std::int64_t input_image() const { return rows.in * columns.in * channels; }
-  std::int64_t output_image() const { return rows.out * columns.out * channels; }
+  std::int64_t input_image() const { return rows.input * columns.input * channels; }
+  std::int64_t output_image() const { return rows.output * columns.output * channels; }
 };
 
 PoolSizes pool_sizes(const KernelCall& call) {
@@ -24,48 +25,31 @@ PoolSizes pool_sizes(const KernelCall& call) {
   const Shape& input = call.shape(0);
   return {.batch = input[0],
           .channels = input[3],
-          .rows = make_window(input[1], ksize[0], strides[0], 1, same),
-          .columns = make_window(input[2], ksize[1], strides[1], 1, same)};
+          .rows = Window::make(input[1], ksize.front(), strides.front(), 1, same),
+          .columns = Window::make(input[2], ksize.back(), strides.back(), 1, same)};
 }
 
 /// The part of a window that lies inside the axis.
 struct Inside {
   std::int64_t first, last;
   Inside(const Window& w, std::int64_t o)
-      : first(std::max<std::int64_t>(w.start(o), 0)), last(std::min(w.start(o) + w.size, w.in)) {}
+      : first(std::max<std::int64_t>(o * w.stride - w.pad_before, 0)),
+        last(std::min(o * w.stride - w.pad_before + w.kernel, w.input)) {}
 };
-
-/// What values are compared as.
-template <class T>
-struct Comparable {
-  using type = T;
-};
-template <>
-struct Comparable<Half> {
-  using type = float;
-};
-template <>
-struct Comparable<BFloat16> {
-  using type = float;
-};
-template <class T>
-bool greater(T a, T b) {
-  using C = typename Comparable<T>::type;
-  return static_cast<C>(a) > static_cast<C>(b);
-}
 
 template <class T>
 __attribute__((always_inline)) inline void pool_row(const PoolSizes& s, std::int64_t out_row, const T* image, T* out) {
   const std::int64_t channels = s.channels;
   const Inside rows(s.rows, out_row);
-  for (std::int64_t column = 0; column < s.columns.out; ++column, out += channels) {
+  for (std::int64_t column = 0; column < s.columns.output; ++column, out += channels) {
     const Inside columns(s.columns, column);
-    std::memcpy(static_cast<void*>(out), image + (rows.first * s.columns.in + columns.first) * channels,
+    std::memcpy(static_cast<void*>(out), image + (rows.first * s.columns.input + columns.first) * channels,
                 channels * sizeof(T));
     for (std::int64_t r = rows.first; r < rows.last; ++r)
       for (std::int64_t c = columns.first; c < columns.last; ++c) {
-        const T* from = image + (r * s.columns.in + c) * channels;
-        for (std::int64_t i = 0; i < channels; ++i) out[i] = greater(from[i], out[i]) ? from[i] : out[i];
+        const T* from = image + (r * s.columns.input + c) * channels;
+        for (std::int64_t i = 0; i < channels; ++i)
+          out[i] = beats(comparable(from[i]), comparable(out[i])) ? from[i] : out[i];
       }
   }
 }
@@ -73,12 +57,12 @@ __attribute__((always_inline)) inline void pool_row(const PoolSizes& s, std::int
 template <class T>
 Prepared prepare_pool(const PoolSizes& s) {
   return prepared([s](const KernelArgs& args) {
-    const std::int64_t row_elements = s.columns.out * s.channels;
-    const std::int64_t row_work = row_elements * s.rows.size * s.columns.size;  // bytes read
-    parallel_ranges(s.batch * s.rows.out, row_work * sizeof(T), [&](std::int64_t first, std::int64_t last) {
+    const std::int64_t row_elements = s.columns.output * s.channels;
+    const std::int64_t row_work = row_elements * s.rows.kernel * s.columns.kernel;  // bytes read
+    parallel_ranges(s.batch * s.rows.output, row_work * sizeof(T), [&](std::int64_t first, std::int64_t last) {
       wide([&]() __attribute__((always_inline)) {
         for (std::int64_t row = first; row < last; ++row)
-          pool_row(s, row % s.rows.out, args.input<T>() + row / s.rows.out * s.input_image(),
+          pool_row(s, row % s.rows.output, args.input<T>() + row / s.rows.output * s.input_image(),
                    args.output<T>() + row * row_elements);
       });
     });
@@ -97,18 +81,13 @@ struct Winners {
   }
 };
 
-template <class T>
-T plus(T a, T b) {
-  using C = typename Comparable<T>::type;
-  return static_cast<T>(static_cast<C>(a) + static_cast<C>(b));
-}
-
 /// The first maximum of each window, in row-major order, receives the gradient.
 template <class T>
 __attribute__((always_inline)) inline void pixel_gradient(const PoolSizes& s, const Inside& rows, const Inside& columns,
-                                                          const T* image, const T* gradient, T* out, Winners<T> best) {
+                                                          const T* image, const T* gradient,
+                                                          Comparable<T>* sums, Winners<T> best) {
   const std::int64_t channels = s.channels;
-  const auto at = [&](std::int64_t r, std::int64_t c) { return (r * s.columns.in + c) * channels; };
+  const auto at = [&](std::int64_t r, std::int64_t c) { return (r * s.columns.input + c) * channels; };
   std::memcpy(static_cast<void*>(best.value), image + at(rows.first, columns.first), channels * sizeof(T));
   std::memset(best.tap, 0, channels * 4);
   std::int32_t tap = 0;
@@ -116,7 +95,7 @@ __attribute__((always_inline)) inline void pixel_gradient(const PoolSizes& s, co
     for (std::int64_t c = columns.first; c < columns.last; ++c, ++tap) {
       const T* from = image + at(r, c);
       for (std::int64_t i = 0; i < channels; ++i) {
-        const bool wins = greater(from[i], best.value[i]);
+        const bool wins = beats(comparable(from[i]), comparable(best.value[i]));
         best.value[i] = wins ? from[i] : best.value[i];
         best.tap[i] = wins ? tap : best.tap[i];
       }
@@ -124,29 +103,40 @@ __attribute__((always_inline)) inline void pixel_gradient(const PoolSizes& s, co
   tap = 0;
   for (std::int64_t r = rows.first; r < rows.last; ++r)
     for (std::int64_t c = columns.first; c < columns.last; ++c, ++tap) {
-      T* to = out + at(r, c);
-      for (std::int64_t i = 0; i < channels; ++i) to[i] = best.tap[i] == tap ? plus(to[i], gradient[i]) : to[i];
+      Comparable<T>* to = sums + at(r, c);
+      for (std::int64_t i = 0; i < channels; ++i)
+        to[i] = best.tap[i] == tap ? static_cast<Comparable<T>>(to[i] + comparable(gradient[i])) : to[i];
     }
+}
+
+/// `sums` is the result itself, unless that has too few bits to add up in.
+template <class T>
+void image_gradient(const PoolSizes& s, const T* image, const T* gradient, T* out) {
+  using Sum = Comparable<T>;
+  const Winners<T> best(s.channels);
+  Sum* sums = nullptr;
+  if constexpr (std::is_same_v<T, Sum>) sums = out;
+  else sums = static_cast<Sum*>(scratch(ScratchUse::partials, s.input_image() * sizeof(Sum)));
+  std::memset(sums, 0, s.input_image() * sizeof(Sum));
+  wide([&]() __attribute__((always_inline)) {
+    const T* from = gradient;
+    for (std::int64_t r = 0; r < s.rows.output; ++r)
+      for (std::int64_t c = 0; c < s.columns.output; ++c, from += s.channels)
+        pixel_gradient(s, Inside(s.rows, r), Inside(s.columns, c), image, from, sums, best);
+  });
+  if constexpr (!std::is_same_v<T, Sum>)
+    for (std::int64_t i = 0; i < s.input_image(); ++i) out[i] = T(sums[i]);
 }
 
 template <class T>
 Prepared prepare_gradient(const PoolSizes& s) {
   return prepared([s](const KernelArgs& args) {
-    const std::int64_t image_work = s.output_image() * s.rows.size * s.columns.size * sizeof(T);
+    const std::int64_t image_work = s.output_image() * s.rows.kernel * s.columns.kernel * sizeof(T);
     // Windows of one image may overlap; images do not.
     parallel_ranges(s.batch, image_work, [&](std::int64_t first, std::int64_t last) {
-      const Winners<T> best(s.channels);
-      wide([&]() __attribute__((always_inline)) {
-        for (std::int64_t n = first; n < last; ++n) {
-          T* out = args.output<T>() + n * s.input_image();
-          const T* gradient = args.input<T>(2) + n * s.output_image();
-          std::memset(static_cast<void*>(out), 0, s.input_image() * sizeof(T));
-          for (std::int64_t r = 0; r < s.rows.out; ++r)
-            for (std::int64_t c = 0; c < s.columns.out; ++c, gradient += s.channels)
-              pixel_gradient(s, Inside(s.rows, r), Inside(s.columns, c), args.input<T>(0) + n * s.input_image(),
-                             gradient, out, best);
-        }
-      });
+      for (std::int64_t n = first; n < last; ++n)
+        image_gradient(s, args.input<T>(0) + n * s.input_image(), args.input<T>(2) + n * s.output_image(),
+                       args.output<T>() + n * s.input_image());
     });
   });
 }

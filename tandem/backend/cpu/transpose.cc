@@ -12,11 +12,11 @@ Prepared prepare_copy(const KernelCall& call, const Strides& steps) {
 }
 
 Prepared prepare_transpose(const KernelCall& call) {
-  const auto perm = call.attr().ints("perm");
+  const auto perm = call.attr().ints("perm");  // empty: reversed
   const int rank = call.shape().rank();
   Strides steps{};
   for (int axis = 0; axis < rank; ++axis)
-    steps[axis] = call.inputs[0].strides[normalize_axis("transpose", perm[axis], rank)];
+    steps[axis] = call.inputs[0].strides[perm.empty() ? rank - 1 - axis : normalize_axis("transpose", perm[axis], rank)];
   return prepare_copy(call, steps);
 }
 
