@@ -1,7 +1,9 @@
 // The main job: list the devices, train a classifier (100 -> 64 relu -> 10 softmax) with Adam on synthetic data,
 // then say which device and kernel each kind of op used, and why.
-#include <cstdio>
+#include <unistd.h>
+
 #include <chrono>
+#include <cstdio>
 #include <map>
 #include <string>
 
@@ -22,7 +24,7 @@ struct Data {
 /// Each class is a cloud around a centre of its own; the clouds overlap a little.
 Data make_data(std::int64_t samples, const Tensor& centres) {
   const Tensor y = random_uniform({samples}, 0, kClasses, DType::i32);
-  return {gather(centres, y) + random_normal({samples, kFeatures}, 0, 1.5), y};
+  return {gather(centres, y) + random_normal({samples, kFeatures}, 0, 2), y};
 }
 
 struct Classifier {
@@ -42,6 +44,7 @@ double accuracy(const Classifier& model, const Data& data) {
 }
 
 void show_progress(int epoch, std::int64_t step, std::int64_t steps, double loss, double seconds) {
+  if (step != steps && !isatty(STDOUT_FILENO)) return;  // in a file only the last state of an epoch is of use
   const int done = static_cast<int>(20 * step / steps);
   std::string bar;
   for (int i = 0; i < 20; ++i) bar += i < done ? "━" : "─";

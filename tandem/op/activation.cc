@@ -26,8 +26,8 @@ const OpDef tanh_grad_op{
     .scalar = formula([](auto y, auto dy) { return dy * (1 - y * y); }),
     .grad = [](GradContext& g) {
       const Tensor& y = g.input(0);
-      return Tensors{when(g.wants(0), [&] { return g.output_grad() * g.input(1) * (y * -2); }),
-                     when(g.wants(1), [&] { return apply(tanh_grad_op, {y, g.output_grad()}); })};
+      return Tensors{grad_of(g, 0, [&] { return g.output_grad() * g.input(1) * (y * -2); }),
+                     grad_of(g, 1, [&] { return apply(tanh_grad_op, {y, g.output_grad()}); })};
     },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 3,
@@ -42,8 +42,8 @@ const OpDef sigmoid_grad_op{
     .scalar = formula([](auto y, auto dy) { return dy * (y * (1 - y)); }),
     .grad = [](GradContext& g) {
       const Tensor& y = g.input(0);
-      return Tensors{when(g.wants(0), [&] { return g.output_grad() * g.input(1) * (1 - y * 2); }),
-                     when(g.wants(1), [&] { return apply(sigmoid_grad_op, {y, g.output_grad()}); })};
+      return Tensors{grad_of(g, 0, [&] { return g.output_grad() * g.input(1) * (1 - y * 2); }),
+                     grad_of(g, 1, [&] { return apply(sigmoid_grad_op, {y, g.output_grad()}); })};
     },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 3,
@@ -56,7 +56,7 @@ const OpDef relu_grad_op{
     .infer = broadcast_inputs,
     .scalar = formula([](auto y, auto dy) { return select(y > 0, dy, 0); }),
     .grad = [](GradContext& g) {
-      return Tensors{Tensor(), when(g.wants(1), [&] { return apply(relu_grad_op, {g.input(0), g.output_grad()}); })};
+      return Tensors{Tensor(), grad_of(g, 1, [&] { return apply(relu_grad_op, {g.input(0), g.output_grad()}); })};
     },
     .grad_reads = {.inputs = 0b01},
 };
@@ -78,8 +78,8 @@ const OpDef gelu_grad_op{
     .grad = [](GradContext& g) {
       const Tensor& x = g.input(0);
       return Tensors{
-          when(g.wants(0), [&] { return g.output_grad() * g.input(1) * (normal_density(x) * (2 - x * x)); }),
-          when(g.wants(1), [&] { return apply(gelu_grad_op, {x, g.output_grad()}); })};
+          grad_of(g, 0, [&] { return g.output_grad() * g.input(1) * (normal_density(x) * (2 - x * x)); }),
+          grad_of(g, 1, [&] { return apply(gelu_grad_op, {x, g.output_grad()}); })};
     },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 50,

@@ -22,12 +22,6 @@ Specs quotient(const InferContext& c) {
   return {{quotient_dtype(c.dtype(0)), broadcast_shapes(c.op.name, c.shape(0), c.shape(1))}};
 }
 
-/// The gradient of input i, brought back to its shape; undefined when nobody wants it.
-template <class F>
-Tensor grad_of(GradContext& g, int i, F make) {
-  return g.wants(i) ? unbroadcast(make(), g.shape(i)) : Tensor();
-}
-
 const OpDef subtract_op{
     .name = "subtract",
     .doc = "x - y, elementwise.",

@@ -35,10 +35,16 @@ Tensor unbroadcast(const Tensor& grad, const Shape& shape);
 /// `value` as a scalar of `like`'s dtype.
 Tensor scalar_like(const Tensor& like, double value);
 
-/// Gradients that multiply by something only when it is wanted.
+/// make(), if it is wanted.
 template <class F>
 Tensor when(bool wanted, F make) {
   return wanted ? make() : Tensor();
+}
+
+/// The gradient of input i, brought back to its shape; undefined when nobody wants it.
+template <class F>
+Tensor grad_of(const GradContext& g, int i, F make) {
+  return g.wants(i) ? unbroadcast(make(), g.shape(i)) : Tensor();
 }
 
 }  // namespace tandem
