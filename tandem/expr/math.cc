@@ -117,7 +117,7 @@ std::uint64_t log_low(Expr x) { return x.lane() == Lane::f32 ? kF32.two_thirds :
 /// sin(r) for |r| <= pi/2.
 Expr sin_reduced(Expr r) {
   const Expr z = r * r;
-  return fma(r * z, polynomial(z, choose(r, kSin32, kSin64)), r);
+  return r * fma(z, polynomial(z, choose(r, kSin32, kSin64)), 1);  // a product keeps the sign of 0
 }
 
 /// sin of x - multiple * pi, its sign turned when `integer` is odd.
