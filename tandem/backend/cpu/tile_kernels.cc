@@ -73,8 +73,22 @@ struct Neg { template <class D, class V> static V run(D, V a, std::uint64_t) { r
 struct Not { template <class D, class V> static V run(D, V a, std::uint64_t) { return hn::Not(a); } };
 struct Abs { template <class D, class V> static V run(D, V a, std::uint64_t) { return hn::Abs(a); } };
 struct Sqrt { template <class D, class V> static V run(D, V a, std::uint64_t) { return hn::Sqrt(a); } };
-struct Round { template <class D, class V> static V run(D, V a, std::uint64_t) { return hn::Round(a); } };
-struct Floor { template <class D, class V> static V run(D, V a, std::uint64_t) { return hn::Floor(a); } };
+// Highway's own rounding of single numbers is inexact just below a half and loses the sign of 0.
+constexpr bool kOneLane = HWY_TARGET == HWY_SCALAR;
+struct Round {
+  template <class D, class V>
+  static V run(D d, V a, std::uint64_t) {
+    if constexpr (kOneLane) return hn::Set(d, std::nearbyint(hn::GetLane(a)));
+    else return hn::Round(a);
+  }
+};
+struct Floor {
+  template <class D, class V>
+  static V run(D d, V a, std::uint64_t) {
+    if constexpr (kOneLane) return hn::Set(d, std::floor(hn::GetLane(a)));
+    else return hn::Floor(a);
+  }
+};
 struct Trunc { template <class D, class V> static V run(D, V a, std::uint64_t) { return hn::Trunc(a); } };
 struct ShiftLeft {
   template <class D, class V>
