@@ -289,8 +289,12 @@ void VectorEmitter::select(Lane lane, const x86::Reg& to, const x86::Reg& mask, 
   const bool narrow = lane_bytes_ == 4;
   if (wide_) {
     const x86::KReg k = mask.as<x86::KReg>();
-    if (c.zero) cc.k(k).z().emit(narrow ? Inst::kIdVmovaps : Inst::kIdVmovapd, to, b.operand);
-    else cc.k(k).emit(narrow ? Inst::kIdVblendmps : Inst::kIdVblendmpd, to, in_register(c), b.operand);
+    if (c.zero) {
+      cc.k(k).z().emit(narrow ? Inst::kIdVmovaps : Inst::kIdVmovapd, to, b.operand);
+    } else {
+      const x86::Reg other = in_register(c);  // may write an instruction of its own, which must not get the mask
+      cc.k(k).emit(narrow ? Inst::kIdVblendmps : Inst::kIdVblendmpd, to, other, b.operand);
+    }
   } else if (c.zero) {
     cc.emit(is_float_lane(lane) ? Inst::kIdVandps : Inst::kIdVpand, to, mask, b.operand);
   } else if (b.zero) {
