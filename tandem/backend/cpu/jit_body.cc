@@ -73,7 +73,7 @@ void Body::hoist_constants(int reserved, int copies) {
   std::vector<std::int32_t> constants;
   int row_inputs = 0;
   for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
-    if (is_constant(program_.nodes[i]) && (uses_[i] > 0 || last_use_[i] >= 0)) constants.push_back(static_cast<std::int32_t>(i));
+    if (is_constant(program_.nodes[i]) && last_use_[i] >= 0) constants.push_back(static_cast<std::int32_t>(i));
     row_inputs += resident_[i].isValid();
   }
   std::stable_sort(constants.begin(), constants.end(), [&](auto a, auto b) { return uses_[a] > uses_[b]; });
@@ -82,6 +82,12 @@ void Body::hoist_constants(int reserved, int copies) {
     if (room-- <= 0) break;
     resident_[n] = emit_.constant_register(program_.nodes[n]);
   }
+}
+
+bool Body::reads(int input) const {
+  return std::any_of(program_.nodes.begin(), program_.nodes.end(), [&](const Node& node) {
+    return node.prim == Prim::input && static_cast<int>(node.bits) == input;
+  });
 }
 
 void Body::set_row_input(int input, const x86::Reg& value) {
@@ -123,7 +129,7 @@ void Body::write_node(std::int32_t i, Copy& copy, const x86::Reg& into) {
   x86::Reg& value = copy.values[i];
   if (node.prim == Prim::index_lo) value = emit_.index_lo(copy.source.index);
   else if (node.prim == Prim::index_hi) value = emit_.index_hi(copy.source.index);
-  else value = emit_.apply(node, program_.nodes[node.a].lane, args[0], args[1], args[2], i == writes_into_ ? into : x86::Reg{});
+  else value = emit_.apply(node, program_.nodes[node.a].lane, args, i == writes_into_ ? into : x86::Reg{});
   emit_.release_since(mark, value);
   for (const Arg& arg : args)
     if (arg.dies && arg.operand != value) emit_.release(arg.operand.as<x86::Reg>());

@@ -22,6 +22,7 @@ class Body {
   /// Loads the constants that find room in registers, where `reserved` ones are taken by others and `copies` of the
   /// body run side by side.
   void hoist_constants(int reserved, int copies = 1);
+  bool reads(int input) const;
   /// A value for every element of a row; stays in its register.
   void set_row_input(int input, const x86::Reg& value);
 

@@ -129,7 +129,8 @@ x86::Reg VectorEmitter::new_register(Lane lane) {
 }
 
 void VectorEmitter::release(const x86::Reg& reg) {
-  const auto it = std::find_if(taken_.rbegin(), taken_.rend(), [&](const x86::Reg& other) { return other.id() == reg.id(); });
+  auto is_reg = [&](const x86::Reg& other) { return other.id() == reg.id(); };
+  const auto it = std::find_if(taken_.rbegin(), taken_.rend(), is_reg);
   if (it == taken_.rend()) return;  // an operand read twice is released once
   taken_.erase(std::next(it).base());
   (reg.isKReg() ? free_masks_ : free_vectors_).push_back(reg);
@@ -187,23 +188,21 @@ x86::Reg VectorEmitter::in_register(const Arg& arg) {
   return to;
 }
 
-x86::Reg VectorEmitter::apply(const Node& node, Lane operand, const Arg& a, const Arg& b, const Arg& c,
-                              const x86::Reg& into) {
-  if (node.prim == Prim::bitcast) {
-    if (!into.isValid()) return in_register(a);
-    move(into, a.operand);
-    return into;
-  }
-  if (node.prim == Prim::fma) {
-    // FMA overwrites one of its operands: one that dies, if there is any.
-    const Arg* over = c.dies ? &c : a.dies ? &a : b.dies ? &b : nullptr;
-    const x86::Reg to = over ? over->operand.as<x86::Reg>() : new_vector();
-    if (!over) move(to, c.operand);
-    fma(to, node.lane, a, b, over ? c : Arg{to});
-    if (!into.isValid()) return to;
-    move(into, to);
-    return into;
-  }
+/// FMA overwrites one of its operands: one that dies, if there is any.
+x86::Reg VectorEmitter::apply_fma(Lane lane, const Arg (&args)[3], const x86::Reg& into) {
+  const auto& [a, b, c] = args;
+  const Arg* over = c.dies ? &c : a.dies ? &a : b.dies ? &b : nullptr;
+  const x86::Reg to = over ? over->operand.as<x86::Reg>() : new_vector();
+  if (!over) move(to, c.operand);
+  fma(to, lane, a, b, over ? c : Arg{to});
+  if (!into.isValid()) return to;
+  move(into, to);
+  return into;
+}
+
+x86::Reg VectorEmitter::apply(const Node& node, Lane operand, const Arg (&args)[3], const x86::Reg& into) {
+  const auto& [a, b, c] = args;
+  if (node.prim == Prim::fma) return apply_fma(node.lane, args, into);
   const x86::Reg to = into.isValid() ? into : new_register(node.lane);
   switch (node.prim) {
     case Prim::eq:
@@ -218,7 +217,8 @@ x86::Reg VectorEmitter::apply(const Node& node, Lane operand, const Arg& a, cons
       cc.emit(lane_bytes_ == 4 ? Inst::kIdVpsrld : Inst::kIdVpsrlq, to, in_register(a), asmjit::imm(node.bits));
       break;
     case Prim::convert:
-      cc.emit(pick(operand, Inst::kIdVcvttps2dq, Inst::kIdVcvttpd2qq, Inst::kIdVcvtdq2ps, Inst::kIdVcvtqq2pd), to, a.operand);
+      cc.emit(pick(operand, Inst::kIdVcvttps2dq, Inst::kIdVcvttpd2qq, Inst::kIdVcvtdq2ps, Inst::kIdVcvtqq2pd), to,
+              a.operand);
       break;
     case Prim::bit_and:
     case Prim::bit_or:
@@ -266,7 +266,8 @@ void VectorEmitter::compare(Prim prim, Lane lane, const x86::Reg& to, const Arg&
             asmjit::imm(predicate));
   } else if (wide_) {
     const int predicate = prim == Prim::eq ? 0 : prim == Prim::lt ? 1 : 2;
-    cc.emit(lane == Lane::i32 ? Inst::kIdVpcmpd : Inst::kIdVpcmpq, to, in_register(a), b.operand, asmjit::imm(predicate));
+    const InstId id = lane == Lane::i32 ? Inst::kIdVpcmpd : Inst::kIdVpcmpq;
+    cc.emit(id, to, in_register(a), b.operand, asmjit::imm(predicate));
   } else {
     compare_avx2(prim, lane, to, a, b);
   }
@@ -288,8 +289,12 @@ void VectorEmitter::select(Lane lane, const x86::Reg& to, const x86::Reg& mask, 
   const bool narrow = lane_bytes_ == 4;
   if (wide_) {
     const x86::KReg k = mask.as<x86::KReg>();
-    if (c.zero) cc.k(k).z().emit(narrow ? Inst::kIdVmovaps : Inst::kIdVmovapd, to, b.operand);
-    else cc.k(k).emit(narrow ? Inst::kIdVblendmps : Inst::kIdVblendmpd, to, in_register(c), b.operand);
+    if (c.zero) {
+      cc.k(k).z().emit(narrow ? Inst::kIdVmovaps : Inst::kIdVmovapd, to, b.operand);
+    } else {
+      const x86::Reg other = in_register(c);  // may write an instruction of its own, which must not get the mask
+      cc.k(k).emit(narrow ? Inst::kIdVblendmps : Inst::kIdVblendmpd, to, other, b.operand);
+    }
   } else if (c.zero) {
     cc.emit(is_float_lane(lane) ? Inst::kIdVandps : Inst::kIdVpand, to, mask, b.operand);
   } else if (b.zero) {

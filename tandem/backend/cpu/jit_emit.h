@@ -53,10 +53,9 @@ class VectorEmitter {
   x86::Reg constant_register(const expr::Node& node);
   void move(const x86::Reg& to, const asmjit::Operand& from);
 
-  /// Writes one instruction of the program, not an input, a constant or an index. `operand` is the lane of `a`.
-  /// The result is in `into` when that is a register, else in one of its choice.
-  x86::Reg apply(const expr::Node& node, expr::Lane operand, const Arg& a, const Arg& b, const Arg& c,
-                 const x86::Reg& into = {});
+  /// Writes one instruction of the program, not an input, a constant or an index. `operand` is the lane of its first
+  /// operand. The result is in `into` when that is a register, else in one of its choice.
+  x86::Reg apply(const expr::Node& node, expr::Lane operand, const Arg (&args)[3], const x86::Reg& into = {});
 
   /// The position of each lane's element, the first being `first`: its low or high word.
   x86::Reg index_lo(const x86::Gp& first);
@@ -66,6 +65,7 @@ class VectorEmitter {
   using InstId = asmjit::InstId;
 
   x86::Reg in_register(const Arg& arg);
+  x86::Reg apply_fma(expr::Lane lane, const Arg (&args)[3], const x86::Reg& into);
   void fma(const x86::Reg& to, expr::Lane lane, const Arg& a, const Arg& b, const Arg& c);
   void compare(expr::Prim prim, expr::Lane lane, const x86::Reg& to, const Arg& a, const Arg& b);
   void compare_avx2(expr::Prim prim, expr::Lane lane, const x86::Reg& to, const Arg& a, const Arg& b);

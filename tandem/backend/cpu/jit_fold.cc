@@ -1,5 +1,6 @@
 // Folds as machine code. The 64 lanes of the contract are vectors side by side: for short programs in registers while
 // whole blocks of 64 elements are folded, else in a buffer on the stack.
+#include <algorithm>
 #include <cstddef>
 
 #include "tandem/backend/cpu/jit_body.h"
@@ -28,8 +29,9 @@ class FoldWriter {
         combine_(emit_, program.combine), vectors_(kFoldLanes / emit_.lanes()) {
     const int length = map_.length() + combine_.length(), live = map_.most_live() + combine_.most_live();
     in_registers_ = length <= kShortProgram && vectors_ + live + 1 < emit_.vector_registers();
+    if (in_registers_) return;
     for (const int copies : {2, 4})
-      if (!in_registers_ && copies * length <= kLongestStep && copies * live + 2 < emit_.vector_registers()) copies_ = copies;
+      if (copies * length <= kLongestStep && copies * live + 2 < emit_.vector_registers()) copies_ = copies;
   }
 
   void write() {
@@ -190,8 +192,9 @@ class FoldWriter {
   /// The bytes from `bytes` on, moved to the low end; what lies above is not used.
   x86::Reg upper_part(const x86::Vec& v, int bytes) {
     const x86::Vec out = emit_.new_vector();
+    const auto upper16 = emit_.wide() ? Inst::kIdVextractf32x4 : Inst::kIdVextractf128;
     if (bytes == 32) cc_.emit(Inst::kIdVextractf64x4, out.ymm(), v, imm(1));
-    else if (bytes == 16) cc_.emit(emit_.wide() ? Inst::kIdVextractf32x4 : Inst::kIdVextractf128, out.xmm(), v.ymm(), imm(1));
+    else if (bytes == 16) cc_.emit(upper16, out.xmm(), v.ymm(), imm(1));
     else cc_.emit(Inst::kIdVpsrldq, out.xmm(), v.xmm(), imm(bytes));
     return out;
   }
@@ -268,9 +271,9 @@ std::string check(const FoldProgram& program, JitTarget target, int& lane_bytes)
   if (lane == expr::Lane::mask) return "no fold of masks";
   if (program.map.nodes[program.map.outputs[0].node].lane != lane) return "map and combine have different lanes";
   if (lane_bytes != combine_bytes) return "lanes of 4 and 8 bytes in one program";
+  auto is_index = [](const expr::Node& n) { return n.prim == expr::Prim::index_lo || n.prim == expr::Prim::index_hi; };
   for (const auto* part : {&program.map, &program.combine})
-    for (const expr::Node& node : part->nodes)
-      if (node.prim == expr::Prim::index_lo || node.prim == expr::Prim::index_hi) return "a fold knows no element index";
+    if (std::any_of(part->nodes.begin(), part->nodes.end(), is_index)) return "a fold knows no element index";
   return {};
 }
 

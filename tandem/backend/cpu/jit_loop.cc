@@ -20,7 +20,8 @@ x86::Mem field(const x86::Gp& args, std::size_t offset, int element = 0) {
 class LoopWriter {
  public:
   LoopWriter(x86::Compiler& cc, const expr::Program& program, ScalarInputs scalars, JitTarget target, int lane_bytes)
-      : cc_(cc), program_(program), scalars_(scalars), emit_(cc, target, lane_bytes), body_(emit_, program), copies_(choose_copies()) {}
+      : cc_(cc), program_(program), scalars_(scalars), emit_(cc, target, lane_bytes), body_(emit_, program),
+        copies_(choose_copies()) {}
 
   void write() {
     begin();
@@ -44,8 +45,9 @@ class LoopWriter {
   /// Copies of the body in the main loop, as many as registers hold: a processor's window is too short to overlap
   /// long chains by itself.
   int choose_copies() const {
+    const int live = body_.most_live(), registers = emit_.vector_registers();
     for (const int copies : {4, 3, 2})
-      if (copies * body_.length() <= kLongestStep && copies * body_.most_live() + 2 <= emit_.vector_registers()) return copies;
+      if (copies * body_.length() <= kLongestStep && copies * live + 2 <= registers) return copies;
     return 1;
   }
 
@@ -83,7 +85,7 @@ class LoopWriter {
   void make_row_registers() {
     row_inputs_.resize(program_.inputs.size());
     for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
-      if (!is_scalar(static_cast<int>(i))) continue;
+      if (!is_scalar(static_cast<int>(i)) || !body_.reads(static_cast<int>(i))) continue;
       row_inputs_[i] = emit_.new_register(expr::lane_of(program_.inputs[i]));
       body_.set_row_input(static_cast<int>(i), row_inputs_[i]);
     }
@@ -224,8 +226,8 @@ std::shared_ptr<const Loop> jit_loop(const expr::Program& program, ScalarInputs 
     refusal = "more operands than a loop takes";
     return nullptr;
   }
-  std::string key = "L" + std::to_string(static_cast<int>(target)) + ":" + std::to_string(scalars) + ":" + program.key();
-  auto code = cached_code(key, loop_writer(program, scalars, target), refusal);
+  const std::string kind = "L" + std::to_string(static_cast<int>(target)) + ":" + std::to_string(scalars) + ":";
+  auto code = cached_code(kind + program.key(), loop_writer(program, scalars, target), refusal);
   return code ? std::make_shared<const JitLoop>(std::move(code)) : nullptr;
 }
 

@@ -20,7 +20,8 @@ JitTarget machine_target() {
   const auto& features = asmjit::CpuInfo::host().features().x86();
   const bool avx2 = features.hasAVX2() && features.hasFMA() && features.hasF16C() && features.hasBMI2();
   if (!avx2) return JitTarget::none;
-  const bool avx512 = features.hasAVX512_F() && features.hasAVX512_BW() && features.hasAVX512_DQ() && features.hasAVX512_VL();
+  const bool avx512 = features.hasAVX512_F() && features.hasAVX512_BW() && features.hasAVX512_DQ() &&
+                      features.hasAVX512_VL();
   return avx512 ? JitTarget::avx512 : JitTarget::avx2;
 }
 
@@ -137,7 +138,8 @@ std::shared_ptr<const JitCode> cached_code(const std::string& key, const JitWrit
 std::string assemble(const JitWriter& write, std::string& refusal) {
   asmjit::CodeHolder holder;
   holder.init(asmjit::Environment::host());
-  refusal = build(holder, write, asmjit::DiagnosticOptions::kValidateAssembler | asmjit::DiagnosticOptions::kValidateIntermediate);
+  using asmjit::DiagnosticOptions;
+  refusal = build(holder, write, DiagnosticOptions::kValidateAssembler | DiagnosticOptions::kValidateIntermediate);
   if (!refusal.empty()) return {};
   holder.flatten();
   holder.resolveUnresolvedLinks();

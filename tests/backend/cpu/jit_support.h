@@ -21,7 +21,8 @@ class GuardedBuffer {
   explicit GuardedBuffer(std::size_t bytes) : bytes_(bytes) {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     mapped_ = (bytes / page + 2) * page;
-    base_ = static_cast<unsigned char*>(mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    void* memory = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    base_ = static_cast<unsigned char*>(memory);
     mprotect(base_ + mapped_ - page, page, PROT_NONE);
     front_ = mapped_ - page - bytes;
     std::memset(base_, 0xA5, front_ + bytes);
@@ -58,11 +59,12 @@ T any_value(std::mt19937_64& random) {
   } else {
     using F = expr::LaneType<T>;
     const F infinity = std::numeric_limits<F>::infinity();
-    const F hard[] = {0, -F{0}, 1, -1, infinity, -infinity, std::numeric_limits<F>::quiet_NaN(), F(0.5), F(2.5), F(-3.5),
-                      std::numeric_limits<F>::denorm_min(), -std::numeric_limits<F>::denorm_min(),
-                      std::numeric_limits<F>::min(), std::numeric_limits<F>::max(), std::numeric_limits<F>::lowest(),
+    using Limits = std::numeric_limits<F>;
+    const F hard[] = {0, -F{0}, 1, -1, infinity, -infinity, Limits::quiet_NaN(), F(0.5), F(2.5), F(-3.5),
+                      Limits::denorm_min(), -Limits::denorm_min(), Limits::min(), Limits::max(), Limits::lowest(),
                       F(6e-8), F(65504), F(65519.99), F(65520), F(2147483648.0), F(-2147483648.0), F(2147483520.0)};
-    value = kind == 1 ? T(hard[random() % std::size(hard)]) : T(static_cast<F>(static_cast<double>(random() % 20001) / 100 - 100));
+    const auto small = static_cast<F>(static_cast<double>(random() % 20001) / 100 - 100);
+    value = T(kind == 1 ? hard[random() % std::size(hard)] : small);
   }
   return value;
 }
@@ -95,7 +97,8 @@ struct Layout {
 /// Operands of a loop in guarded memory, the run by generated code and by `evaluate`.
 class LoopTrial {
  public:
-  LoopTrial(const expr::Program& program, const Layout& layout, std::uint64_t seed) : program_(program), layout_(layout) {
+  LoopTrial(const expr::Program& program, const Layout& layout, std::uint64_t seed)
+      : program_(program), layout_(layout) {
     std::mt19937_64 random(seed);
     args_.length = layout.length;
     args_.rows = layout.rows;
@@ -146,8 +149,8 @@ class LoopTrial {
     for (std::int64_t r = 0; r < layout_.rows; ++r)
       for (std::int64_t e = 0; e < layout_.length; ++e) {
         for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
-          const auto at = r * args_.input_row_strides[i] +
-                          (layout_.scalars >> i & 1 ? 0 : e * static_cast<std::int64_t>(dtype_size(program_.inputs[i])));
+          const auto size = static_cast<std::int64_t>(dtype_size(program_.inputs[i]));
+          const auto at = r * args_.input_row_strides[i] + (layout_.scalars >> i & 1 ? 0 : e * size);
           in[i] = expr::load_value(program_.inputs[i], static_cast<const char*>(args_.inputs[i]) + at);
         }
         expr::evaluate(program_, in.data(), results.data(), args_.index + r * args_.index_stride + e);
@@ -186,7 +189,8 @@ class LoopTrial {
 };
 
 /// The contract of Fold, word by word.
-inline ScalarValue fold_model(const FoldProgram& fold, const std::vector<const unsigned char*>& inputs, std::int64_t length) {
+inline ScalarValue fold_model(const FoldProgram& fold, const std::vector<const unsigned char*>& inputs,
+                              std::int64_t length) {
   const expr::Lane lane = fold.combine.nodes[fold.combine.outputs[0].node].lane;
   std::vector<ScalarValue> lanes(kFoldLanes, expr::value_from_bits(lane, fold.identity)), in(inputs.size() + 1);
   auto combine = [&](ScalarValue a, ScalarValue b) {

@@ -1,3 +1,9 @@
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <cstddef>
 #include <cstdlib>
 #include <thread>
 
@@ -83,7 +89,8 @@ Expr prim2(Prim prim, Expr a, Expr b) {
 
 TEST_P(Jit, ArithmeticAndComparisonsOfEveryLaneGiveTheBitsOfEvaluate) {
   for (const DType dtype : {DType::f32, DType::f64, DType::i32, DType::i64})
-    for (const Prim prim : {Prim::add, Prim::sub, Prim::mul, Prim::div, Prim::min, Prim::max, Prim::eq, Prim::lt, Prim::le}) {
+    for (const Prim prim : {Prim::add, Prim::sub, Prim::mul, Prim::div, Prim::min, Prim::max, Prim::eq, Prim::lt,
+                            Prim::le}) {
       if (!is_floating(dtype) && prim == Prim::div) continue;
       if (dtype == DType::i64 && prim == Prim::mul && !wide()) continue;
       expect_same(program_of(dtype, 2, [&](const Expr* x) { return prim2(prim, x[0], x[1]); }));
@@ -115,7 +122,9 @@ TEST_P(Jit, BitsShiftsAndConversionsGiveTheBitsOfEvaluate) {
     expect_same(program_of(dtype, 2, [](const Expr* x) { return (x[0] & x[1]) ^ (x[0] | x[1].like(12345)); }));
     expect_same(program_of(dtype, 1, [](const Expr* x) { return !x[0]; }));
     for (const int bits : {1, 13, 31})
-      expect_same(program_of(dtype, 1, [&](const Expr* x) { return shift_left(x[0], bits) + shift_right(x[0], bits); }));
+      expect_same(program_of(dtype, 1, [&](const Expr* x) {
+        return shift_left(x[0], bits) + shift_right(x[0], bits);
+      }));
   }
   expect_same(program_of(DType::f32, 1, [](const Expr* x) { return convert(x[0], Lane::i32); }));
   expect_same(program_of(DType::i32, 1, [](const Expr* x) { return convert(x[0], Lane::f32); }));
@@ -167,16 +176,27 @@ TEST_P(Jit, EveryDtypeLoadsAndStoresAsLoadValueAndStoreValueDo) {
 TEST_P(Jit, ScalarInputsAreReadOnceARow) {
   for (const DType dtype : kStored) {
     if (dtype == DType::boolean) continue;
-    const Program program = make_program(formula([](auto a, auto b, auto c) { return a + b - c; }), {dtype, dtype, dtype},
-                                         dtype, {dtype});
+    const Program program = make_program(formula([](auto a, auto b, auto c) { return a + b - c; }),
+                                         {dtype, dtype, dtype}, dtype, {dtype});
     for (const ScalarInputs scalars : {0b001u, 0b010u, 0b110u, 0b111u}) expect_same(program, scalars);
   }
 }
 
+TEST_P(Jit, AnInputThatTheProgramDoesNotReadIsNotTouched) {
+  Graph graph;
+  const Program program = make_program(graph, {DType::i64, DType::f32}, {graph.input(1, Lane::f32) + 1}, {DType::f32});
+  std::string refusal;
+  const auto loop = jit_loop(program, 1, refusal);
+  ASSERT_TRUE(loop) << refusal;
+  float in[] = {1, 2, 3}, out[3];
+  loop->run({.inputs = {nullptr, in}, .outputs = {out}, .length = 3});
+  EXPECT_EQ(out[2], 4);
+}
+
 TEST_P(Jit, AnOutputMayOverwriteAnInput) {
   for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::u8}) {
-    const Program program = make_program(formula([](auto a, auto b) { return std::array{a - b, a + b}; }), {dtype, dtype},
-                                         dtype, {dtype, dtype});
+    const Program program = make_program(formula([](auto a, auto b) { return std::array{a - b, a + b}; }),
+                                         {dtype, dtype}, dtype, {dtype, dtype});
     std::string refusal;
     const auto loop = jit_loop(program, 0, refusal);
     ASSERT_TRUE(loop) << refusal;
@@ -221,6 +241,15 @@ TEST_P(Jit, LongProgramsWithMoreConstantsThanRegistersAreRight) {
     for (const Expr& term : terms) sum = fma(sum, 0.25, term * sum);
     return sum;
   }));
+}
+
+TEST_P(Jit, ElementaryFunctionsGiveTheBitsOfEvaluate) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    Expr (*const functions[])(Expr) = {expr::exp, expr::log, expr::tanh, expr::erf, expr::sin, expr::cos};
+    for (const auto function : functions)
+      expect_same(program_of(dtype, 1, [&](const Expr* x) { return function(x[0]); }));
+    expect_same(program_of(dtype, 2, [](const Expr* x) { return pow(x[0], x[1]); }));
+  }
 }
 
 TEST_P(Jit, SixteenOperandsAreTaken) {
@@ -275,13 +304,15 @@ Program plain_input(DType dtype) {
 }
 
 TEST_P(Jit, FoldsKeepTheOrderOfTheContract) {
-  for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64, DType::i8, DType::u8, DType::i32, DType::i64})
-    expect_same(fold_of(plain_input(dtype), 0, [](const Expr* x) { return x[0] + x[1]; }));
+  for (const DType dtype : kStored)
+    if (dtype != DType::boolean)
+      expect_same(fold_of(plain_input(dtype), 0, [](const Expr* x) { return x[0] + x[1]; }));
   const std::uint64_t least = std::bit_cast<std::uint32_t>(-std::numeric_limits<float>::infinity());
   expect_same(fold_of(plain_input(DType::f32), least, [](const Expr* x) { return greater_of(x[0], x[1]); }));
   expect_same(fold_of(plain_input(DType::i32), 1u << 31, [](const Expr* x) { return greater_of(x[0], x[1]); }));
   expect_same(fold_of(plain_input(DType::i64), 1ull << 63, [](const Expr* x) { return greater_of(x[0], x[1]); }));
-  expect_same(fold_of(plain_input(DType::f32), std::bit_cast<std::uint32_t>(7.5f), [](const Expr* x) { return x[1] - x[0]; }));
+  const std::uint64_t start = std::bit_cast<std::uint32_t>(7.5f);
+  expect_same(fold_of(plain_input(DType::f32), start, [](const Expr* x) { return x[1] - x[0]; }));
   expect_same(fold_of(plain_input(DType::f64), 0, [](const Expr* x) { return fma(x[0], 0.5, x[1]); }));
 }
 
@@ -312,7 +343,9 @@ TEST(JitCode, EveryInstructionIsValidForItsTargetOnAnyMachine) {
       programs.push_back(make_program(graph, {from}, {graph.input(0, expr::lane_of(from))}, {to}));
     }
   for (const DType dtype : {DType::f32, DType::f64, DType::i32, DType::i64}) {
-    programs.push_back(program_of(dtype, 3, [](const Expr* x) { return select(x[0] < x[1], lesser(x[1], x[2]), abs(x[0])); }));
+    programs.push_back(program_of(dtype, 3, [](const Expr* x) {
+      return select(x[0] < x[1], lesser(x[1], x[2]), abs(x[0]));
+    }));
     programs.push_back(program_of(dtype, 3, [](const Expr* x) { return (x[0] == x[1]) & (!(x[1] <= x[2])); }));
     programs.push_back(program_of(dtype, 3, [](const Expr* x) { return fma(x[0], x[1], -x[2]); }));
   }
@@ -321,7 +354,7 @@ TEST(JitCode, EveryInstructionIsValidForItsTargetOnAnyMachine) {
     for (const Program& program : programs)
       for (const ScalarInputs scalars : {0u, 1u})
         if (assemble(loop_writer(program, scalars, target), refusal).empty()) {
-          EXPECT_EQ(refusal.find("generating code failed"), std::string::npos) << refusal << "\n" << program.to_string();
+          EXPECT_EQ(refusal.find("failed"), std::string::npos) << refusal << "\n" << program.to_string();
         }
     for (const DType dtype : {DType::f32, DType::f64, DType::i64}) {
       const FoldProgram fold = fold_of(plain_input(dtype), 0, [](const Expr* x) { return x[0] + x[1]; });
@@ -335,13 +368,15 @@ TEST(JitCode, ARefusalSaysWhy) {
   const TemporaryTarget capped("avx2");
   auto mul = [](const Expr* x) { return x[0] * x[1]; };
   EXPECT_TRUE(refuses(program_of(DType::i64, 2, mul), "AVX2 has no 64-bit integer multiply"));
-  EXPECT_TRUE(refuses(program_of(DType::i32, 2, [](const Expr* x) { return x[0] / x[1]; }), "no vector integer division"));
-  EXPECT_TRUE(refuses(program_of(DType::i64, 1, [](const Expr* x) { return convert(x[0], Lane::f64); }), "does not convert"));
-  EXPECT_TRUE(refuses(program_of(DType::f64, 1, [](const Expr* x) { return convert(x[0], Lane::f32); }),
-                      "lanes of 4 and 8 bytes in one program"));
+  auto div = [](const Expr* x) { return x[0] / x[1]; };
+  EXPECT_TRUE(refuses(program_of(DType::i32, 2, div), "no vector integer division"));
+  auto to_f64 = [](const Expr* x) { return convert(x[0], Lane::f64); };
+  EXPECT_TRUE(refuses(program_of(DType::i64, 1, to_f64), "AVX2 does not convert"));
+  EXPECT_TRUE(refuses(program_of(DType::f32, 1, to_f64), "lanes of 4 and 8 bytes in one program"));
   const Program sum = program_of(DType::f32, 2, [](const Expr* x) { return x[0] + x[1]; });
   Graph graph;
-  const FoldProgram counting{.map = make_program(graph, {}, {convert(graph.index_lo(), Lane::f32)}, {DType::f32}), .combine = sum};
+  const Program index = make_program(graph, {}, {convert(graph.index_lo(), Lane::f32)}, {DType::f32});
+  const FoldProgram counting{.map = index, .combine = sum};
   std::string refusal;
   EXPECT_FALSE(jit_fold(counting, refusal));
   EXPECT_EQ(refusal, "a fold knows no element index");
@@ -359,6 +394,36 @@ TEST(JitCode, TheEnvironmentSwitchesItOffAndCapsIt) {
   EXPECT_EQ(jit_target(), "AVX2");
 }
 
+/// Makes the kernel refuse executable memory to this process from now on.
+bool forbid_executable_memory() {
+  auto load_word = [](std::size_t at) {
+    return sock_filter{BPF_LD | BPF_W | BPF_ABS, 0, 0, static_cast<std::uint32_t>(at)};
+  };
+  const sock_filter filter[] = {
+      load_word(offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_mmap, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_mprotect, 0, 3),
+      load_word(offsetof(seccomp_data, args) + 2 * sizeof(std::uint64_t)),
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{std::size(filter), const_cast<sock_filter*>(filter)};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST(JitCodeDeathTest, ASystemWithoutExecutableMemoryIsARefusalNotACrash) {
+  if (jit_target() == "none") GTEST_SKIP() << "no generated code here";
+  testing::FLAGS_gtest_death_test_style = "threadsafe";  // the child must not have code memory from before
+  auto in_child = [] {
+    if (!forbid_executable_memory()) std::_Exit(0);
+    std::string refusal;
+    const auto loop = jit_loop(program_of(DType::f32, 2, [](const Expr* x) { return x[0] + x[1]; }), 0, refusal);
+    std::_Exit(!loop && refusal.find("no memory for generated code") == 0 ? 0 : 1);
+  };
+  EXPECT_EXIT(in_child(), testing::ExitedWithCode(0), "");
+}
+
 TEST(JitCode, SeveralThreadsMayCompileAndRunAtOnceWhileOldCodeIsDropped) {
   if (jit_target() == "none") GTEST_SKIP() << "no generated code here";
   std::vector<std::thread> threads;
@@ -366,7 +431,8 @@ TEST(JitCode, SeveralThreadsMayCompileAndRunAtOnceWhileOldCodeIsDropped) {
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&problems, t] {
       for (int i = 0; i < 600; ++i) {  // more programs than the cache keeps
-        const Program program = program_of(DType::f32, 1, [&](const Expr* x) { return x[0] + (t % 2 * 600 + i + 0.5); });
+        const double number = t % 2 * 600 + i + 0.5;
+        const Program program = program_of(DType::f32, 1, [&](const Expr* x) { return x[0] + number; });
         std::string refusal;
         const auto loop = jit_loop(program, 0, refusal);
         if (!loop) problems[t] = refusal;
