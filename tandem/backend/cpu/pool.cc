@@ -99,8 +99,8 @@ __attribute__((always_inline)) inline void pixel_gradient(const PoolSizes& s, co
     for (std::int64_t c = columns.first; c < columns.last; ++c, ++tap) {
       Comparable<T>* __restrict to = sums + at(r, c);
       for (std::int64_t i = 0; i < count; ++i) {
-        const auto more = static_cast<Comparable<T>>(to[i] + comparable(gradient[i]));
-        to[i] = winner[i] == tap ? more : to[i];
+        const Comparable<T> whole = comparable(gradient[i]), share = winner[i] == tap ? whole : Comparable<T>(0);
+        to[i] = static_cast<Comparable<T>>(to[i] + share);
       }
     }
 }
