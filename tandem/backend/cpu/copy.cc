@@ -65,9 +65,11 @@ void copy_one_row(const StridedCopy& copy, const T* from, T* to) {
   });
 }
 
-constexpr std::int64_t kTile = 32;  // a tile of 8-byte elements is 8 KiB on either side
+/// A tile is as wide as a cache line on both sides.
+template <class T>
+constexpr std::int64_t kTile = 64 / sizeof(T);
 
-/// to (rows, columns) = from, read along the rows: from moves by `row_step` a row and `column_step` a column.
+/// to (rows, columns) = from, which moves by `row_step` a row and `column_step` a column.
 struct Tile {
   std::int64_t rows, columns;
   std::int64_t row_step, column_step;
@@ -87,49 +89,57 @@ void swap_4x4(const T* from, std::int64_t from_step, T* to, std::int64_t to_step
   for (int i = 0; i < 4; ++i) std::memcpy(to + i * to_step, &out[i], sizeof(V));
 }
 
+/// A full tile by way of a small buffer: every line of the source is read once, every line of the result written
+/// once, so that steps of a power of two, whose lines fight for one cache set, do no harm.
+template <class T>
+void copy_full_tile(const Tile& t, const T* from, T* to) {
+  constexpr int kSide = kTile<T>;
+  alignas(64) T buffer[kSide * kSide];
+  if constexpr (sizeof(T) == 4) {
+    for (int column = 0; column < kSide; column += 4)
+      for (int row = 0; row < kSide; row += 4)
+        swap_4x4(from + row + column * t.column_step, t.column_step, buffer + row * kSide + column, kSide);
+  } else {
+    for (int column = 0; column < kSide; ++column)
+      for (int row = 0; row < kSide; ++row) buffer[row * kSide + column] = from[row + column * t.column_step];
+  }
+  for (int row = 0; row < kSide; ++row) std::memcpy(to + row * t.to_step, buffer + row * kSide, sizeof(T) * kSide);
+}
+
 template <class T>
 void copy_tile(const Tile& t, const T* from, T* to) {
-  std::int64_t row = 0;
-  if constexpr (sizeof(T) == 4) {
-    if (t.row_step == 1)
-      for (; row + 4 <= t.rows; row += 4) {
-        std::int64_t column = 0;
-        for (; column + 4 <= t.columns; column += 4)
-          swap_4x4(from + row + column * t.column_step, t.column_step, to + row * t.to_step + column, t.to_step);
-        for (; column < t.columns; ++column)
-          for (int i = 0; i < 4; ++i) to[(row + i) * t.to_step + column] = from[row + i + column * t.column_step];
-      }
-  }
-  for (; row < t.rows; ++row)
+  if (t.row_step == 1 && t.rows == kTile<T> && t.columns == kTile<T>) return copy_full_tile(t, from, to);
+  for (std::int64_t row = 0; row < t.rows; ++row)
     for (std::int64_t column = 0; column < t.columns; ++column)
       to[row * t.to_step + column] = from[row * t.row_step + column * t.column_step];
 }
 
 /// The last axis of the result and the nearest of the source are walked in tiles, so that both sides use whole
-/// cache lines. A slice is some bands of kTile along the near axis.
+/// cache lines. A slice is some bands along the near axis.
 template <class T>
 void copy_tiles(const StridedCopy& copy, const T* from, T* to) {
+  constexpr std::int64_t kSide = kTile<T>;
   const int last = copy.rank - 1, near = copy.near;
   StridedCopy outer = copy;  // the near axis counts bands
-  const std::int64_t bands = (copy.sizes[near] + kTile - 1) / kTile;
+  const std::int64_t bands = (copy.sizes[near] + kSide - 1) / kSide;
   outer.sizes[near] = bands;
-  outer.steps[near] = copy.steps[near] * kTile;
+  outer.steps[near] = copy.steps[near] * kSide;
   std::array<std::int64_t, kMaxRank> to_steps{};
   for (std::int64_t axis = last, step = 1; axis >= 0; step *= copy.sizes[axis--]) to_steps[axis] = step;
   StridedCopy target = outer;
   target.steps = to_steps;
-  target.steps[near] *= kTile;
+  target.steps[near] *= kSide;
 
   const std::int64_t length = copy.sizes[last];
   const std::int64_t total = copy.elements / length / copy.sizes[near] * bands;
-  const std::int64_t band_bytes = std::min(kTile, copy.sizes[near]) * length * sizeof(T);
+  const std::int64_t band_bytes = std::min(kSide, copy.sizes[near]) * length * sizeof(T);
   parallel_ranges(total, band_bytes, [&](std::int64_t first, std::int64_t end) {
     Odometer source(outer, last, first), result(target, last, first);
     for (std::int64_t i = first; i < end; ++i, source.advance(), result.advance()) {
       const std::int64_t band = source.at(near);
-      for (std::int64_t column = 0; column < length; column += kTile) {
-        const Tile tile{.rows = std::min(kTile, copy.sizes[near] - band * kTile),
-                        .columns = std::min(kTile, length - column),
+      for (std::int64_t column = 0; column < length; column += kSide) {
+        const Tile tile{.rows = std::min(kSide, copy.sizes[near] - band * kSide),
+                        .columns = std::min(kSide, length - column),
                         .row_step = copy.steps[near],
                         .column_step = copy.steps[last],
                         .to_step = to_steps[near]};

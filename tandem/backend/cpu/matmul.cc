@@ -66,11 +66,11 @@ struct Grid {
 
 // A slice below a million multiply-adds (20 us) does not pay for waking a thread. Each further cut makes a library
 // pack rows or columns again: with OpenBLAS on 1024^3, blocks of 512 x 512 reach 97 % of the speed of the whole,
-// 256 x 512 96 %, 256 x 256 94 %, 128 x 128 86 %. So up to eight slices, as long as packing stays small; beyond,
+// 256 x 512 94 %, 256 x 256 93 %, 128 x 128 86 %. So up to eight slices, as long as packing stays small; beyond,
 // blocks of 512 x 512.
 Grid grid_of(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k) {
   constexpr std::int64_t kSliceWork = 1 << 20, kSlices = 8, kBlockArea = 512 * 512, kLeastSide = 32, kRound = 16;
-  constexpr double kRepacking = 1.0 / 128;  // elements packed again, a multiply-add
+  constexpr double kRepacking = 1.0 / 256;  // elements packed again, a multiply-add
   // Matrix times vector is bound by memory: a multiply-add costs as much as four.
   const std::int64_t work = m * n * k * (m == 1 || n == 1 ? 4 : 1);
   const std::int64_t wanted = std::clamp<std::int64_t>(work * batch / kSliceWork, 1, kSlices);

@@ -38,16 +38,17 @@ struct Inside {
 };
 
 template <class T>
-__attribute__((always_inline)) inline void pool_row(const PoolSizes& s, std::int64_t out_row, const T* image, T* out) {
+__attribute__((always_inline)) inline void pool_row(const PoolSizes& s, std::int64_t out_row, const T* image,
+                                                    T* __restrict out) {
   const std::int64_t channels = s.channels;
   const Inside rows(s.rows, out_row);
   for (std::int64_t column = 0; column < s.columns.output; ++column, out += channels) {
     const Inside columns(s.columns, column);
-    std::memcpy(static_cast<void*>(out), image + (rows.first * s.columns.input + columns.first) * channels,
-                channels * sizeof(T));
+    const T* corner = image + (rows.first * s.columns.input + columns.first) * channels;
+    for (std::int64_t i = 0; i < channels; ++i) out[i] = corner[i];
     for (std::int64_t r = rows.first; r < rows.last; ++r)
       for (std::int64_t c = columns.first; c < columns.last; ++c) {
-        const T* from = image + (r * s.columns.input + c) * channels;
+        const T* __restrict from = image + (r * s.columns.input + c) * channels;
         for (std::int64_t i = 0; i < channels; ++i)
           out[i] = beats(comparable(from[i]), comparable(out[i])) ? from[i] : out[i];
       }
@@ -69,43 +70,38 @@ Prepared prepare_pool(const PoolSizes& s) {
   });
 }
 
-/// Buffers of one pixel's channels while its windows are searched.
-template <class T>
-struct Winners {
-  T* value;
-  std::int32_t* tap;
-  explicit Winners(std::int64_t channels) {
-    auto* bytes = static_cast<char*>(scratch(ScratchUse::columns, channels * (sizeof(T) + 4) + 64));
-    tap = reinterpret_cast<std::int32_t*>(bytes);
-    value = reinterpret_cast<T*>(bytes + (channels * 4 + 63) / 64 * 64);
-  }
-};
+constexpr std::int64_t kChannels = 256;  // searched at a time
 
-/// The first maximum of each window, in row-major order, receives the gradient.
+/// The first maximum of each window, in row-major order, receives the gradient: channels [first, first + count).
 template <class T>
 __attribute__((always_inline)) inline void pixel_gradient(const PoolSizes& s, const Inside& rows, const Inside& columns,
-                                                          const T* image, const T* gradient,
-                                                          Comparable<T>* sums, Winners<T> best) {
-  const std::int64_t channels = s.channels;
-  const auto at = [&](std::int64_t r, std::int64_t c) { return (r * s.columns.input + c) * channels; };
-  std::memcpy(static_cast<void*>(best.value), image + at(rows.first, columns.first), channels * sizeof(T));
-  std::memset(best.tap, 0, channels * 4);
+                                                          const T* image, const T* __restrict gradient,
+                                                          Comparable<T>* sums, std::int64_t first, std::int64_t count) {
+  const auto at = [&](std::int64_t r, std::int64_t c) { return (r * s.columns.input + c) * s.channels + first; };
+  Comparable<T> best[kChannels];
+  std::int32_t winner[kChannels];
+  const T* corner = image + at(rows.first, columns.first);
+  for (std::int64_t i = 0; i < count; ++i) best[i] = comparable(corner[i]);
+  for (std::int64_t i = 0; i < count; ++i) winner[i] = 0;
   std::int32_t tap = 0;
   for (std::int64_t r = rows.first; r < rows.last; ++r)
     for (std::int64_t c = columns.first; c < columns.last; ++c, ++tap) {
-      const T* from = image + at(r, c);
-      for (std::int64_t i = 0; i < channels; ++i) {
-        const bool wins = beats(comparable(from[i]), comparable(best.value[i]));
-        best.value[i] = wins ? from[i] : best.value[i];
-        best.tap[i] = wins ? tap : best.tap[i];
+      const T* __restrict from = image + at(r, c);
+      for (std::int64_t i = 0; i < count; ++i) {
+        const Comparable<T> value = comparable(from[i]);
+        const bool wins = beats(value, best[i]);
+        best[i] = wins ? value : best[i];
+        winner[i] = wins ? tap : winner[i];
       }
     }
   tap = 0;
   for (std::int64_t r = rows.first; r < rows.last; ++r)
     for (std::int64_t c = columns.first; c < columns.last; ++c, ++tap) {
-      Comparable<T>* to = sums + at(r, c);
-      for (std::int64_t i = 0; i < channels; ++i)
-        to[i] = best.tap[i] == tap ? static_cast<Comparable<T>>(to[i] + comparable(gradient[i])) : to[i];
+      Comparable<T>* __restrict to = sums + at(r, c);
+      for (std::int64_t i = 0; i < count; ++i) {
+        const Comparable<T> whole = comparable(gradient[i]), share = winner[i] == tap ? whole : Comparable<T>(0);
+        to[i] = static_cast<Comparable<T>>(to[i] + share);
+      }
     }
 }
 
@@ -113,7 +109,6 @@ __attribute__((always_inline)) inline void pixel_gradient(const PoolSizes& s, co
 template <class T>
 void image_gradient(const PoolSizes& s, const T* image, const T* gradient, T* out) {
   using Sum = Comparable<T>;
-  const Winners<T> best(s.channels);
   Sum* sums = nullptr;
   if constexpr (std::is_same_v<T, Sum>) sums = out;
   else sums = static_cast<Sum*>(scratch(ScratchUse::partials, s.input_image() * sizeof(Sum)));
@@ -122,7 +117,9 @@ void image_gradient(const PoolSizes& s, const T* image, const T* gradient, T* ou
     const T* from = gradient;
     for (std::int64_t r = 0; r < s.rows.output; ++r)
       for (std::int64_t c = 0; c < s.columns.output; ++c, from += s.channels)
-        pixel_gradient(s, Inside(s.rows, r), Inside(s.columns, c), image, from, sums, best);
+        for (std::int64_t first = 0; first < s.channels; first += kChannels)
+          pixel_gradient(s, Inside(s.rows, r), Inside(s.columns, c), image, from + first, sums, first,
+                         std::min(kChannels, s.channels - first));
   });
   if constexpr (!std::is_same_v<T, Sum>)
     for (std::int64_t i = 0; i < s.input_image(); ++i) out[i] = T(sums[i]);

@@ -53,6 +53,11 @@ inline Value sample(DType dtype, const Shape& shape, unsigned seed = 1) {
   return value;
 }
 
+struct Refused : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws Refused when the kernel says no.
 inline Value run(const Kernel& kernel, const OpDef& op, const Attrs& attrs, const std::vector<Value>& inputs) {
   std::vector<const TensorSpec*> specs;
   std::vector<Operand> operands;
@@ -66,7 +71,7 @@ inline Value run(const Kernel& kernel, const OpDef& op, const Attrs& attrs, cons
   const std::vector<Operand> outputs{Operand(out)};
   const KernelCall call{op, attrs, operands, outputs};
   const Support support = kernel.supports ? kernel.supports(call) : yes();
-  if (!support) throw std::runtime_error(std::string(kernel.name) + ": " + support.reason);
+  if (!support) throw Refused(std::string(kernel.name) + ": " + support.reason);
   Value result(out.dtype(), out.shape());
   void* address = result.bytes.data();
   kernel.prepare(call)->run({addresses.data(), &address, attrs.run_time()});
@@ -78,7 +83,7 @@ inline Value run(const Kernel& kernel, const OpDef& op, const Attrs& attrs, cons
 inline bool supports(const Kernel& kernel, const OpDef& op, const Attrs& attrs, const std::vector<Value>& inputs) {
   try {
     run(kernel, op, attrs, inputs);
-  } catch (const std::runtime_error&) {
+  } catch (const Refused&) {
     return false;
   }
   return true;

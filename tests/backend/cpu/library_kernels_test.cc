@@ -1,3 +1,5 @@
+#include <thread>
+
 #include "tests/backend/cpu/kernel_call.h"
 
 namespace tandem::cpu {
@@ -135,6 +137,31 @@ TEST(LibraryConv2d, RefusesWhatItCannotDoWithAReason) {
   const Support support = conv2d_kernels()[0].supports({conv2d_op, attrs, inputs, outputs});
   EXPECT_FALSE(support);
   EXPECT_NE(support.reason.find("float64"), std::string::npos) << support.reason;
+}
+
+TEST(LibraryKernels, OnePreparedKernelRunsOnSeveralThreadsAtOnce) {
+  const Attrs conv = make_attrs(conv2d_op, Ints{1, 1}, "same", Ints{1, 1}), product = make_attrs(matmul_op, false, false);
+  const Value image = sample(DType::f32, {4, 12, 12, 8}, 1), filter = sample(DType::f32, {3, 3, 8, 8}, 2);
+  const Value a = sample(DType::f64, {70, 90}, 3), b = sample(DType::f64, {90, 110}, 4);
+  const auto check = [](const Kernel& kernel, const OpDef& op, const Attrs& attrs, const Value& x, const Value& y) {
+    const Value wanted = run(kernel, op, attrs, {x, y});
+    const std::vector<Operand> inputs{Operand(x.spec), Operand(y.spec)}, outputs{Operand(wanted.spec)};
+    const Prepared prepared = kernel.prepare({op, attrs, inputs, outputs});
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t)
+      threads.emplace_back([&] {
+        const void* addresses[] = {x.bytes.data(), y.bytes.data()};
+        for (int i = 0; i < 50; ++i) {
+          Value got(wanted.spec.dtype(), wanted.spec.shape());
+          void* address = got.bytes.data();
+          prepared->run({addresses, &address, {}});
+          EXPECT_TRUE(got.same_bits(wanted));
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+  };
+  check(conv2d_kernels()[0], conv2d_op, conv, image, filter);
+  check(matmul_kernels()[1], matmul_op, product, a, b);
 }
 
 struct PoolCase {
