@@ -35,15 +35,11 @@ void ask(const KernelTable& table, const OpDef& op, const OpSample& sample, Kern
 
 std::vector<KernelChoice> kernel_choices(const OpDef& op, const Device& device) {
   std::vector<KernelChoice> choices;
-  for (int i = 0; i < kDTypeCount; ++i) {
-    const auto dtype = static_cast<DType>(i);
-    if (!op.dtypes.contains(dtype)) continue;
-    const auto calls = samples(op, dtype);
-    if (calls.empty()) continue;
+  for (DType dtype : sample_dtypes(op)) {
     KernelChoice choice{.op = &op, .dtype = dtype, .device = device.name().short_name()};
     if (op.view) choice.kernels = {"view"};  // nothing runs: the output is the input under another shape
     else
-      for (const OpSample& sample : calls) ask(device.kernels(), op, sample, choice);
+      for (const OpSample& sample : samples(op, dtype)) ask(device.kernels(), op, sample, choice);
     choices.push_back(std::move(choice));
   }
   return choices;
