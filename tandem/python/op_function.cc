@@ -1,6 +1,4 @@
 // The function of an op: one Python type for all, its parameters read from the record.
-#include <structmember.h>
-
 #include <array>
 #include <vector>
 
@@ -299,7 +297,7 @@ PyGetSetDef properties[] = {{"__name__", get_name, nullptr, nullptr, nullptr},
 }  // namespace
 
 PyTypeObject op_function_type = {
-    PyVarObject_HEAD_INIT(nullptr, 0)
+    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0)  // the macro ends in a comma
     .tp_name = "tandemflow.OpFunction",
     .tp_basicsize = sizeof(OpFunction),
     .tp_dealloc = dealloc,
