@@ -83,6 +83,11 @@ Tensor Tensor::from_strings(std::vector<std::string> values, const Shape& shape)
       new TensorImpl({DType::string, shape}, std::move(storage), host_decision(), {next_value_id()})));
 }
 
+void Tensor::undefined() {
+  fail(ErrorCode::invalid_argument,
+       "an undefined tensor was used: it holds no value (moved from, or a gradient that does not exist?)");
+}
+
 const std::vector<std::string>& Tensor::strings() const {
   if (dtype() != DType::string) fail(ErrorCode::dtype_mismatch, "strings() of a ", spec(), " tensor");
   return impl()->storage->strings();

@@ -38,10 +38,10 @@ class Tensor {
   Tensor() = default;
   explicit Tensor(Ref<TensorImpl> impl) : impl_(std::move(impl)) {}
   /// A scalar: int gives i32, double f32, as in Python.
-  Tensor(int value);
-  Tensor(float value);
-  Tensor(double value);
-  Tensor(bool value);
+  explicit Tensor(int value);
+  explicit Tensor(float value);
+  explicit Tensor(double value);
+  explicit Tensor(bool value);
 
   /// A tensor with a copy of the values; throws shape_mismatch when their number does not fit.
   template <class T>
@@ -96,7 +96,7 @@ class Tensor {
   std::string repr() const;
 
   TensorImpl* impl() const {
-    TANDEM_CHECK(impl_, "an undefined tensor was used");
+    if (!impl_) [[unlikely]] undefined();
     return impl_.get();
   }
   TensorImpl* unchecked() const { return impl_.get(); }
@@ -107,6 +107,7 @@ class Tensor {
   static Tensor uninitialized(const TensorSpec& spec, MemorySpace& space, const Decision* decision);
 
  private:
+  [[noreturn]] static void undefined();
   const void* host_data(DType expected) const;
   double item_as_double() const;
   std::int64_t item_as_integer() const;

@@ -117,18 +117,20 @@ std::uint64_t log_low(Expr x) { return x.lane() == Lane::f32 ? kF32.two_thirds :
 /// sin(r) for |r| <= pi/2.
 Expr sin_reduced(Expr r) {
   const Expr z = r * r;
-  return fma(r * z, polynomial(z, choose(r, kSin32, kSin64)), r);
+  return r * fma(z, polynomial(z, choose(r, kSin32, kSin64)), 1);  // a product keeps the sign of 0
 }
 
 /// sin of x - multiple * pi, its sign turned when `integer` is odd.
 Expr sin_of_rest(Expr x, Expr multiple, Expr integer) {
   const Coefficients pi = choose(x, kPiParts32, kPiParts64);
-  Expr r = fma(multiple, -pi[0], x);  // exact, by the fma, while |multiple| < 2^mantissa / 4
+  Expr r = fma(multiple, -pi[0], x);  // exact, by the fma: both terms are multiples of the last place of pi[0]
   r = fma(multiple, -pi[1], r);
   r = fma(multiple, -pi[2], r);
   const Expr turn = shift_left(integer, x.lane() == Lane::f32 ? 31 : 63);
   const Expr y = bitcast(as_integer(sin_reduced(r)) ^ turn, x.lane());
-  return clamp(y, -1, 1);  // beyond the range of the reduction a result should at least be possible
+  // Accurate to about 3 ulp for |x| < 1e6 in f32 and 1e13 in f64. Beyond 2^mantissa the reduction fails, and the result
+  // should at least be a possible one.
+  return clamp(y, -1, 1);
 }
 
 /// An odd function that saturates at 1: 2u / (1 + u^2) with u = n / 2d, n = x (1 + P(z)), d = 1 + z Q(z), z = x^2. Errors of

@@ -9,11 +9,9 @@ namespace tandem::expr {
 template <class T>
 concept Plain = std::is_arithmetic_v<T>;
 
-template <Plain T>
-T select(bool mask, T a, std::type_identity_t<T> b) { return mask ? a : b; }
+/// A constant beside a value takes its type, as with lanes.
 template <Plain A, Plain B>
-  requires(!std::is_same_v<A, B>)
-B select(bool mask, A a, B b) { return mask ? static_cast<B>(a) : b; }
+std::common_type_t<A, B> select(bool mask, A a, B b) { return mask ? a : b; }
 
 // Functions without meaning for integers return their argument there; records keep such dtypes out.
 template <Plain T>

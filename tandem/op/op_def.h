@@ -50,6 +50,12 @@ struct GradReads {
   std::uint32_t outputs = 0;
 };
 
+/// Where an op is defined and smooth: tests and probes draw their values from it.
+struct Domain {
+  double low = -2;
+  double high = 2;
+};
+
 struct OpDef {
   std::string_view name;                     // TensorFlow's
   std::string_view doc;                      // one sentence
@@ -68,11 +74,16 @@ struct OpDef {
   double (*flops)(const InferContext&) = nullptr;         // where that is not a matter of elements
   bool random = false;                                    // fresh values each call: never folded, never merged
   std::uint32_t in_place = 0;                             // bit i: output i may overwrite input i
+  Domain domain = {};
+  bool view = false;                                      // the output is the input's bytes under another spec
 
   int arity() const { return inputs.size(); }
 };
 
-/// Every op there is, in the order of the documentation.
+/// The ops of one file, in the order of the documentation; each file under tandem/op ends with its own list.
+using OpGroup = std::span<const OpDef* const>;
+
+/// Every op there is.
 std::span<const OpDef* const> op_list();
 /// By name; null when unknown.
 const OpDef* find_op(std::string_view name);

@@ -55,7 +55,8 @@ class Fold {
 };
 
 /// Maps each element by `map` (one output, of a lane dtype), folds with `combine` (two operands of that lane),
-/// beginning with `identity` (the value's bits in the lane type).
+/// beginning with `identity` (the value's bits in the lane type). The first operand of `combine` is what the lane holds
+/// (lane j), the second the mapped element (lane j + half). Lanes a short row does not reach take part as identities.
 struct FoldProgram {
   expr::Program map;
   expr::Program combine;

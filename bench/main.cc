@@ -1,0 +1,74 @@
+// tandem_bench [NAME…] [--json FILE]: runs the benchmarks whose name contains a NAME (all without one).
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "bench/harness.h"
+#include "tandem/tandem.h"
+
+using namespace tandem::bench;
+
+namespace {
+
+std::vector<Benchmark> all_benchmarks() {
+  std::vector<Benchmark> all;
+  for (auto group : {eager_benchmarks(), library_benchmarks(), elementwise_benchmarks(), training_benchmarks()})
+    all.insert(all.end(), group.begin(), group.end());
+  return all;
+}
+
+bool wanted(const Benchmark& benchmark, const std::vector<std::string>& names) {
+  if (names.empty()) return true;
+  return std::ranges::any_of(names, [&](const std::string& name) { return benchmark.name.find(name) != std::string::npos; });
+}
+
+std::string today() {
+  char date[16];
+  const std::time_t time = std::time(nullptr);
+  std::strftime(date, sizeof date, "%Y-%m-%d", std::gmtime(&time));
+  return date;
+}
+
+void print(const Row& row) {
+  std::printf("%-34s %10.4g %-8s %-28s %10.4g %8.3f  %s\n", row.name.c_str(), row.value, row.unit.c_str(),
+              row.reference.c_str(), row.reference_value, row.ratio, row.goal.c_str());
+  std::fflush(stdout);
+}
+
+void write_json(const std::string& path, const std::vector<Row>& rows) {
+  nlohmann::json out;
+  const auto& cpu = tandem::default_runtime().devices()[0]->properties();
+  out["machine"] = cpu.description + ", " + std::to_string(cpu.cores) + " cores";
+  out["date"] = today();
+  out["rows"] = nlohmann::json::array();
+  for (const Row& r : rows)
+    out["rows"].push_back({{"name", r.name}, {"value", r.value}, {"unit", r.unit}, {"reference", r.reference},
+                           {"reference_value", r.reference_value}, {"ratio", r.ratio}, {"goal", r.goal}});
+  std::ofstream(path) << out.dump(2) << "\n";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> names;
+  std::string json;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--json") == 0 && i + 1 < argc) json = argv[++i];
+    else if (argv[i][0] == '-') return std::fprintf(stderr, "usage: tandem_bench [NAME…] [--json FILE]\n"), 2;
+    else names.emplace_back(argv[i]);
+  }
+  std::printf("%-34s %10s %-8s %-28s %10s %8s  %s\n", "name", "value", "unit", "reference", "its value", "ratio", "goal");
+  std::vector<Row> rows;
+  for (const Benchmark& benchmark : all_benchmarks()) {
+    if (!wanted(benchmark, names)) continue;
+    for (const Row& row : benchmark.run()) {
+      print(row);
+      rows.push_back(row);
+    }
+  }
+  if (rows.empty()) return std::fprintf(stderr, "no benchmark has such a name; names are parts of those listed without arguments\n"), 2;
+  if (!json.empty()) write_json(json, rows);
+}

@@ -1,0 +1,78 @@
+"""TandemFlow: every op runs on the device where it finishes first, and the system can say why.
+
+import tandemflow as tf
+"""
+from . import _tandem
+from . import _dtypes, _shape
+
+_tandem.register_classes(_dtypes.ALL, _shape.TensorShape, _shape.Reference)
+
+from . import errors  # noqa: E402  registers the exceptions
+from . import _ops, config, io, linalg, math, nn, random  # noqa: E402
+from ._device import device  # noqa: E402
+from ._dtypes import (  # noqa: E402
+    DType,
+    as_dtype,
+    bfloat16,
+    bool,
+    double,
+    float16,
+    float32,
+    float64,
+    half,
+    int8,
+    int32,
+    int64,
+    string,
+    uint8,
+)
+from ._explain import Explanation, explain, last_decisions  # noqa: E402
+from ._gradient import GradientTape, UnconnectedGradients  # noqa: E402
+from ._shape import TensorShape  # noqa: E402
+
+Tensor = _tandem.Tensor
+Variable = _tandem.Variable
+newaxis = None
+__version__ = _tandem.version
+
+# Ops at the top, as in TensorFlow: those of the records and those composed of them. What only tf.nn has stays there.
+_NN_ONLY = {
+    "relu", "gelu", "softmax", "log_softmax", "conv2d", "max_pool2d", "bias_add",
+    "softmax_cross_entropy_with_logits", "sparse_softmax_cross_entropy_with_logits",
+}  # fmt: skip
+globals().update({name: f for name, f in _ops.public.items() if name not in _NN_ONLY})
+from ._ops import (  # noqa: E402
+    add_n,
+    argmax,
+    argmin,
+    clip_by_value,
+    constant,
+    convert_to_tensor,
+    expand_dims,
+    eye,
+    fill,
+    floordiv,
+    floormod,
+    gather,
+    linspace,
+    ones,
+    ones_like,
+    pad,
+    range,
+    rank,
+    reduce_all,
+    reduce_any,
+    reduce_min,
+    reshape,
+    shape,
+    size,
+    split,
+    squeeze,
+    stack,
+    tile,
+    unstack,
+    zeros,
+    zeros_like,
+)
+
+truediv = divide  # noqa: F821

@@ -1,0 +1,102 @@
+"""Dtypes as objects: tf.float32 and its siblings."""
+from . import _tandem
+
+
+class DType:
+    """The dtype of a tensor's elements."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+    @property
+    def as_numpy_dtype(self):
+        import numpy
+
+        if self.name == "string":
+            return object
+        if self.name == "bfloat16":
+            try:
+                import ml_dtypes
+            except ImportError:
+                raise TypeError("NumPy has bfloat16 only where the package ml_dtypes is installed") from None
+            return ml_dtypes.bfloat16
+        return numpy.bool_ if self.name == "bool" else getattr(numpy, self.name)
+
+    @property
+    def is_floating(self):
+        return "float" in self.name
+
+    @property
+    def is_integer(self):
+        return "int" in self.name
+
+    @property
+    def is_unsigned(self):
+        return self.name.startswith("uint")
+
+    @property
+    def is_bool(self):
+        return self.name == "bool"
+
+    @property
+    def is_complex(self):
+        return False
+
+    @property
+    def base_dtype(self):
+        return self
+
+    @property
+    def size(self):
+        """Bytes of an element."""
+        sizes = {"bool": 1, "int8": 1, "uint8": 1, "float16": 2, "bfloat16": 2, "float32": 4, "int32": 4}
+        return sizes.get(self.name, 8 if self.name != "string" else 1)
+
+    @property
+    def min(self):
+        return self._limits().min
+
+    @property
+    def max(self):
+        return self._limits().max
+
+    def _limits(self):
+        import numpy
+
+        if not (self.is_floating or self.is_integer):
+            raise TypeError(f"Cannot find minimum or maximum value of {self}.")
+        return (numpy.finfo if self.is_floating else numpy.iinfo)(self.as_numpy_dtype)
+
+    def __repr__(self):
+        return "tf." + self.name
+
+    def __str__(self):
+        return f"<dtype: '{self.name}'>"
+
+    def __eq__(self, other):
+        if self is other:
+            return True
+        if other is None:
+            return False
+        try:
+            return _tandem.as_dtype(other) is self
+        except TypeError:
+            return NotImplemented
+
+    def __hash__(self):
+        return hash(self.name)
+
+    def __reduce__(self):
+        return _tandem.as_dtype, (self.name,)
+
+
+ALL = tuple(DType(name) for name in _tandem.dtype_names)
+float16, bfloat16, float32, float64, int8, uint8, int32, int64, bool, string = ALL
+half, double = float16, float64
+
+
+def as_dtype(type_value):
+    """tf.float32 from 'float32', numpy.float32, numpy.dtype('float32') or float."""
+    return _tandem.as_dtype(type_value)

@@ -1,0 +1,316 @@
+"""Ops as functions: those of the records as they are, and what TensorFlow spells otherwise or composes of them."""
+import builtins
+
+from . import _dtypes, _tandem
+from ._shape import TensorShape
+from .errors import UnimplementedError
+
+records = _tandem.ops()
+
+# Steps of gradients and optimizers, and ops whose arguments TensorFlow spells otherwise: not for the public names.
+_INNER = {"range", "fill", "random_normal", "random_uniform", "gelu_tanh"}
+public = {
+    name: function
+    for name, function in records.items()
+    if name not in _INNER and not name.endswith("_grad") and "_backprop_" not in name and not name.startswith("apply_")
+}
+globals().update(public)
+
+Tensor = _tandem.Tensor
+
+
+def _sizes(shape):
+    return _tandem.as_ints(shape)
+
+
+def _only_nhwc(op, data_format):
+    if data_format not in (None, "NHWC", "N...C"):
+        raise UnimplementedError(f"{op}: data_format must be 'NHWC', got {data_format!r}; transpose the tensor")
+
+
+def _pair(op, name, value, default=1):
+    """[1, h, w, 1], [h, w], [h] or h, as [h, w]."""
+    if value is None:
+        return [default, default]
+    numbers = _sizes(value)
+    if len(numbers) == 4:
+        if numbers[0] != 1 or numbers[3] != 1:
+            raise UnimplementedError(f"{op}: {name} over batch or channels must be 1, got {numbers}")
+        numbers = numbers[1:3]
+    return numbers
+
+
+# --- Conversion and creation. ---
+
+
+def convert_to_tensor(value, dtype=None, dtype_hint=None, name=None):
+    """The value as a tensor. A tensor of another dtype is refused; `dtype_hint` is only a wish."""
+    if dtype is None and dtype_hint is not None and not isinstance(value, (Tensor, _tandem.Variable)):
+        try:
+            return _tandem.to_tensor(value, dtype_hint)
+        except (TypeError, ValueError):
+            pass
+    return _tandem.to_tensor(value, dtype)
+
+
+def constant(value, dtype=None, shape=None, name="Const"):
+    """A tensor of a number, a nested list or a NumPy array, reshaped or filled up to `shape`."""
+    tensor = _tandem.to_tensor(value, dtype)
+    if shape is None:
+        return tensor
+    wanted = TensorShape(_sizes(shape))
+    if tensor.shape == wanted:
+        return tensor
+    if tensor.shape.num_elements() == wanted.num_elements():
+        return reshape(tensor, wanted)
+    if tensor.ndim == 0:
+        return broadcast_to(tensor, wanted)
+    raise TypeError(
+        f"Eager execution of tf.constant with unsupported shape. Tensor {_tandem.numpy_str(tensor)} has "
+        f"{tensor.shape.num_elements()} elements, but got `shape` {wanted} with {wanted.num_elements()} elements)."
+    )
+
+
+def zeros(shape, dtype=_dtypes.float32, name=None):
+    """A tensor of zeros."""
+    return _tandem.fill(shape, 0, dtype)
+
+
+def ones(shape, dtype=_dtypes.float32, name=None):
+    """A tensor of ones."""
+    return _tandem.fill(shape, 1, dtype)
+
+
+def fill(dims, value, name=None):
+    """A tensor of one value, of the value's dtype."""
+    return broadcast_to(_tandem.to_tensor(value), dims)
+
+
+def zeros_like(input, dtype=None, name=None):
+    """Zeros of the shape, and unless told otherwise the dtype, of `input`."""
+    tensor = _tandem.to_tensor(input)
+    return _tandem.fill(tensor.shape, 0, dtype or tensor.dtype)
+
+
+def ones_like(input, dtype=None, name=None):
+    """Ones of the shape, and unless told otherwise the dtype, of `input`."""
+    tensor = _tandem.to_tensor(input)
+    return _tandem.fill(tensor.shape, 1, dtype or tensor.dtype)
+
+
+def range(start, limit=None, delta=1, dtype=None, name="range"):
+    """start, start + delta, … below limit; with one argument from 0 to it."""
+    if limit is None:
+        start, limit = 0, start
+    if dtype is None:
+        dtypes = [_tandem.to_tensor(value).dtype for value in (start, limit, delta)]
+        order = [_dtypes.int32, _dtypes.int64, _dtypes.float32, _dtypes.float64]
+        dtype = max(dtypes, key=lambda d: order.index(d) if d in order else -1)
+    return _tandem.range(float(start), float(limit), float(delta), dtype)
+
+
+def linspace(start, stop, num, name=None):
+    """`num` numbers from start to stop, both included."""
+    start = _tandem.to_tensor(start)
+    stop = _tandem.to_tensor_beside(stop, start.dtype)
+    steps = _tandem.range(0, num, 1, start.dtype) / _tandem.to_tensor(max(int(num) - 1, 1), start.dtype)
+    return start + (stop - start) * steps
+
+
+def eye(num_rows, num_columns=None, batch_shape=None, dtype=_dtypes.float32, name=None):
+    """The unit matrix."""
+    columns = int(num_rows if num_columns is None else num_columns)
+    matrix = one_hot(range(num_rows), columns, dtype=dtype)
+    return matrix if batch_shape is None else broadcast_to(matrix, _sizes(batch_shape) + [int(num_rows), columns])
+
+
+# --- Shapes. ---
+
+
+def shape(input, out_type=_dtypes.int32, name=None):
+    """The sizes of the axes, as a tensor."""
+    return _tandem.to_tensor(_tandem.to_tensor(input).shape.as_list(), out_type)
+
+
+def size(input, out_type=_dtypes.int32, name=None):
+    """The number of elements, as a tensor."""
+    return _tandem.to_tensor(_tandem.to_tensor(input).shape.num_elements(), out_type)
+
+
+def rank(input, name=None):
+    """The number of axes, as a tensor."""
+    return _tandem.to_tensor(_tandem.to_tensor(input).ndim)
+
+
+def expand_dims(input, axis, name=None):
+    """The tensor with a new axis of size 1."""
+    return _tandem.expand_dims(input, int(axis))
+
+
+def squeeze(input, axis=None, name=None):
+    """The tensor without its axes of size 1, or without those named."""
+    return _tandem.squeeze(input, axis)
+
+
+def stack(values, axis=0, name="stack"):
+    """Tensors of one shape, joined along a new axis."""
+    return concat([expand_dims(value, axis) for value in _converted(values)], axis)
+
+
+def unstack(value, num=None, axis=0, name="unstack"):
+    """The slices along an axis, as a list."""
+    tensor = _tandem.to_tensor(value)
+    return [squeeze(part, axis) for part in split(tensor, tensor.shape[axis], axis)]
+
+
+def split(value, num_or_size_splits, axis=0, num=None, name="split"):
+    """Parts along an axis: so many equal ones, or of the sizes given."""
+    tensor = _tandem.to_tensor(value)
+    axis = axis + tensor.ndim if axis < 0 else axis
+    total = tensor.shape[axis]
+    if hasattr(num_or_size_splits, "__index__"):
+        count = num_or_size_splits.__index__()
+        if count < 1 or total % count:
+            raise ValueError(f"split: axis {axis} of size {total} does not divide into {count} equal parts")
+        sizes = [total // count] * count
+    else:
+        sizes = _sizes(num_or_size_splits)
+        if sizes.count(-1) == 1:
+            sizes[sizes.index(-1)] = total - sum(s for s in sizes if s != -1)
+    if sum(sizes) != total:
+        raise ValueError(f"split: the sizes {sizes} do not add up to {total}, the size of axis {axis}")
+    parts, begin, block = [], [0] * tensor.ndim, tensor.shape.as_list()
+    for part in sizes:
+        block[axis] = part
+        parts.append(slice(tensor, begin, block))
+        begin[axis] += part
+    return parts
+
+
+def tile(input, multiples, name=None):
+    """The tensor repeated along each axis."""
+    tensor = _tandem.to_tensor(input)
+    times, sizes = _sizes(multiples), tensor.shape.as_list()
+    if len(times) != len(sizes):
+        raise ValueError(f"tile: multiples {times} needs one number an axis of {tensor.shape}")
+    spread = reshape(tensor, [n for s in sizes for n in (1, s)])
+    spread = broadcast_to(spread, [n for pair in zip(times, sizes) for n in pair])
+    return reshape(spread, [t * s for t, s in zip(times, sizes)])
+
+
+def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
+    """A margin of a constant around the tensor: [before, after] for each axis."""
+    if mode.upper() != "CONSTANT":
+        raise UnimplementedError(f"pad: mode must be 'CONSTANT', got {mode!r}")
+    return records["pad"](tensor, paddings, constant_values)
+
+
+def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name=None):
+    """Slices of params along an axis, in the order of the indices."""
+    if batch_dims:
+        raise UnimplementedError("gather: batch_dims must be 0")
+    return records["gather"](params, indices, 0 if axis is None else int(axis))
+
+
+def reshape(tensor, shape, name=None):
+    """The same elements under another shape; one size may be -1."""
+    return records["reshape"](tensor, shape)
+
+
+# --- Arithmetic and reductions of others. ---
+
+
+def floordiv(x, y, name=None):
+    """floor(x / y), elementwise; integers stay integers."""
+    return _tandem.floordiv(*_converted([x, y]))
+
+
+def floormod(x, y, name=None):
+    """x - floordiv(x, y) * y, elementwise."""
+    return _tandem.floormod(*_converted([x, y]))
+
+
+def reduce_min(input_tensor, axis=None, keepdims=False, name=None):
+    """The smallest value along the axes."""
+    return negative(reduce_max(negative(input_tensor), axis, keepdims))
+
+
+def reduce_any(input_tensor, axis=None, keepdims=False, name=None):
+    """Whether any is true along the axes."""
+    return cast(reduce_max(cast(input_tensor, _dtypes.int32), axis, keepdims), _dtypes.bool)
+
+
+def reduce_all(input_tensor, axis=None, keepdims=False, name=None):
+    """Whether all are true along the axes."""
+    return cast(reduce_min(cast(input_tensor, _dtypes.int32), axis, keepdims), _dtypes.bool)
+
+
+def argmin(input, axis=None, output_type=_dtypes.int64, name=None):
+    """Where the smallest value along the axis stands."""
+    return argmax(negative(input), axis, output_type)
+
+
+def clip_by_value(t, clip_value_min, clip_value_max, name=None):
+    """Values below the minimum and above the maximum are replaced by it."""
+    return minimum(maximum(t, clip_value_min), clip_value_max)
+
+
+def add_n(inputs, name=None):
+    """The sum of tensors of one shape."""
+    total, *others = _converted(inputs)
+    for other in others:
+        total = total + other
+    return total
+
+
+def argmax(input, axis=None, output_type=_dtypes.int64, name=None):
+    """Where the largest value along the axis stands."""
+    return records["argmax"](input, axis, output_type)
+
+
+def _converted(values):
+    """The values as tensors; a plain one takes the dtype of the first tensor."""
+    dtype = next((v.dtype for v in values if isinstance(v, (Tensor, _tandem.Variable))), None)
+    return [_tandem.to_tensor_beside(value, dtype) for value in values]
+
+
+# --- Neural networks. ---
+
+
+def conv2d(input, filters, strides, padding, data_format="NHWC", dilations=None, name=None):
+    """A 2-D convolution of [batch, height, width, channels] with filters [height, width, channels, outputs]."""
+    _only_nhwc("conv2d", data_format)
+    if not isinstance(padding, str):
+        raise UnimplementedError("conv2d: padding must be 'SAME' or 'VALID'; use tf.pad for others")
+    return records["conv2d"](
+        input, filters, _pair("conv2d", "strides", strides), padding, _pair("conv2d", "dilations", dilations)
+    )
+
+
+def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
+    """The largest value of each window of [batch, height, width, channels]."""
+    _only_nhwc("max_pool2d", data_format)
+    return records["max_pool2d"](
+        input, _pair("max_pool2d", "ksize", ksize), _pair("max_pool2d", "strides", strides), padding
+    )
+
+
+def bias_add(value, bias, data_format=None, name=None):
+    """value + bias, the bias along the last axis."""
+    _only_nhwc("bias_add", data_format)
+    return records["bias_add"](value, bias)
+
+
+def gelu(features, approximate=False, name=None):
+    """x times the probability that a normal number is below x; `approximate` by tanh."""
+    return records["gelu_tanh" if approximate else "gelu"](features)
+
+
+def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None):
+    """-sum(labels * log_softmax(logits)), a row."""
+    logits = _tandem.to_tensor(logits)
+    labels = _tandem.to_tensor_beside(labels, logits.dtype)
+    if axis not in (-1, logits.ndim - 1):
+        order = [i for i in builtins.range(logits.ndim) if i != axis % logits.ndim] + [axis % logits.ndim]
+        labels, logits = transpose(labels, order), transpose(logits, order)
+    return records["softmax_cross_entropy_with_logits"](labels, logits)

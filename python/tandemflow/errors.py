@@ -1,0 +1,118 @@
+"""Exceptions, named as TensorFlow names them. Each is also the built-in exception that fits, so either may be caught."""
+from . import _tandem
+
+
+class OpError(Exception):
+    """What goes wrong in an op or in the runtime. The message begins with a code that has a page in docs/errors."""
+
+    op = None
+    node_def = None
+
+    @property
+    def message(self):
+        return str(self)
+
+    @property
+    def error_code(self):
+        """The number of the code, 102 for "E0102 …"; 0 when the message has none."""
+        text = str(self)
+        return int(text[1:5]) if text[:1] == "E" and text[1:5].isdigit() else 0
+
+
+class InvalidArgumentError(OpError, ValueError):
+    """An argument has a value, a shape or a dtype that does not fit."""
+
+
+class DTypeError(InvalidArgumentError, TypeError):
+    """Dtypes were mixed, or a value cannot have the dtype asked for."""
+
+
+class IndexOutOfRangeError(InvalidArgumentError, IndexError):
+    """An index points outside the tensor."""
+
+
+class NotFoundError(OpError, FileNotFoundError):
+    """A file cannot be opened, read or written."""
+
+    __str__ = Exception.__str__
+
+
+class DataLossError(OpError, ValueError):
+    """A file's content is damaged or of another format."""
+
+
+class ResourceExhaustedError(OpError, MemoryError, RuntimeError):
+    """The memory of a device or of the host does not suffice."""
+
+
+class UnimplementedError(OpError, NotImplementedError):
+    """No kernel does this."""
+
+
+class NoGradientError(UnimplementedError, LookupError):
+    """There is no gradient for what was asked."""
+
+
+class FailedPreconditionError(OpError, RuntimeError):
+    """The object is not in a state in which this may be asked of it."""
+
+
+class InternalError(OpError, RuntimeError):
+    """A check inside TandemFlow failed; please report it."""
+
+
+class UnavailableError(OpError, RuntimeError):
+    """A device or service is not there."""
+
+
+class OutOfRangeError(OpError):
+    """A sequence has ended."""
+
+
+class AlreadyExistsError(OpError):
+    """What is to be made exists already."""
+
+
+class PermissionDeniedError(OpError):
+    """Not allowed."""
+
+
+class CancelledError(OpError):
+    """Cancelled before it ended."""
+
+
+class DeadlineExceededError(OpError):
+    """Took longer than allowed."""
+
+
+class AbortedError(OpError):
+    """Aborted."""
+
+
+class UnknownError(OpError):
+    """Something else."""
+
+
+_CLASSES = {
+    "invalid_shape": InvalidArgumentError,
+    "shape_mismatch": InvalidArgumentError,
+    "invalid_axis": InvalidArgumentError,
+    "invalid_argument": InvalidArgumentError,
+    "index_out_of_range": IndexOutOfRangeError,
+    "wrong_arity": InvalidArgumentError,
+    "dtype_mismatch": DTypeError,
+    "unsupported_dtype": DTypeError,
+    "cannot_convert": DTypeError,
+    "out_of_memory": ResourceExhaustedError,
+    "unknown_device": InvalidArgumentError,
+    "device_unavailable": InvalidArgumentError,
+    "no_kernel": UnimplementedError,
+    "file_error": NotFoundError,
+    "bad_file": DataLossError,
+    "no_gradient": NoGradientError,
+    "tape_used_up": FailedPreconditionError,
+    "internal": InternalError,
+}
+
+for _code, _name in _tandem.error_list():
+    _tandem.register_error_class(_code, _CLASSES.get(_name, UnknownError))

@@ -1,0 +1,184 @@
+#include "tandem/autodiff/tape.h"
+
+#include "tandem/op/grad.h"
+#include "tandem/op/ops.h"
+
+namespace tandem {
+
+GradientTape::GradientTape(TapeOptions options) : options_(options) {
+  if (options.recording) start();
+}
+
+GradientTape::~GradientTape() { stop(); }
+
+void GradientTape::start() {
+  if (recording_) return;
+  DispatchStack::push(*this);
+  recording_ = true;
+}
+
+void GradientTape::stop() {
+  if (!recording_) return;
+  DispatchStack::remove(*this);
+  recording_ = false;
+}
+
+void GradientTape::reset() {
+  slots_of_.clear();
+  entries_.clear();
+  attrs_.clear();
+  slots_.clear();
+  specs_.clear();
+  kept_.clear();
+  used_ = false;
+}
+
+void GradientTape::watch(const Tensor& value) {
+  if (!is_floating(value.dtype()))
+    fail(ErrorCode::no_gradient, "watch: only floating tensors have gradients, got ", value.spec(), "; cast it to float32");
+  slots_of_.insert(value.impl()->id.number);
+}
+
+bool GradientTape::reads_tracked(const OpCall& call) {
+  bool tracked = false;
+  for (const TensorRef& input : call.inputs) {
+    const ValueId id = input->impl()->id;
+    if (id.watched && options_.watch_accessed_variables) slots_of_.insert(id.number);
+    tracked |= slots_of_.find(id.number) != IdMap::kNone;
+  }
+  return tracked;
+}
+
+void GradientTape::run(OpCall& call) {
+  const bool tracked = reads_tracked(call);
+  next()->run(call);
+  if (tracked) record(call);
+}
+
+void GradientTape::record(const OpCall& call) {
+  bool differentiable = false;
+  for (const Tensor& output : call.outputs) differentiable |= is_floating(output.dtype());
+  if (!differentiable) return;
+  entries_.push_back({&call.op, static_cast<std::uint32_t>(attrs_.size()), static_cast<std::uint32_t>(slots_.size()),
+                      static_cast<std::uint16_t>(call.inputs.size()), static_cast<std::uint16_t>(call.outputs.size())});
+  attrs_.push_back(call.attrs);
+  const GradReads reads = call.op.grad_reads;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const Tensor& input = *call.inputs[i];
+    slots_.push_back(slots_of_.find(input.impl()->id.number));
+    specs_.push_back(input.spec());
+    kept_.push_back(i < 32 && (reads.inputs >> i & 1) ? input : Tensor());
+  }
+  for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+    const Tensor& output = call.outputs[i];
+    slots_.push_back(is_floating(output.dtype()) ? slots_of_.insert(output.impl()->id.number) : IdMap::kNone);
+    specs_.push_back(output.spec());
+    kept_.push_back(reads.outputs >> i & 1 ? output : Tensor());
+  }
+}
+
+Tensor GradientTape::gradient(const Tensor& target, const Tensor& source, Unconnected unconnected) {
+  return gradient(target, Tensors{source}, unconnected)[0];
+}
+
+Tensors GradientTape::gradient(const Tensor& target, const Tensors& sources, Unconnected unconnected,
+                               const Tensor& target_grad) {
+  return gradient(Tensors{target}, sources, unconnected, target_grad.defined() ? Tensors{target_grad} : Tensors{});
+}
+
+Tensors GradientTape::gradient(const Tensors& targets, const Tensors& sources, Unconnected unconnected,
+                               const Tensors& target_grads) {
+  if (used_ && !options_.persistent)
+    fail(ErrorCode::tape_used_up, "a tape that is not persistent gives gradients once; make it with persistent=true");
+  used_ = true;
+  if (!options_.persistent) stop();
+
+  // Values met during the walk get slots too (a persistent tape records its own backward pass).
+  std::vector<Tensor> grads(static_cast<std::size_t>(slots_of_.size()));
+  std::vector<bool> is_source(grads.size());
+  for (const Tensor& source : sources)
+    if (const auto slot = slots_of_.find(source.impl()->id.number); slot != IdMap::kNone)
+      is_source[static_cast<std::size_t>(slot)] = true;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const auto slot = slots_of_.find(targets[i].impl()->id.number);
+    if (slot == IdMap::kNone) continue;
+    if (!target_grads.empty() && target_grads[i].spec() != targets[i].spec())
+      fail(ErrorCode::shape_mismatch, "gradient: the gradient given for a target must be ", targets[i].spec(), ", got ",
+           target_grads[i].spec());
+    Tensor seed = target_grads.empty() ? ones_like(targets[i]) : target_grads[i];
+    Tensor& grad = grads[static_cast<std::size_t>(slot)];
+    grad = grad.defined() ? add(grad, seed) : std::move(seed);
+  }
+  backward(grads, is_source);
+
+  Tensors result;
+  for (const Tensor& source : sources) {
+    const auto slot = slots_of_.find(source.impl()->id.number);
+    Tensor grad;
+    if (slot != IdMap::kNone && static_cast<std::size_t>(slot) < grads.size()) grad = grads[static_cast<std::size_t>(slot)];
+    if (!grad.defined() && unconnected == Unconnected::zero) grad = zeros_like(source);
+    result.push_back(std::move(grad));
+  }
+  if (!options_.persistent) reset(), used_ = true;
+  return result;
+}
+
+void GradientTape::backward(std::vector<Tensor>& grads, const std::vector<bool>& is_source) {
+  for (std::size_t at = entries_.size(); at-- > 0;) {
+    const Entry entry = entries_[at];  // a copy: a persistent tape may record meanwhile
+    bool reached = false;
+    std::uint64_t wanted = 0;
+    for (int k = 0; k < entry.output_count; ++k) {
+      const auto slot = slots_[entry.inputs + entry.input_count + static_cast<std::uint32_t>(k)];
+      reached |= slot != IdMap::kNone && grads[static_cast<std::size_t>(slot)].defined();
+    }
+    if (reached) {
+      for (int i = 0; i < entry.input_count && i < 64; ++i)
+        if (slots_[entry.inputs + static_cast<std::uint32_t>(i)] != IdMap::kNone) wanted |= std::uint64_t{1} << i;
+      const Tensors input_grads = entry_grads(entry, grads, wanted);
+      for (int k = 0; k < entry.output_count; ++k) {
+        const auto slot = slots_[entry.inputs + entry.input_count + static_cast<std::uint32_t>(k)];
+        if (slot != IdMap::kNone && !is_source[static_cast<std::size_t>(slot)]) grads[static_cast<std::size_t>(slot)] = {};
+      }
+      for (std::size_t i = 0; i < input_grads.size(); ++i) {
+        const auto slot = slots_[entry.inputs + i];
+        if (slot == IdMap::kNone || !input_grads[i].defined()) continue;
+        Tensor& grad = grads[static_cast<std::size_t>(slot)];
+        grad = grad.defined() ? add(grad, input_grads[i]) : input_grads[i];
+      }
+    }
+    if (!options_.persistent) release(entry);
+  }
+}
+
+Tensors GradientTape::entry_grads(const Entry& entry, std::vector<Tensor>& grads, std::uint64_t wanted) {
+  if (!entry.op->grad)
+    fail(ErrorCode::no_gradient, entry.op->name, " has no gradient; use stop_gradient() around it if none is wanted");
+  // Copies, because a persistent tape may grow its arrays while the gradient runs.
+  const auto first = entry.inputs, outputs = entry.inputs + entry.input_count;
+  const std::vector<Tensor> kept(kept_.begin() + first, kept_.begin() + outputs + entry.output_count);
+  const std::vector<TensorSpec> specs(specs_.begin() + first, specs_.begin() + outputs + entry.output_count);
+  const Attrs attrs = attrs_[entry.attrs];
+  Tensors output_grads;
+  for (int k = 0; k < entry.output_count; ++k) {
+    const auto slot = slots_[outputs + static_cast<std::uint32_t>(k)];
+    Tensor grad = slot == IdMap::kNone ? Tensor() : grads[static_cast<std::size_t>(slot)];
+    if (!grad.defined()) grad = zeros(specs[entry.input_count + static_cast<std::size_t>(k)].shape(),
+                                      specs[entry.input_count + static_cast<std::size_t>(k)].dtype());
+    output_grads.push_back(std::move(grad));
+  }
+  const std::span all(kept);
+  GradContext context({*entry.op, attrs, std::span(specs).first(entry.input_count), all.first(entry.input_count),
+                       all.subspan(entry.input_count), output_grads, wanted});
+  Tensors result = entry.op->grad(context);
+  for (std::size_t i = 0; i < result.size(); ++i)
+    TANDEM_CHECK(!result[i].defined() || result[i].spec() == specs[i], "the gradient of input ", i, " of ", entry.op->name,
+                 " is ", result[i].spec(), ", the input ", specs[i]);
+  return result;
+}
+
+void GradientTape::release(const Entry& entry) {
+  for (int i = 0; i < entry.input_count + entry.output_count; ++i) kept_[entry.inputs + static_cast<std::uint32_t>(i)] = {};
+}
+
+}  // namespace tandem

@@ -1,0 +1,74 @@
+// GradientTape: records the ops that lead from watched values to results, and walks them backwards.
+//
+//   GradientTape tape;                       // recording begins
+//   Tensor loss = reduce_mean(square(matmul(x, w) - y));
+//   Tensor dw = tape.gradient(loss, w);      // recording ends, unless the tape is persistent
+#pragma once
+#include <vector>
+
+#include "tandem/autodiff/id_map.h"
+#include "tandem/op/dispatcher.h"
+
+namespace tandem {
+
+enum class Unconnected { none, zero };
+
+struct TapeOptions {
+  bool persistent = false;               // gradient() may be asked more than once
+  bool watch_accessed_variables = true;  // trainable variables are watched when an op reads them
+  bool recording = true;                 // false: begins with start()
+};
+
+class GradientTape final : public Dispatcher {
+ public:
+  explicit GradientTape(TapeOptions options = {});
+  ~GradientTape() override;
+  GradientTape(const GradientTape&) = delete;
+  GradientTape& operator=(const GradientTape&) = delete;
+
+  /// From now on, what is computed from `value` can be differentiated with respect to it.
+  void watch(const Tensor& value);
+
+  /// The gradients of `target` with respect to each source: undefined (or zeros) where nothing connects them.
+  /// A target that is no scalar counts as the sum of its elements, or weighted by `target_grad`.
+  Tensors gradient(const Tensor& target, const Tensors& sources, Unconnected unconnected = Unconnected::none,
+                   const Tensor& target_grad = {});
+  Tensor gradient(const Tensor& target, const Tensor& source, Unconnected unconnected = Unconnected::none);
+  /// Of several targets: their gradients are added. `target_grads` is empty or one a target.
+  Tensors gradient(const Tensors& targets, const Tensors& sources, Unconnected unconnected, const Tensors& target_grads);
+
+  void start();
+  void stop();
+  bool recording() const { return recording_; }
+  /// Forgets everything recorded and watched.
+  void reset();
+
+  void run(OpCall& call) override;
+
+ private:
+  /// One op: ranges of the flat arrays below.
+  struct Entry {
+    const OpDef* op;
+    std::uint32_t attrs;    // its place in attrs_
+    std::uint32_t inputs;   // first of its inputs in slots_, specs_ and kept_; its outputs follow
+    std::uint16_t input_count, output_count;
+  };
+
+  void record(const OpCall& call);
+  bool reads_tracked(const OpCall& call);
+  void backward(std::vector<Tensor>& grads, const std::vector<bool>& is_source);
+  Tensors entry_grads(const Entry& entry, std::vector<Tensor>& grads, std::uint64_t wanted);
+  void release(const Entry& entry);
+
+  TapeOptions options_;
+  bool recording_ = false;
+  bool used_ = false;
+  IdMap slots_of_;  // tracked values
+  std::vector<Entry> entries_;
+  std::vector<Attrs> attrs_;
+  std::vector<std::int32_t> slots_;  // IdMap::kNone for what is not tracked
+  std::vector<TensorSpec> specs_;
+  std::vector<Tensor> kept_;         // undefined where the gradient does not read it
+};
+
+}  // namespace tandem

@@ -1,0 +1,120 @@
+// argmax: the first of the largest, a NaN being larger than all numbers.
+#include <algorithm>
+
+#include "tandem/backend/cpu/compare.h"
+#include "tandem/backend/cpu/dense.h"
+#include "tandem/backend/cpu/library_kernels.h"
+#include "tandem/backend/cpu/simd.h"
+
+namespace tandem::cpu {
+namespace {
+
+/// input (outer, size, inner), result (outer, inner).
+struct ArgmaxPlan {
+  std::int64_t outer = 1, size = 0, inner = 1;
+};
+
+ArgmaxPlan argmax_plan(const KernelCall& call) {
+  const Shape& input = call.shape();
+  const int axis = normalize_axis("argmax", call.attr().integer("axis"), input.rank());
+  ArgmaxPlan plan{.size = input[axis]};
+  for (int i = 0; i < axis; ++i) plan.outer *= input[i];
+  for (int i = axis + 1; i < input.rank(); ++i) plan.inner *= input[i];
+  return plan;
+}
+
+/// The largest of a long row by lanes, then where it stands first: two passes, both of them vectors.
+template <class T>
+__attribute__((always_inline)) inline std::int64_t row_argmax(const T* row, std::int64_t size) {
+  using C = Comparable<T>;
+  constexpr int kLanes = 32;
+  std::int64_t at = 0;
+  C best = comparable(row[0]);
+  if (size >= 4 * kLanes) {
+    C lanes[kLanes];
+    for (int j = 0; j < kLanes; ++j) lanes[j] = comparable(row[j]);
+    for (at = kLanes; at + kLanes <= size; at += kLanes)
+      for (int j = 0; j < kLanes; ++j) {
+        const C value = comparable(row[at + j]);
+        lanes[j] = beats(value, lanes[j]) ? value : lanes[j];
+      }
+    best = lanes[0];
+    for (int j = 1; j < kLanes; ++j) best = beats(lanes[j], best) ? lanes[j] : best;
+    for (; at < size; ++at) best = beats(comparable(row[at]), best) ? comparable(row[at]) : best;
+    for (std::int64_t i = 0; i < size; ++i)
+      if (!beats(best, comparable(row[i]))) return i;
+  }
+  for (std::int64_t i = 1; i < size; ++i)
+    if (beats(comparable(row[i]), best)) {
+      best = comparable(row[i]);
+      at = i;
+    }
+  return at;
+}
+
+constexpr std::int64_t kColumns = 256;
+
+/// Columns [first, first + count) of one (size, inner) matrix, row by row.
+template <class T, class Index>
+__attribute__((always_inline)) inline void column_argmax(const ArgmaxPlan& plan, const T* from, std::int64_t count,
+                                                         Index* to) {
+  using C = Comparable<T>;
+  C best[kColumns];
+  for (std::int64_t i = 0; i < count; ++i) {
+    best[i] = comparable(from[i]);
+    to[i] = 0;
+  }
+  for (std::int64_t r = 1; r < plan.size; ++r) {
+    const T* row = from + r * plan.inner;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const C value = comparable(row[i]);
+      const bool wins = beats(value, best[i]);
+      best[i] = wins ? value : best[i];
+      to[i] = wins ? static_cast<Index>(r) : to[i];
+    }
+  }
+}
+
+template <class T, class Index>
+void argmax(const ArgmaxPlan& plan, const T* from, Index* to) {
+  const std::int64_t blocks = (plan.inner + kColumns - 1) / kColumns;
+  const std::int64_t block_bytes = plan.size * std::min(plan.inner, kColumns) * sizeof(T);
+  parallel_ranges(plan.outer * blocks, block_bytes, [&](std::int64_t first, std::int64_t last) {
+    wide([&]() __attribute__((always_inline)) {
+      for (std::int64_t i = first; i < last; ++i) {
+        const std::int64_t o = i / blocks, column = i % blocks * kColumns;
+        const T* block = from + o * plan.size * plan.inner + column;
+        Index* result = to + o * plan.inner + column;
+        if (plan.inner == 1)
+          *result = static_cast<Index>(row_argmax(block, plan.size));
+        else
+          column_argmax(plan, block, std::min(kColumns, plan.inner - column), result);
+      }
+    });
+  });
+}
+
+Support lanes_argmax(const KernelCall& call) {
+  if (dtype_size(call.dtype()) == 0) return no("strings are not numbers");
+  if (!all_dense(call)) return no("needs dense operands");
+  if (call.outputs[0].dtype() != DType::i32 && call.outputs[0].dtype() != DType::i64)
+    return no("gives int32 or int64, not ", call.outputs[0].dtype());
+  if (argmax_plan(call).size == 0) return no("the axis is empty");
+  return yes();
+}
+
+Prepared prepare_argmax(const KernelCall& call) {
+  const ArgmaxPlan plan = argmax_plan(call);
+  const bool narrow = call.outputs[0].dtype() == DType::i32;
+  return visit_dtype(call.dtype(), [&]<class T>(TypeTag<T>) -> Prepared {
+    if (narrow)
+      return prepared([plan](const KernelArgs& args) { argmax(plan, args.input<T>(), args.output<std::int32_t>()); });
+    return prepared([plan](const KernelArgs& args) { argmax(plan, args.input<T>(), args.output<std::int64_t>()); });
+  });
+}
+
+}  // namespace
+
+KernelList argmax_kernels() { return {{"lanes", lanes_argmax, prepare_argmax}}; }
+
+}  // namespace tandem::cpu

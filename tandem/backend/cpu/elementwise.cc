@@ -1,0 +1,63 @@
+// Elementwise ops: the record's formula as a loop.
+#include "tandem/backend/cpu/loop_kernels.h"
+#include "tandem/backend/cpu/loop_nest.h"
+
+namespace tandem::cpu {
+namespace {
+
+expr::Program program_of(const KernelCall& call) {
+  std::vector<DType> inputs, outputs;
+  for (const Operand& input : call.inputs) inputs.push_back(input.dtype());
+  for (const Operand& output : call.outputs) outputs.push_back(output.dtype());
+  const DType dtype = inputs.back();  // a mask comes first, so the last input has the dtype of the op
+  return expr::make_program(call.op.scalar, inputs, call.op.compute_dtype ? call.op.compute_dtype(dtype) : dtype, outputs);
+}
+
+LoopNest nest_of(const KernelCall& call) {
+  return {call.outputs[0].shape(), call.inputs, call.outputs, call.op.flops_per_element};
+}
+
+class LoopKernel final : public PreparedKernel {
+ public:
+  LoopKernel(LoopNest nest, std::shared_ptr<const Loop> loop) : nest_(std::move(nest)), loop_(std::move(loop)) {}
+  void run(const KernelArgs& args) const override { nest_.run(*loop_, args); }
+
+ private:
+  LoopNest nest_;
+  std::shared_ptr<const Loop> loop_;
+};
+
+Support jit_supports(const KernelCall& call) {
+  const LoopNest nest = nest_of(call);
+  if (!nest.refusal().empty()) return no(nest.refusal());
+  std::string refusal;
+  return jit_loop(program_of(call), nest.scalars(), refusal) ? yes() : no(refusal);
+}
+
+Prepared prepare_jit(const KernelCall& call) {
+  LoopNest nest = nest_of(call);
+  std::string refusal;
+  auto loop = jit_loop(program_of(call), nest.scalars(), refusal);
+  TANDEM_CHECK(loop, refusal);
+  return std::make_unique<LoopKernel>(std::move(nest), std::move(loop));
+}
+
+Support tiles_support(const KernelCall& call) {
+  const LoopNest nest = nest_of(call);
+  return nest.refusal().empty() ? yes() : no(nest.refusal());
+}
+
+Prepared prepare_tiles(const KernelCall& call) {
+  LoopNest nest = nest_of(call);
+  auto loop = tile_loop(program_of(call), nest.scalars());
+  return std::make_unique<LoopKernel>(std::move(nest), std::move(loop));
+}
+
+}  // namespace
+
+KernelList elementwise_kernels() {
+  return {{.name = "jit", .supports = jit_supports, .prepare = prepare_jit},
+          {.name = "tiles", .supports = tiles_support, .prepare = prepare_tiles}};
+}
+
+}  // namespace tandem::cpu

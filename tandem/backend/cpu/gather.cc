@@ -1,0 +1,122 @@
+// Ops led by indices: gather and one_hot.
+#include <cstring>
+
+#include "tandem/backend/cpu/dense.h"
+#include "tandem/backend/cpu/library_kernels.h"
+
+namespace tandem::cpu {
+namespace {
+
+/// result (outer, count, run) from params (outer, size, run).
+struct GatherPlan {
+  int axis = 0;
+  std::int64_t outer = 1, size = 0, count = 0;
+  std::int64_t run = 1;  // bytes
+};
+
+GatherPlan gather_plan(const KernelCall& call) {
+  const Shape& params = call.shape(0);
+  GatherPlan plan{.axis = normalize_axis("gather", call.attr().integer("axis"), params.rank()),
+                  .count = call.shape(1).elements(),
+                  .run = static_cast<std::int64_t>(dtype_size(call.dtype(0)))};
+  plan.size = params[plan.axis];
+  for (int axis = 0; axis < plan.axis; ++axis) plan.outer *= params[axis];
+  for (int axis = plan.axis + 1; axis < params.rank(); ++axis) plan.run *= params[axis];
+  return plan;
+}
+
+/// Looks at all indices before anything is written.
+template <class Index>
+void check_indices(const GatherPlan& plan, const Index* indices) {
+  using Unsigned = std::make_unsigned_t<Index>;
+  for (std::int64_t i = 0; i < plan.count; ++i)
+    if (static_cast<std::uint64_t>(static_cast<Unsigned>(indices[i])) >= static_cast<std::uint64_t>(plan.size) ||
+        indices[i] < 0)
+      fail(ErrorCode::index_out_of_range, "gather: index ", indices[i], " at position ", i, " is outside axis ",
+           plan.axis, " of size ", plan.size, "; indices count from 0 and negative ones are not wrapped");
+}
+
+/// kRun > 0: the bytes of a run known to the compiler, for runs of one element.
+template <int kRun, class Index>
+void gather_runs(const GatherPlan& plan, const char* from, const Index* indices, char* to) {
+  const std::int64_t run = kRun > 0 ? kRun : plan.run;
+  parallel_ranges(plan.outer * plan.count, run, [&](std::int64_t first, std::int64_t last) {
+    const char* slab = from + first / plan.count * plan.size * run;
+    std::int64_t at = first % plan.count;
+    for (std::int64_t i = first; i < last; ++i) {
+      std::memcpy(to + i * run, slab + indices[at] * run, run);
+      if (++at == plan.count) {
+        at = 0;
+        slab += plan.size * run;
+      }
+    }
+  });
+}
+
+template <class Index>
+void gather(const GatherPlan& plan, const KernelArgs& args) {
+  const auto* indices = args.input<Index>(1);
+  check_indices(plan, indices);
+  if (plan.outer * plan.count * plan.run == 0) return;
+  const char* from = args.input<char>(0);
+  char* to = args.output<char>();
+  switch (plan.run) {
+    case 1: return gather_runs<1>(plan, from, indices, to);
+    case 2: return gather_runs<2>(plan, from, indices, to);
+    case 4: return gather_runs<4>(plan, from, indices, to);
+    case 8: return gather_runs<8>(plan, from, indices, to);
+    default: return gather_runs<0>(plan, from, indices, to);
+  }
+}
+
+Prepared prepare_gather(const KernelCall& call) {
+  const GatherPlan plan = gather_plan(call);
+  if (call.dtype(1) == DType::i32)
+    return prepared([plan](const KernelArgs& args) { gather<std::int32_t>(plan, args); });
+  return prepared([plan](const KernelArgs& args) { gather<std::int64_t>(plan, args); });
+}
+
+/// result (outer, depth, inner) from indices (outer, inner).
+struct OneHotPlan {
+  std::int64_t outer = 1, depth = 0, inner = 1;
+};
+
+OneHotPlan one_hot_plan(const KernelCall& call) {
+  const Shape& indices = call.shape(0);
+  const int axis = normalize_axis("one_hot", call.attr().integer("axis"), indices.rank() + 1);
+  OneHotPlan plan{.depth = call.attr().integer("depth")};
+  for (int i = 0; i < indices.rank(); ++i) (i < axis ? plan.outer : plan.inner) *= indices[i];
+  return plan;
+}
+
+template <class T, class Index>
+void one_hot(const OneHotPlan& plan, const KernelArgs& args) {
+  const auto on = element_of<T>(std::bit_cast<double>(args.run_time[0]));
+  const auto off = element_of<T>(std::bit_cast<double>(args.run_time[1]));
+  const std::int64_t slab = plan.depth * plan.inner;
+  parallel_ranges(plan.outer, slab * sizeof(T), [&](std::int64_t first, std::int64_t last) {
+    std::fill_n(args.output<T>() + first * slab, (last - first) * slab, off);
+    for (std::int64_t o = first; o < last; ++o)
+      for (std::int64_t i = 0; i < plan.inner; ++i) {
+        const std::int64_t hot = args.input<Index>()[o * plan.inner + i];
+        if (hot >= 0 && hot < plan.depth) args.output<T>()[o * slab + hot * plan.inner + i] = on;
+      }
+  });
+}
+
+Prepared prepare_one_hot(const KernelCall& call) {
+  const OneHotPlan plan = one_hot_plan(call);
+  const DType index = call.dtype();
+  return visit_dtype(call.outputs[0].dtype(), [&]<class T>(TypeTag<T>) -> Prepared {
+    if (index == DType::u8) return prepared([plan](const KernelArgs& args) { one_hot<T, std::uint8_t>(plan, args); });
+    if (index == DType::i32) return prepared([plan](const KernelArgs& args) { one_hot<T, std::int32_t>(plan, args); });
+    return prepared([plan](const KernelArgs& args) { one_hot<T, std::int64_t>(plan, args); });
+  });
+}
+
+}  // namespace
+
+KernelList gather_kernels() { return {{"runs", movable, prepare_gather}}; }
+KernelList one_hot_kernels() { return {{"runs", movable, prepare_one_hot}}; }
+
+}  // namespace tandem::cpu

@@ -1,0 +1,37 @@
+// One matrix product in row-major order: what the libraries and our own loops are asked for.
+#pragma once
+#include <cstdint>
+
+namespace tandem::cpu {
+
+/// c (m, n) = op(a) (m, k) * op(b) (k, n). Leading dimensions count elements; a transposed operand is stored as
+/// (k, m) or (n, k) and read in place.
+template <class T>
+struct Gemm {
+  std::int64_t m = 0, n = 0, k = 0;
+  bool transpose_a = false, transpose_b = false;
+  const T* a = nullptr;
+  std::int64_t lda = 0;
+  const T* b = nullptr;
+  std::int64_t ldb = 0;
+  T* c = nullptr;
+  std::int64_t ldc = 0;
+  bool accumulate = false;  // add to c instead of overwriting it
+};
+
+/// On the calling thread only, with OpenBLAS; products with a vector go to gemv.
+void openblas_gemm(const Gemm<float>& gemm);
+void openblas_gemm(const Gemm<double>& gemm);
+
+/// On the calling thread only, with oneDNN.
+void onednn_gemm(const Gemm<float>& gemm);
+
+/// Which of the two is faster for f32, by measurement.
+bool openblas_is_faster(const Gemm<float>& gemm);
+
+/// On the calling thread only, blocked loops of our own: int32 and int64 wrap, the 16-bit floats add up in float.
+/// `accumulate` is not served.
+template <class T>
+void plain_gemm(const Gemm<T>& gemm);
+
+}  // namespace tandem::cpu

@@ -1,0 +1,51 @@
+// The one list of the CPU's kernels: for each op the order in which they are tried, the reference last.
+#include "tandem/backend/cpu/cpu_device.h"
+#include "tandem/backend/cpu/library_kernels.h"
+#include "tandem/backend/cpu/loop_kernels.h"
+#include "tandem/backend/cpu/reference/reference.h"
+#include "tandem/op/records.h"
+
+namespace tandem::cpu {
+namespace {
+
+KernelList with(KernelList kernels, Kernel reference) {
+  kernels.push_back(reference);
+  return kernels;
+}
+
+void add_loops(KernelTable& table) {
+  for (const OpDef* op : op_list())
+    if (op->scalar) table.set(*op, with(elementwise_kernels(), reference_elementwise()));
+  for (const OpDef* op : {&reduce_sum_op, &reduce_mean_op, &reduce_max_op})
+    table.set(*op, with(reduction_kernels(), reference_reduction()));
+  for (const OpDef* op : {&softmax_op, &log_softmax_op, &sparse_softmax_cross_entropy_op,
+                          &sparse_softmax_cross_entropy_grad_op, &softmax_cross_entropy_op, &softmax_cross_entropy_grad_op})
+    table.set(*op, with(softmax_kernels(), reference_softmax()));
+  for (const OpDef* op : {&random_normal_op, &random_uniform_op}) table.set(*op, random_kernels());
+  for (const OpDef* op : {&fill_op, &range_op}) table.set(*op, creation_kernels());
+}
+
+}  // namespace
+
+KernelTable kernel_table() {
+  KernelTable table;
+  add_loops(table);
+  table.set(matmul_op, with(matmul_kernels(), reference_matmul()));
+  table.set(conv2d_op, with(conv2d_kernels(), reference_conv2d()));
+  table.set(conv2d_backprop_input_op, with(conv2d_backprop_input_kernels(), reference_conv2d_backprop_input()));
+  table.set(conv2d_backprop_filter_op, with(conv2d_backprop_filter_kernels(), reference_conv2d_backprop_filter()));
+  table.set(max_pool2d_op, with(max_pool2d_kernels(), reference_max_pool2d()));
+  table.set(max_pool2d_grad_op, with(max_pool2d_grad_kernels(), reference_max_pool2d_grad()));
+  table.set(argmax_op, with(argmax_kernels(), reference_argmax()));
+  table.set(transpose_op, with(transpose_kernels(), reference_transpose()));
+  table.set(concat_op, with(concat_kernels(), reference_concat()));
+  table.set(slice_op, with(slice_kernels(), reference_slice()));
+  table.set(gather_op, with(gather_kernels(), reference_gather()));
+  table.set(gather_grad_op, {reference_gather_grad()});
+  table.set(one_hot_op, with(one_hot_kernels(), reference_one_hot()));
+  table.set(pad_op, with(pad_kernels(), reference_pad()));
+  table.set(broadcast_to_op, with(broadcast_to_kernels(), reference_broadcast_to()));
+  return table;
+}
+
+}  // namespace tandem::cpu

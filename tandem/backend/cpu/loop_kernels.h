@@ -1,0 +1,13 @@
+// Kernels made of loops and folds, each in two forms: generated code, and the portable tile interpreter.
+#pragma once
+#include "tandem/kernel/kernel.h"
+
+namespace tandem::cpu {
+
+KernelList elementwise_kernels();  // ops with a formula
+KernelList reduction_kernels();    // reduce_sum, reduce_mean, reduce_max
+KernelList softmax_kernels();      // softmax, log_softmax, cross entropies and their gradients
+KernelList random_kernels();       // random_normal, random_uniform
+KernelList creation_kernels();     // fill, range
+
+}  // namespace tandem::cpu

@@ -1,0 +1,211 @@
+// Matrix products: which library, and how one product becomes slices. The sum over k is never split, and the grid
+// depends on the shape alone, so the bits do not depend on the number of threads.
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tandem/backend/cpu/gemm.h"
+#include "tandem/backend/cpu/library_kernels.h"
+#include "tandem/base/cores.h"
+
+namespace tandem::cpu {
+namespace {
+
+/// How a library reads the last two axes of an operand; nothing when neither axis is dense.
+struct Layout {
+  bool transposed = false;
+  std::int64_t leading = 1;
+};
+std::optional<Layout> layout_of(const Operand& operand, bool transpose) {
+  const int rank = operand.shape().rank();
+  const std::int64_t rows = operand.shape()[-2], columns = operand.shape()[-1];
+  const std::int64_t row_step = operand.strides[rank - 2], column_step = operand.strides[rank - 1];
+  const auto fits = [](std::int64_t inner_step, std::int64_t inner, std::int64_t outer_step, std::int64_t outer) {
+    return (inner_step == 1 || inner <= 1) && (outer <= 1 || outer_step >= inner);
+  };
+  if (fits(column_step, columns, row_step, rows))
+    return Layout{transpose, rows <= 1 ? std::max<std::int64_t>(columns, 1) : std::max<std::int64_t>(row_step, 1)};
+  if (fits(row_step, rows, column_step, columns))
+    return Layout{!transpose, columns <= 1 ? std::max<std::int64_t>(rows, 1) : std::max<std::int64_t>(column_step, 1)};
+  return std::nullopt;
+}
+
+/// Where each product of the batch begins, in elements; axes of size one are repeated.
+struct Offsets {
+  std::int64_t a, b;
+};
+std::vector<Offsets> batch_offsets(const KernelCall& call) {
+  const Shape& out = call.outputs[0].shape();
+  const int axes = out.rank() - 2;
+  const auto step = [&](const Operand& operand, int axis) -> std::int64_t {
+    const int own = axis - (out.rank() - operand.shape().rank());
+    return own < 0 || operand.shape()[own] == 1 ? 0 : operand.strides[own];
+  };
+  std::vector<Offsets> offsets{{0, 0}};
+  for (int axis = 0; axis < axes; ++axis) {
+    std::vector<Offsets> finer;
+    finer.reserve(offsets.size() * out[axis]);
+    for (const Offsets& at : offsets)
+      for (std::int64_t i = 0; i < out[axis]; ++i)
+        finer.push_back({at.a + i * step(call.inputs[0], axis), at.b + i * step(call.inputs[1], axis)});
+    offsets = std::move(finer);
+  }
+  return offsets;
+}
+
+/// A product cut into blocks of c, and a batch cut into groups of products.
+struct Grid {
+  std::int64_t rows = 1, columns = 1;    // of a block
+  std::int64_t blocks = 1;               // of a product
+  std::int64_t block_columns = 1;        // blocks side by side
+  std::int64_t group = 1, slices = 1;    // products a slice; slices in all
+};
+
+// A slice below a million multiply-adds (20 us) does not pay for waking a thread. Each further cut makes a library
+// pack rows or columns again: with OpenBLAS on 1024^3, blocks of 512 x 512 reach 97 % of the speed of the whole,
+// 256 x 512 94 %, 256 x 256 93 %, 128 x 128 86 %. So up to eight slices, as long as packing stays small; beyond,
+// blocks of 512 x 512.
+Grid grid_of(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k) {
+  constexpr std::int64_t kSliceWork = 1 << 20, kSlices = 8, kBlockArea = 512 * 512, kLeastSide = 32, kRound = 16;
+  constexpr double kRepacking = 1.0 / 256;  // elements packed again, a multiply-add
+  // Matrix times vector is bound by memory: a multiply-add costs as much as four.
+  const std::int64_t work = m * n * k * (m == 1 || n == 1 ? 4 : 1);
+  const std::int64_t wanted = std::clamp<std::int64_t>(work * batch / kSliceWork, 1, kSlices);
+  Grid grid{.rows = m, .columns = n};
+  for (std::int64_t count = batch;; count *= 2) {
+    const bool large = grid.rows * grid.columns > kBlockArea && work > 2 * kSliceWork;
+    std::int64_t& side = grid.rows >= grid.columns ? grid.rows : grid.columns;
+    if ((count * 2 > wanted && !large) || side < 2 * kLeastSide) break;
+    const std::int64_t before = side;
+    side = ((side + 1) / 2 + kRound - 1) / kRound * kRound;
+    const double repacking = 1.0 / grid.rows - 1.0 / m + 1.0 / grid.columns - 1.0 / n;
+    if (count > 1 && !large && repacking >= kRepacking) {
+      side = before;
+      break;
+    }
+  }
+  grid.block_columns = (n + grid.columns - 1) / grid.columns;
+  grid.blocks = grid.block_columns * ((m + grid.rows - 1) / grid.rows);
+  if (grid.blocks == 1) grid.group = std::clamp<std::int64_t>(kSliceWork / std::max<std::int64_t>(work, 1), 1, batch);
+  grid.slices = (batch + grid.group - 1) / grid.group * grid.blocks;
+  return grid;
+}
+
+template <class T>
+struct MatmulPlan {
+  Gemm<T> whole;  // without addresses
+  std::vector<Offsets> offsets;
+  Grid grid;
+};
+
+template <class T>
+MatmulPlan<T> plan_of(const KernelCall& call) {
+  const Shape& out = call.outputs[0].shape();
+  const bool transpose_a = call.attr().boolean("transpose_a");
+  const Layout a = layout_of(call.inputs[0], transpose_a).value();
+  const Layout b = layout_of(call.inputs[1], call.attr().boolean("transpose_b")).value();
+  MatmulPlan<T> plan;
+  plan.whole = {.m = out[-2], .n = out[-1], .k = call.shape(0)[transpose_a ? -2 : -1],
+                .transpose_a = a.transposed, .transpose_b = b.transposed,
+                .lda = a.leading, .ldb = b.leading, .ldc = out[-1]};
+  if (out.elements() == 0) return plan;
+  plan.offsets = batch_offsets(call);
+  // One b for all, and the a's follow each other: a single tall product.
+  bool tall = !a.transposed;
+  for (std::size_t i = 0; i < plan.offsets.size() && tall; ++i)
+    tall = plan.offsets[i].b == 0 && plan.offsets[i].a == static_cast<std::int64_t>(i) * plan.whole.m * a.leading;
+  if (tall) {
+    plan.whole.m *= static_cast<std::int64_t>(plan.offsets.size());
+    plan.offsets.resize(1);
+  }
+  plan.grid = grid_of(static_cast<std::int64_t>(plan.offsets.size()), plan.whole.m, plan.whole.n, plan.whole.k);
+  return plan;
+}
+
+/// Block `block` of product `product`.
+template <class T>
+Gemm<T> part(const MatmulPlan<T>& plan, const KernelArgs& args, std::int64_t product, std::int64_t block) {
+  Gemm<T> g = plan.whole;
+  const std::int64_t row = block / plan.grid.block_columns * plan.grid.rows;
+  const std::int64_t column = block % plan.grid.block_columns * plan.grid.columns;
+  g.a = args.input<T>(0) + plan.offsets[product].a + (g.transpose_a ? row : row * g.lda);
+  g.b = args.input<T>(1) + plan.offsets[product].b + (g.transpose_b ? column * g.ldb : column);
+  g.c = args.output<T>() + product * g.m * g.n + row * g.ldc + column;
+  g.m = std::min(plan.grid.rows, g.m - row);
+  g.n = std::min(plan.grid.columns, g.n - column);
+  return g;
+}
+
+template <class T, void (*gemm)(const Gemm<T>&)>
+Prepared prepare(const KernelCall& call) {
+  return prepared([plan = plan_of<T>(call), bytes = call.outputs[0].spec.bytes()](const KernelArgs& args) {
+    if (bytes == 0) return;
+    if (plan.whole.k == 0) {
+      std::memset(args.outputs[0], 0, bytes);
+      return;
+    }
+    const Grid& grid = plan.grid;
+    const auto products = static_cast<std::int64_t>(plan.offsets.size());
+    parallel(grid.slices, [&](std::int64_t slice) {
+      const std::int64_t first = slice / grid.blocks * grid.group;
+      for (std::int64_t i = first; i < std::min(first + grid.group, products); ++i)
+        gemm(part(plan, args, i, slice % grid.blocks));
+    });
+  });
+}
+
+Support readable(const KernelCall& call) {
+  const auto attrs = call.attr();
+  if (!layout_of(call.inputs[0], attrs.boolean("transpose_a")) || !layout_of(call.inputs[1], attrs.boolean("transpose_b")))
+    return no("needs rows or columns that lie side by side");
+  for (const Operand& operand : call.inputs)
+    for (std::int64_t size : operand.shape())
+      if (size > INT_MAX) return no("needs sizes below 2^31");
+  return yes();
+}
+
+Support onednn_matmul(const KernelCall& call) {
+  if (call.dtype() != DType::f32) return no("oneDNN has a fast matmul here for float32 only, got ", call.dtype());
+  if (Support support = readable(call); !support) return support;
+  if (openblas_is_faster(plan_of<float>(call).whole)) return no("OpenBLAS is faster for large products");
+  return yes();
+}
+
+Support openblas_matmul(const KernelCall& call) {
+  if (call.dtype() != DType::f32 && call.dtype() != DType::f64)
+    return no("OpenBLAS multiplies float32 and float64, got ", call.dtype());
+  return readable(call);
+}
+
+Support plain_matmul(const KernelCall& call) {
+  if (!DTypeSet{DType::i32, DType::i64, DType::f16, DType::bf16}.contains(call.dtype()))
+    return no("for int32, int64 and the 16-bit floats, got ", call.dtype());
+  return readable(call);
+}
+
+Prepared prepare_openblas(const KernelCall& call) {
+  if (call.dtype() == DType::f64) return prepare<double, &openblas_gemm>(call);
+  return prepare<float, &openblas_gemm>(call);
+}
+
+Prepared prepare_plain(const KernelCall& call) {
+  switch (call.dtype()) {
+    case DType::i32: return prepare<std::int32_t, &plain_gemm>(call);
+    case DType::i64: return prepare<std::int64_t, &plain_gemm>(call);
+    case DType::f16: return prepare<Half, &plain_gemm>(call);
+    default: return prepare<BFloat16, &plain_gemm>(call);
+  }
+}
+
+}  // namespace
+
+KernelList matmul_kernels() {
+  return {{"onednn", onednn_matmul, prepare<float, &onednn_gemm>},
+          {"openblas", openblas_matmul, prepare_openblas},
+          {"plain", plain_matmul, prepare_plain}};
+}
+
+}  // namespace tandem::cpu

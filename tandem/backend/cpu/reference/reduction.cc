@@ -1,0 +1,107 @@
+#include <cmath>
+#include <limits>
+
+#include "tandem/backend/cpu/reference/access.h"
+#include "tandem/backend/cpu/reference/reference.h"
+#include "tandem/op/records.h"
+#include "tandem/op/rules.h"
+
+namespace tandem::cpu {
+namespace {
+
+enum class Kind { sum, mean, max };
+
+Kind kind_of(const OpDef& op) {
+  if (&op == &reduce_max_op) return Kind::max;
+  return &op == &reduce_mean_op ? Kind::mean : Kind::sum;
+}
+
+/// Strides of the output under the input's shape: 0 along reduced axes.
+Strides output_strides(const Shape& input, AxisSet axes) {
+  Strides strides{};
+  std::int64_t stride = 1;
+  for (int i = input.rank() - 1; i >= 0; --i) {
+    if (axes.contains(i)) continue;
+    strides[i] = stride;
+    stride *= std::max<std::int64_t>(input[i], 1);
+  }
+  return strides;
+}
+
+template <class T>
+Wide<T> start_value(Kind kind) {
+  if (kind != Kind::max) return 0;
+  if constexpr (std::is_same_v<Wide<T>, double>) return -std::numeric_limits<double>::infinity();
+  else return std::numeric_limits<T>::min();
+}
+
+template <class W>
+W combine(Kind kind, W total, W value) {
+  if (kind != Kind::max) return total + value;
+  return total != total ? total : (value > total || value != value ? value : total);
+}
+
+template <class T>
+Prepared prepare_reduction(const KernelCall& call) {
+  const Shape shape = call.shape(0);
+  const AxisSet axes = reduced_axes(call.op.name, call.attr().ints("axis"), shape.rank());
+  const Strides in = call.inputs[0].strides, out = output_strides(shape, axes);
+  const std::int64_t results = call.outputs[0].shape().elements();
+  const std::int64_t count = results ? shape.elements() / results : 0;
+  return prepared([=, kind = kind_of(call.op)](const KernelArgs& args) {
+    std::vector<Wide<T>> totals(static_cast<std::size_t>(results), start_value<T>(kind));
+    for_each_position(shape, [&](const Position& p) {
+      auto& total = totals[static_cast<std::size_t>(offset(out, p, shape.rank()))];
+      total = combine(kind, total, widen(args.input<T>()[offset(in, p, shape.rank())]));
+    });
+    for (std::int64_t i = 0; i < results; ++i) {
+      Wide<T> total = totals[static_cast<std::size_t>(i)];
+      if (kind == Kind::mean) {
+        if constexpr (std::is_same_v<Wide<T>, double>) total /= static_cast<double>(count);
+        else total = count ? total / count : 0;
+      }
+      args.output<T>()[i] = narrow<T>(total);
+    }
+  });
+}
+
+template <class T>
+Prepared prepare_argmax(const KernelCall& call) {
+  const Shape shape = call.shape(0);
+  const int axis = normalize_axis("argmax", call.attr().integer("axis"), shape.rank());
+  const Strides in = call.inputs[0].strides, out = output_strides(shape, {1u << axis});
+  const std::int64_t results = call.outputs[0].shape().elements();
+  const DType output = call.outputs[0].dtype();
+  return prepared([=](const KernelArgs& args) {
+    std::vector<std::int64_t> best(static_cast<std::size_t>(results), -1);
+    std::vector<Wide<T>> largest(static_cast<std::size_t>(results));
+    for_each_position(shape, [&](const Position& p) {
+      const auto at = static_cast<std::size_t>(offset(out, p, shape.rank()));
+      const Wide<T> value = widen(args.input<T>()[offset(in, p, shape.rank())]);
+      const bool larger = value > largest[at] || (value != value && largest[at] == largest[at]);
+      if (best[at] >= 0 && !larger) return;
+      best[at] = p[axis];
+      largest[at] = value;
+    });
+    for (std::int64_t i = 0; i < results; ++i) {
+      if (output == DType::i32) args.output<std::int32_t>()[i] = static_cast<std::int32_t>(best[static_cast<std::size_t>(i)]);
+      else args.output<std::int64_t>()[i] = best[static_cast<std::size_t>(i)];
+    }
+  });
+}
+
+}  // namespace
+
+Kernel reference_reduction() {
+  return {.name = "reference", .prepare = [](const KernelCall& call) {
+            return by_dtype(call.dtype(), [&](auto tag) { return prepare_reduction<typename decltype(tag)::type>(call); });
+          }};
+}
+
+Kernel reference_argmax() {
+  return {.name = "reference", .prepare = [](const KernelCall& call) {
+            return by_dtype(call.dtype(), [&](auto tag) { return prepare_argmax<typename decltype(tag)::type>(call); });
+          }};
+}
+
+}  // namespace tandem::cpu

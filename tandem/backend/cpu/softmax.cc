@@ -1,0 +1,304 @@
+// Softmax, log_softmax and the cross entropies, row by row: a block of rows passes through a few loops and folds
+// while it stays in the cache.
+#include <algorithm>
+
+#include "tandem/backend/cpu/loop_kernels.h"
+#include "tandem/backend/cpu/loop_source.h"
+#include "tandem/backend/cpu/reference/access.h"
+#include "tandem/backend/cpu/scratch.h"
+#include "tandem/base/cores.h"
+#include "tandem/op/records.h"
+
+namespace tandem::cpu {
+namespace {
+
+using Exprs = std::vector<expr::Expr>;
+
+/// Elements of a block of rows; a slice of the parallel grid is one block.
+constexpr std::int64_t kBlockElements = 8 * 1024;
+
+enum class Kind { softmax, log_softmax, sparse_loss, sparse_grad, dense_loss, dense_grad };
+
+Kind kind_of(const OpDef& op) {
+  if (&op == &softmax_op) return Kind::softmax;
+  if (&op == &log_softmax_op) return Kind::log_softmax;
+  if (&op == &sparse_softmax_cross_entropy_op) return Kind::sparse_loss;
+  if (&op == &sparse_softmax_cross_entropy_grad_op) return Kind::sparse_grad;
+  return &op == &softmax_cross_entropy_op ? Kind::dense_loss : Kind::dense_grad;
+}
+bool is_loss_kind(Kind kind) { return kind >= Kind::sparse_loss; }
+
+/// x: logits [rows, classes]. Lane values (f32, or f64 for f64 logits) hold what is computed a row.
+struct Parts {
+  std::shared_ptr<const Fold> max;          // x -> largest
+  std::shared_ptr<const Loop> exps;         // x, largest -> exp(x - largest) as lanes
+  std::shared_ptr<const Fold> sum;          // lanes -> sum
+  std::shared_ptr<const Loop> log_total;    // sum, largest -> log(sum) + largest
+  std::shared_ptr<const Loop> divide;       // softmax: exps, sum -> y
+  std::shared_ptr<const Loop> log_softmax;  // x, log_total -> y
+  std::shared_ptr<const Loop> weighted;     // dense loss: labels, x, log_total -> labels * (log_total - x)
+  std::shared_ptr<const Fold> label_sum;    // dense grad: labels -> sum
+  std::shared_ptr<const Loop> grad;         // exps, sum, labels or nothing, label sum, dy -> y
+  std::shared_ptr<const Loop> store;        // dense loss: lanes -> y
+};
+
+Parts make_parts(const KernelCall& call, LoopSource& source) {
+  const Kind kind = kind_of(call.op);
+  const DType x = call.inputs.back().dtype(), lane = lane_dtype(x);
+  Parts p;
+  p.max = source.fold(max_fold(x));
+  p.exps = source.loop(program({x, lane}, lane, [](Exprs& in) { return exp(in[0] - in[1]); }), 0b10);
+  p.sum = source.fold(sum_fold(lane));
+  p.log_total = source.loop(program({lane, lane}, lane, [](Exprs& in) { return log(in[0]) + in[1]; }), 0);
+  switch (kind) {
+    case Kind::softmax:
+      p.divide = source.loop(program({lane, lane}, x, [](Exprs& in) { return in[0] / in[1]; }), 0b10);
+      break;
+    case Kind::log_softmax:
+      p.log_softmax = source.loop(program({x, lane}, x, [](Exprs& in) { return in[0] - in[1]; }), 0b10);
+      break;
+    case Kind::sparse_loss: break;
+    case Kind::sparse_grad:
+      p.grad = source.loop(program({lane, lane, x}, x, [](Exprs& in) { return in[0] / in[1] * in[2]; }), 0b110);
+      break;
+    case Kind::dense_loss:
+      p.weighted = source.loop(program({x, x, lane}, lane,
+                                       [](Exprs& in) {
+                                         // A label of 0 gives 0 even where the logit is infinite.
+                                         return select(in[0] == 0, 0, in[0] * (in[2] - in[1]));
+                                       }),
+                               0b100);
+      p.store = source.loop(program({lane}, x, [](Exprs& in) { return in[0]; }), 0);
+      break;
+    case Kind::dense_grad:
+      p.label_sum = source.fold(sum_fold(x));
+      p.grad = source.loop(program({lane, lane, x, lane, x}, x,
+                                   [](Exprs& in) { return (in[0] / in[1] * in[3] - in[2]) * in[4]; }),
+                           0b11010);
+      break;
+  }
+  return p;
+}
+
+/// Fills LoopArgs operand by operand.
+class Call {
+ public:
+  Call(std::int64_t rows, std::int64_t length) {
+    args_.rows = rows;
+    args_.length = length;
+  }
+  Call& in(const void* base, std::int64_t row_stride) {
+    args_.inputs[inputs_] = base;
+    args_.input_row_strides[inputs_++] = row_stride;
+    return *this;
+  }
+  Call& out(void* base, std::int64_t row_stride) {
+    args_.outputs[0] = base;
+    args_.output_row_strides[0] = row_stride;
+    return *this;
+  }
+  void run(const Loop& loop) const { loop.run(args_); }
+
+ private:
+  LoopArgs args_;
+  int inputs_ = 0;
+};
+
+void run_fold(const Fold& fold, const void* input, std::int64_t row_stride, std::int64_t rows, std::int64_t length, void* out) {
+  FoldArgs a;
+  a.inputs[0] = input;
+  a.input_row_strides[0] = row_stride;
+  a.rows = rows;
+  a.length = length;
+  a.output = out;
+  fold.run(a);
+}
+
+class SoftmaxKernel final : public PreparedKernel {
+ public:
+  SoftmaxKernel(const KernelCall& call, Parts parts)
+      : kind_(kind_of(call.op)),
+        parts_(std::move(parts)),
+        dtype_(call.inputs.back().dtype()),
+        label_dtype_(call.dtype(0)),
+        element_(static_cast<std::int64_t>(dtype_size(dtype_))),
+        lane_(static_cast<std::int64_t>(dtype_size(lane_dtype(dtype_)))) {
+    const Shape& logits = call.shape(is_loss_kind(kind_) ? 1 : 0);
+    classes_ = logits[-1];
+    rows_ = classes_ ? logits.elements() / classes_ : 0;
+    block_ = std::max<std::int64_t>(1, kBlockElements / std::max<std::int64_t>(classes_, 1));
+  }
+
+  void run(const KernelArgs& args) const override {
+    parallel((rows_ + block_ - 1) / block_, [&](std::int64_t slice) {
+      const std::int64_t begin = slice * block_;
+      run_block(args, begin, std::min(block_, rows_ - begin));
+    });
+  }
+
+ private:
+  /// What a block computes a row, side by side in scratch memory.
+  struct Block {
+    char* exps;                    // [rows, classes] lanes
+    char *largest, *sum, *total;   // [rows] lanes
+  };
+
+  Block make_block() const {
+    const std::int64_t columns = (block_ * lane_ + 63) / 64 * 64;
+    char* base = static_cast<char*>(scratch(ScratchUse::rows, static_cast<std::size_t>(3 * columns + block_ * classes_ * lane_)));
+    return {base + 3 * columns, base, base + columns, base + 2 * columns};
+  }
+
+  void run_block(const KernelArgs& args, std::int64_t begin, std::int64_t rows) const {
+    const Block b = make_block();
+    const std::int64_t x_stride = classes_ * element_, e_stride = classes_ * lane_;
+    const char* x = static_cast<const char*>(args.inputs[is_loss_kind(kind_) ? 1 : 0]) + begin * x_stride;
+    fold_classes(*parts_.max, x, element_, rows, b.largest, true);
+    Call(rows, classes_).in(x, x_stride).in(b.largest, lane_).out(b.exps, e_stride).run(*parts_.exps);
+    fold_classes(*parts_.sum, b.exps, lane_, rows, b.sum, false);
+    char* out = static_cast<char*>(args.outputs[0]);
+    switch (kind_) {
+      case Kind::softmax:
+        Call(rows, classes_).in(b.exps, e_stride).in(b.sum, lane_).out(out + begin * x_stride, x_stride).run(*parts_.divide);
+        break;
+      case Kind::log_softmax:
+        log_totals(b, rows);
+        Call(rows, classes_).in(x, x_stride).in(b.total, lane_).out(out + begin * x_stride, x_stride).run(*parts_.log_softmax);
+        break;
+      case Kind::sparse_loss: sparse_loss(args, b, x, begin, rows); break;
+      case Kind::sparse_grad: sparse_grad(args, b, begin, rows); break;
+      case Kind::dense_loss: dense_loss(args, b, x, begin, rows); break;
+      case Kind::dense_grad: dense_grad(args, b, begin, rows); break;
+    }
+  }
+
+  /// Folds rows of any length: rows longer than a tile by their tiles' values, in order.
+  void fold_classes(const Fold& fold, const char* rows_begin, std::int64_t element, std::int64_t rows, char* out, bool is_max) const {
+    if (classes_ <= kFoldTile) return run_fold(fold, rows_begin, classes_ * element, rows, classes_, out);
+    for (std::int64_t row = 0; row < rows; ++row) fold_long(fold, rows_begin + row * classes_ * element, element, out + row * lane_, is_max);
+  }
+
+  void fold_long(const Fold& fold, const char* row, std::int64_t element, char* out, bool is_max) const {
+    const std::int64_t full = classes_ / kFoldTile, rest = classes_ % kFoldTile, tiles = full + (rest > 0);
+    char* partials = static_cast<char*>(scratch(ScratchUse::partials, static_cast<std::size_t>(tiles * lane_)));
+    run_fold(fold, row, kFoldTile * element, full, kFoldTile, partials);
+    if (rest) run_fold(fold, row + full * kFoldTile * element, 0, 1, rest, partials + full * lane_);
+    visit_float([&](auto sample) {
+      using T = decltype(sample);
+      const T* p = reinterpret_cast<const T*>(partials);
+      T total = p[0];
+      for (std::int64_t t = 1; t < tiles; ++t) total = is_max ? (total != total || total > p[t] ? total : p[t]) : total + p[t];
+      *reinterpret_cast<T*>(out) = total;
+    });
+  }
+
+  template <class F>
+  void visit_float(F f) const {
+    if (lane_ == 8) f(double{});
+    else f(float{});
+  }
+
+  void log_totals(const Block& b, std::int64_t rows) const {
+    Call(1, rows).in(b.sum, 0).in(b.largest, 0).out(b.total, 0).run(*parts_.log_total);
+  }
+
+  std::int64_t label(const KernelArgs& args, std::int64_t row) const {
+    const std::int64_t value = index_at(args.inputs[0], label_dtype_, row);
+    if (value < 0 || value >= classes_)
+      fail(ErrorCode::index_out_of_range, "sparse_softmax_cross_entropy_with_logits: label ", value, " in row ", row,
+           " is outside the ", classes_, " classes");
+    return value;
+  }
+
+  /// Calls f with the C++ type of the logits.
+  template <class F>
+  void visit_logits(F f) const {
+    switch (dtype_) {
+      case DType::f16: return f(Half{});
+      case DType::bf16: return f(BFloat16{});
+      case DType::f32: return f(float{});
+      default: return f(double{});
+    }
+  }
+
+  void sparse_loss(const KernelArgs& args, const Block& b, const char* x, std::int64_t begin, std::int64_t rows) const {
+    log_totals(b, rows);
+    visit_logits([&](auto sample) {
+      using T = decltype(sample);
+      const T* logits = reinterpret_cast<const T*>(x);
+      for (std::int64_t r = 0; r < rows; ++r)
+        args.output<T>()[begin + r] =
+            narrow<T>(lane_value(b.total, r) - widen(logits[r * classes_ + label(args, begin + r)]));
+    });
+  }
+
+  double lane_value(const char* lanes, std::int64_t i) const {
+    return lane_ == 8 ? reinterpret_cast<const double*>(lanes)[i] : reinterpret_cast<const float*>(lanes)[i];
+  }
+
+  void sparse_grad(const KernelArgs& args, const Block& b, std::int64_t begin, std::int64_t rows) const {
+    const std::int64_t stride = classes_ * element_;
+    char* out = static_cast<char*>(args.outputs[0]) + begin * stride;
+    const char* dy = static_cast<const char*>(args.inputs[2]) + begin * element_;
+    Call(rows, classes_).in(b.exps, classes_ * lane_).in(b.sum, lane_).in(dy, element_).out(out, stride).run(*parts_.grad);
+    visit_logits([&](auto sample) {
+      using T = decltype(sample);
+      T* y = reinterpret_cast<T*>(out);
+      for (std::int64_t r = 0; r < rows; ++r) {
+        const std::int64_t at = r * classes_ + label(args, begin + r);
+        const double share = lane_value(b.exps, at) / lane_value(b.sum, r);
+        y[at] = narrow<T>((share - 1) * widen(reinterpret_cast<const T*>(dy)[r]));
+      }
+    });
+  }
+
+  void dense_loss(const KernelArgs& args, const Block& b, const char* x, std::int64_t begin, std::int64_t rows) const {
+    log_totals(b, rows);
+    const std::int64_t stride = classes_ * element_, e_stride = classes_ * lane_;
+    const char* labels = static_cast<const char*>(args.inputs[0]) + begin * stride;
+    Call(rows, classes_).in(labels, stride).in(x, stride).in(b.total, lane_).out(b.exps, e_stride).run(*parts_.weighted);
+    fold_classes(*parts_.sum, b.exps, lane_, rows, b.sum, false);
+    Call(1, rows).in(b.sum, 0).out(static_cast<char*>(args.outputs[0]) + begin * element_, 0).run(*parts_.store);
+  }
+
+  void dense_grad(const KernelArgs& args, const Block& b, std::int64_t begin, std::int64_t rows) const {
+    const std::int64_t stride = classes_ * element_;
+    const char* labels = static_cast<const char*>(args.inputs[0]) + begin * stride;
+    const char* dy = static_cast<const char*>(args.inputs[2]) + begin * element_;
+    fold_classes(*parts_.label_sum, labels, element_, rows, b.total, false);
+    Call(rows, classes_).in(b.exps, classes_ * lane_).in(b.sum, lane_).in(labels, stride).in(b.total, lane_).in(dy, element_)
+        .out(static_cast<char*>(args.outputs[0]) + begin * stride, stride).run(*parts_.grad);
+  }
+
+  Kind kind_;
+  Parts parts_;
+  DType dtype_, label_dtype_;
+  std::int64_t element_, lane_;  // bytes
+  std::int64_t classes_ = 0, rows_ = 0, block_ = 1;
+};
+
+template <bool kGenerated>
+Support supports(const KernelCall& call) {
+  const Kind kind = kind_of(call.op);
+  if (!is_loss_kind(kind) && normalize_axis(call.op.name, call.attr().integer("axis"), call.shape().rank()) != call.shape().rank() - 1)
+    return no("takes the last axis only");
+  if (call.inputs.back().shape().elements() == 0 && !is_loss_kind(kind)) return no("takes no empty tensors");
+  LoopSource source(kGenerated);
+  make_parts(call, source);
+  return source.refusal().empty() ? yes() : no(source.refusal());
+}
+
+template <bool kGenerated>
+Prepared prepare(const KernelCall& call) {
+  LoopSource source(kGenerated);
+  return std::make_unique<SoftmaxKernel>(call, make_parts(call, source));
+}
+
+}  // namespace
+
+KernelList softmax_kernels() {
+  return {{.name = "jit", .supports = supports<true>, .prepare = prepare<true>},
+          {.name = "tiles", .supports = supports<false>, .prepare = prepare<false>}};
+}
+
+}  // namespace tandem::cpu

@@ -1,0 +1,14 @@
+// The commands of `tandem`, one file each: a command adds itself to the parser, with what runs when it is chosen.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace tandem::cli {
+
+void add_devices(CLI::App& app);  // tandem devices [--json]
+void add_ops(CLI::App& app);      // tandem ops [--json] [NAME]
+void add_errors(CLI::App& app);   // tandem errors [CODE]
+
+}  // namespace tandem::cli

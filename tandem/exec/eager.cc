@@ -1,0 +1,123 @@
+#include "tandem/exec/eager.h"
+
+#include <array>
+
+#include "tandem/base/event_sink.h"
+
+namespace tandem {
+namespace {
+
+/// A thread's most recent calls, looked up without a lock.
+struct FrontCache {
+  static constexpr std::size_t kSlots = 512;
+  struct Slot {
+    std::uint64_t hash = 0;
+    std::shared_ptr<const PreparedCall> call;
+  };
+  std::array<Slot, kSlots> slots;
+  const void* owner = nullptr;
+  std::uint64_t epoch = 0;
+
+  void belong_to(const void* new_owner, std::uint64_t new_epoch) {
+    if (owner == new_owner && epoch == new_epoch) return;
+    slots.fill({});
+    owner = new_owner;
+    epoch = new_epoch;
+  }
+};
+
+/// Addresses of operands; on the stack unless an op has very many.
+class Addresses {
+ public:
+  explicit Addresses(std::size_t count) {
+    if (count <= kInline) return;
+    more_.resize(count);
+    data_ = more_.data();
+  }
+  void*& operator[](std::size_t i) { return data_[i]; }
+  void* const* data() const { return data_; }
+
+ private:
+  static constexpr std::size_t kInline = 12;
+  void* inline_[kInline];
+  std::vector<void*> more_;
+  void** data_ = inline_;
+};
+
+/// Output i may take over the bytes of input i when the caller gave it up and nobody else holds it.
+bool can_reuse(const OpCall& call, std::size_t i) {
+  if (!(call.donated >> i & call.op.in_place >> i & 1)) return false;
+  const TensorImpl* input = call.inputs[i]->unchecked();
+  return input->use_count() == 1 && input->storage->use_count() == 1;
+}
+
+Tensor share_storage(const Tensor& from, const TensorSpec& spec, const Decision* decision) {
+  return Tensor(Ref<TensorImpl>(new TensorImpl(spec, from.impl()->storage, decision, {next_value_id()})));
+}
+
+void execute(const PreparedCall& prepared, OpCall& call) {
+  Addresses inputs(call.inputs.size()), outputs(prepared.outputs.size());
+  for (std::size_t i = 0; i < call.inputs.size(); ++i)
+    inputs[i] = const_cast<void*>(call.inputs[i]->unchecked()->storage->host());
+  for (std::size_t i = 0; i < prepared.outputs.size(); ++i) {
+    call.outputs[i] = can_reuse(call, i)
+                          ? share_storage(*call.inputs[i], prepared.outputs[i], prepared.decision)
+                          : Tensor::uninitialized(prepared.outputs[i], prepared.device->memory(), prepared.decision);
+    outputs[i] = call.outputs[i].unchecked()->storage->address();
+  }
+  const std::uint64_t start = ticks();
+  prepared.kernel->run({inputs.data(), outputs.data(), call.attrs.run_time()});
+  event_ring().record(prepared.decision, start, ticks());
+}
+
+}  // namespace
+
+void EagerDispatcher::run(OpCall& call) {
+  thread_local FrontCache front;
+  front.belong_to(this, epoch_.load(std::memory_order_relaxed));
+  const std::uint64_t hash = hash_of(call);
+  FrontCache::Slot& slot = front.slots[hash % FrontCache::kSlots];
+  if (slot.hash != hash || !slot.call || !slot.call->key.matches(call)) {
+    slot.call = find_or_prepare(call, hash);
+    slot.hash = hash;
+  }
+  // An op run from inside the kernel could replace the slot; kernels run no ops, so a plain reference will do.
+  const PreparedCall& prepared = *slot.call;
+  if (call.op.view) call.outputs[0] = share_storage(*call.inputs[0], prepared.outputs[0], prepared.decision);
+  else execute(prepared, call);
+}
+
+std::shared_ptr<const PreparedCall> EagerDispatcher::find_or_prepare(const OpCall& call, std::uint64_t hash) {
+  DeviceSet devices;
+  {
+    std::lock_guard lock(mutex_);
+    auto [begin, end] = calls_.equal_range(hash);
+    for (auto it = begin; it != end; ++it)
+      if (it->second->key.matches(call)) return it->second;
+    devices = devices_;
+  }
+  std::shared_ptr<const PreparedCall> prepared = prepare(call, devices);
+  std::lock_guard lock(mutex_);
+  if (calls_.size() >= kMostCalls) calls_.clear();
+  calls_.emplace(hash, prepared);
+  return prepared;
+}
+
+void EagerDispatcher::set_soft_placement(bool on) {
+  std::lock_guard lock(mutex_);
+  devices_.soft_placement = on;
+  calls_.clear();
+  epoch_.fetch_add(1);
+}
+
+bool EagerDispatcher::soft_placement() const {
+  std::lock_guard lock(mutex_);
+  return devices_.soft_placement;
+}
+
+std::size_t EagerDispatcher::cached_calls() const {
+  std::lock_guard lock(mutex_);
+  return calls_.size();
+}
+
+}  // namespace tandem

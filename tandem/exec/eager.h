@@ -1,0 +1,34 @@
+// Eager execution: finds an op's prepared call in a cache and runs it on the calling thread.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "tandem/exec/prepared_call.h"
+
+namespace tandem {
+
+class EagerDispatcher final : public Dispatcher {
+ public:
+  /// Calls kept at most; beyond that the cache is emptied, which costs a moment and keeps memory bounded.
+  static constexpr std::size_t kMostCalls = 4096;
+
+  explicit EagerDispatcher(DeviceSet devices) : devices_(std::move(devices)) {}
+
+  void run(OpCall& call) override;
+
+  void set_soft_placement(bool on);
+  bool soft_placement() const;
+  std::size_t cached_calls() const;
+
+ private:
+  std::shared_ptr<const PreparedCall> find_or_prepare(const OpCall& call, std::uint64_t hash);
+
+  DeviceSet devices_;
+  mutable std::mutex mutex_;
+  std::unordered_multimap<std::uint64_t, std::shared_ptr<const PreparedCall>> calls_;
+  std::atomic<std::uint64_t> epoch_{1};  // changes when cached calls no longer hold
+};
+
+}  // namespace tandem

@@ -1,0 +1,19 @@
+// The lists of ops, one a file; op_list() is their sum.
+#pragma once
+#include "tandem/op/op_def.h"
+
+namespace tandem {
+
+OpGroup arithmetic_ops();
+OpGroup activation_ops();
+OpGroup comparison_ops();
+OpGroup reduction_ops();
+OpGroup linear_ops();
+OpGroup convolution_ops();
+OpGroup loss_ops();
+OpGroup shape_ops();
+OpGroup selection_ops();
+OpGroup creation_ops();
+OpGroup training_ops();
+
+}  // namespace tandem

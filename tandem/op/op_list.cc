@@ -1,0 +1,24 @@
+#include <vector>
+
+#include "tandem/op/groups.h"
+
+namespace tandem {
+
+std::span<const OpDef* const> op_list() {
+  static const std::vector<const OpDef*> list = [] {
+    std::vector<const OpDef*> all;
+    for (OpGroup group : {arithmetic_ops(), activation_ops(), comparison_ops(), reduction_ops(), linear_ops(),
+                          convolution_ops(), loss_ops(), shape_ops(), selection_ops(), creation_ops(), training_ops()})
+      all.insert(all.end(), group.begin(), group.end());
+    return all;
+  }();
+  return list;
+}
+
+const OpDef* find_op(std::string_view name) {
+  for (const OpDef* op : op_list())
+    if (op->name == name) return op;
+  return nullptr;
+}
+
+}  // namespace tandem

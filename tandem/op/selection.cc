@@ -1,0 +1,146 @@
+// Ops that pick elements by position.
+#include "tandem/op/groups.h"
+#include "tandem/op/records.h"
+#include "tandem/op/rules.h"
+
+namespace tandem {
+namespace {
+
+bool is_index(DType dtype) { return dtype == DType::i32 || dtype == DType::i64; }
+
+void check_indices(const InferContext& c, int input) {
+  if (!is_index(c.dtype(input)))
+    fail(ErrorCode::unsupported_dtype, c.op.name, ": indices must be int32 or int64, got ", c.dtype(input));
+}
+
+/// `begin` is an argument of the kernel, which checks it on every call; the size is known here.
+Specs infer_slice(const InferContext& c) {
+  const auto size = c.attrs.ints("size");
+  const Shape& shape = c.shape(0);
+  if (static_cast<int>(size.size()) != shape.rank() || c.attrs.ints("begin").size() != size.size())
+    fail(ErrorCode::invalid_argument, "slice: begin and size need one number an axis, ", shape.rank(), " for ", shape,
+         ", got ", c.attrs.ints("begin").size(), " and ", size.size());
+  for (int i = 0; i < shape.rank(); ++i)
+    if (size[i] < 0 || size[i] > shape[i])
+      fail(ErrorCode::index_out_of_range, "slice: size ", size[i], " in axis ", i, " is outside ", shape);
+  return {{c.dtype(0), Shape(size)}};
+}
+
+Tensors slice_grad(GradContext& g) {
+  const auto begin = g.attrs().ints("begin"), size = g.attrs().ints("size");
+  Ints paddings;
+  for (int i = 0; i < g.shape(0).rank(); ++i) {
+    paddings.push_back(begin[i]);
+    paddings.push_back(g.shape(0)[i] - begin[i] - size[i]);
+  }
+  return {pad(g.output_grad(), paddings)};
+}
+
+/// params [a..., n, b...] and indices [i...] give [a..., i..., b...].
+Shape gathered_shape(const Shape& params, const Shape& indices, int axis) {
+  Ints sizes(params.begin(), params.begin() + axis);
+  sizes.insert(sizes.end(), indices.begin(), indices.end());
+  sizes.insert(sizes.end(), params.begin() + axis + 1, params.end());
+  return Shape(std::span<const std::int64_t>(sizes));
+}
+
+Tensor gather_backward(const Tensor& grad, const Tensor& indices, const Shape& params, std::int64_t axis) {
+  return apply(gather_grad_op, {grad, indices}, make_attrs(gather_grad_op, params, axis));
+}
+
+}  // namespace
+
+const OpDef slice_op{
+    .name = "slice",
+    .doc = "A block of `size`, beginning at `begin`.",
+    .inputs = {"input_"},
+    .attrs = {{.name = "begin", .kind = AttrKind::ints, .at_run_time = true}, {.name = "size", .kind = AttrKind::ints}},
+    .dtypes = kFixedSize,
+    .infer = infer_slice,
+    .grad = slice_grad,
+    .flops_per_element = 0,
+};
+
+const OpDef gather_op{
+    .name = "gather",
+    .doc = "Slices of params along an axis, in the order of the indices.",
+    .inputs = {"params", "indices"},
+    .attrs = {{.name = "axis", .default_value = "0"}},
+    .dtypes = kFixedSize,
+    .free_dtypes = 0b10,
+    .infer = [](const InferContext& c) {
+      check_indices(c, 1);
+      const int axis = normalize_axis("gather", c.attrs.integer("axis"), c.shape(0).rank());
+      return Specs{{c.dtype(0), gathered_shape(c.shape(0), c.shape(1), axis)}};
+    },
+    .grad = [](GradContext& g) {
+      return Tensors{gather_backward(g.output_grad(), g.input(1), g.shape(0), g.attrs().integer("axis")), Tensor()};
+    },
+    .grad_reads = {.inputs = 0b10},
+    .flops_per_element = 0,
+};
+
+const OpDef gather_grad_op{
+    .name = "gather_grad",
+    .doc = "The gradient of gather: each slice added where it was taken from.",
+    .inputs = {"grad", "indices"},
+    .attrs = {{.name = "params_shape", .kind = AttrKind::ints}, {.name = "axis", .default_value = "0"}},
+    .dtypes = kNumeric,
+    .free_dtypes = 0b10,
+    .infer = [](const InferContext& c) {
+      check_indices(c, 1);
+      const Shape params(c.attrs.ints("params_shape"));
+      const int axis = normalize_axis("gather_grad", c.attrs.integer("axis"), params.rank());
+      if (gathered_shape(params, c.shape(1), axis) != c.shape(0))
+        fail(ErrorCode::shape_mismatch, "gather_grad: gradient ", c.shape(0), " does not fit params ", params,
+             " and indices ", c.shape(1));
+      return Specs{{c.dtype(0), params}};
+    },
+    .grad = [](GradContext& g) {
+      return Tensors{gather(g.output_grad(), g.input(1), g.attrs().integer("axis")), Tensor()};
+    },
+    .grad_reads = {.inputs = 0b10},
+};
+
+const OpDef one_hot_op{
+    .name = "one_hot",
+    .doc = "on_value where the new axis' position equals the index, else off_value.",
+    .inputs = {"indices"},
+    .attrs = {{.name = "depth"},
+              {.name = "on_value", .kind = AttrKind::real, .default_value = "1", .at_run_time = true},
+              {.name = "off_value", .kind = AttrKind::real, .default_value = "0", .at_run_time = true},
+              {.name = "axis", .default_value = "-1"},
+              {.name = "dtype", .kind = AttrKind::dtype, .default_value = "float32"}},
+    .dtypes = {DType::u8, DType::i32, DType::i64},
+    .infer = [](const InferContext& c) {
+      const std::int64_t depth = c.attrs.integer("depth");
+      if (depth < 0) fail(ErrorCode::invalid_argument, "one_hot: depth must not be negative, got ", depth);
+      if (!kFixedSize.contains(c.attrs.dtype("dtype")))
+        fail(ErrorCode::unsupported_dtype, "one_hot: dtype ", c.attrs.dtype("dtype"), " cannot hold numbers");
+      Ints sizes(c.shape(0).begin(), c.shape(0).end());
+      sizes.insert(sizes.begin() + normalize_axis("one_hot", c.attrs.integer("axis"), c.shape(0).rank() + 1), depth);
+      return Specs{{c.attrs.dtype("dtype"), Shape(std::span<const std::int64_t>(sizes))}};
+    },
+};
+
+OpGroup selection_ops() {
+  static constexpr const OpDef* kOps[] = {&slice_op, &gather_op, &gather_grad_op, &one_hot_op};
+  return kOps;
+}
+
+Tensor slice(const Tensor& x, const Ints& begin, const Ints& size) {
+  Ints sizes = size;
+  for (std::size_t i = 0; i < sizes.size() && i < begin.size() && static_cast<int>(i) < x.rank(); ++i)
+    if (sizes[i] == -1) sizes[i] = x.shape()[static_cast<int>(i)] - begin[i];
+  return apply(slice_op, {x}, make_attrs(slice_op, begin, sizes));
+}
+
+Tensor gather(const Tensor& params, const Tensor& indices, std::int64_t axis) {
+  return apply(gather_op, {params, indices}, make_attrs(gather_op, axis));
+}
+
+Tensor one_hot(const Tensor& indices, std::int64_t depth, double on_value, double off_value, std::int64_t axis, DType dtype) {
+  return apply(one_hot_op, {indices}, make_attrs(one_hot_op, depth, on_value, off_value, axis, dtype));
+}
+
+}  // namespace tandem

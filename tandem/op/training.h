@@ -1,0 +1,11 @@
+// Optimizer steps as ops: one pass over a variable and its slots.
+#pragma once
+#include "tandem/op/op_def.h"
+
+namespace tandem {
+
+extern const OpDef apply_sgd_op;       // var, grad, rate -> var
+extern const OpDef apply_momentum_op;  // var, velocity, grad, rate, momentum -> var, velocity
+extern const OpDef apply_adam_op;      // var, m, v, grad, rate, beta_1, beta_2, epsilon -> var, m, v
+
+}  // namespace tandem

@@ -1,0 +1,306 @@
+#include "tandem/python/convert.h"
+
+#include <limits>
+
+#include "tandem/op/ops.h"
+#include "tandem/python/numpy_bridge.h"
+#include "tandem/python/objects.h"
+
+namespace tandem::python {
+namespace {
+
+struct PythonClasses {
+  PyObject* dtypes[kDTypeCount] = {};
+  PyObject* shape = nullptr;
+  PyObject* reference = nullptr;
+};
+PythonClasses classes;
+
+std::string repr_of(PyObject* value) {
+  const Object text(PyObject_Repr(value));
+  const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  if (!utf8) PyErr_Clear();
+  std::string out = utf8 ? utf8 : "?";
+  return out.size() > 200 ? out.substr(0, 197) + "..." : out;
+}
+
+[[noreturn]] void cannot_convert(PyObject* value, DType dtype) {
+  fail(ErrorCode::cannot_convert, "cannot convert ", repr_of(value), " to a tensor of dtype ", dtype);
+}
+
+bool is_sequence(PyObject* value) { return PyList_Check(value) || PyTuple_Check(value) || PyRange_Check(value); }
+
+/// What the leaves of a nested list are; later ones include earlier ones, as 1 and 2.5 make a list of floats.
+enum class Leaves { none, boolean, integer, long_integer, real, text, numpy, tensor };
+
+/// Shape and leaves of nested lists.
+class Scan {
+ public:
+  explicit Scan(PyObject* value) { visit(value, 0); }
+  const std::vector<std::int64_t>& sizes() const { return sizes_; }
+  Leaves leaves() const { return leaves_; }
+
+ private:
+  void visit(PyObject* value, std::size_t depth) {
+    if (is_sequence(value)) return visit_list(value, depth);
+    if (leaves_ == Leaves::none) open_ = false;
+    if (depth != sizes_.size()) ragged();
+    meet(kind(value));
+  }
+  void visit_list(PyObject* value, std::size_t depth) {
+    const Object items(checked(PySequence_Fast(value, "expected a sequence")));
+    const std::int64_t count = PySequence_Fast_GET_SIZE(items.get());
+    if (depth == sizes_.size()) {
+      if (!open_) ragged();
+      sizes_.push_back(count);
+      if (depth >= static_cast<std::size_t>(kMaxRank))
+        fail(ErrorCode::invalid_shape, "a list is nested deeper than the ", kMaxRank, " axes a tensor may have");
+    } else if (sizes_[depth] != count) {
+      ragged();
+    }
+    for (std::int64_t i = 0; i < count; ++i) visit(PySequence_Fast_GET_ITEM(items.get(), i), depth + 1);
+    if (count == 0) open_ = false;
+  }
+  [[noreturn]] static void ragged() {
+    fail(ErrorCode::invalid_shape, "Can't convert non-rectangular Python sequence to Tensor: rows differ in length or depth.");
+  }
+  static Leaves kind(PyObject* value) {
+    if (is_tensor(value) || is_variable(value)) return Leaves::tensor;
+    if (PyBool_Check(value)) return Leaves::boolean;
+    if (PyLong_CheckExact(value)) {
+      int overflow = 0;
+      const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+      if (overflow) fail(ErrorCode::cannot_convert, "the integer ", repr_of(value), " is out of range: it needs more than 64 bits");
+      const bool small = number >= std::numeric_limits<std::int32_t>::min() && number <= std::numeric_limits<std::int32_t>::max();
+      return small ? Leaves::integer : Leaves::long_integer;
+    }
+    if (PyFloat_CheckExact(value)) return Leaves::real;
+    if (PyUnicode_Check(value) || PyBytes_Check(value)) return Leaves::text;
+    return Leaves::numpy;  // or something that only NumPy may understand
+  }
+  void meet(Leaves next) {
+    const bool strings = leaves_ == Leaves::text || next == Leaves::text;
+    if (strings && leaves_ != Leaves::none && leaves_ != next)
+      fail(ErrorCode::cannot_convert, "Can't convert Python sequence with mixed types to Tensor: strings among numbers.");
+    leaves_ = std::max(leaves_, next);
+  }
+
+  std::vector<std::int64_t> sizes_;
+  bool open_ = true;  // no leaf or empty list met yet: deeper lists add axes
+  Leaves leaves_ = Leaves::none;
+};
+
+template <class T>
+T leaf(PyObject* value, DType dtype) {
+  if constexpr (std::is_same_v<T, bool>) {
+    if (!PyBool_Check(value)) cannot_convert(value, dtype);
+    return value == Py_True;
+  } else if constexpr (std::is_integral_v<T>) {
+    if (!PyLong_Check(value)) cannot_convert(value, dtype);
+    const long long number = PyLong_AsLongLong(value);
+    if (number == -1 && PyErr_Occurred()) throw PythonErrorSet{};
+    if (number < std::numeric_limits<T>::min() || number > std::numeric_limits<T>::max())
+      fail(ErrorCode::cannot_convert, "the integer ", number, " does not fit ", dtype);
+    return static_cast<T>(number);
+  } else {
+    const double number = PyFloat_AsDouble(value);
+    if (number == -1 && PyErr_Occurred()) {
+      PyErr_Clear();
+      cannot_convert(value, dtype);
+    }
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return T(static_cast<float>(number));
+    else return static_cast<T>(number);
+  }
+}
+
+std::string string_leaf(PyObject* value) {
+  char* data = nullptr;
+  Py_ssize_t size = 0;
+  if (PyBytes_Check(value)) {
+    if (PyBytes_AsStringAndSize(value, &data, &size) != 0) throw PythonErrorSet{};
+    return {data, static_cast<std::size_t>(size)};
+  }
+  if (!PyUnicode_Check(value)) cannot_convert(value, DType::string);
+  const char* text = PyUnicode_AsUTF8AndSize(value, &size);
+  if (!text) throw PythonErrorSet{};
+  return {text, static_cast<std::size_t>(size)};
+}
+
+/// Calls f for each leaf, in order.
+template <class F>
+void for_leaves(PyObject* value, F f) {
+  if (!is_sequence(value)) return f(value);
+  const Object items(checked(PySequence_Fast(value, "expected a sequence")));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) for_leaves(PySequence_Fast_GET_ITEM(items.get(), i), f);
+}
+
+const Decision* host_decision() {
+  static const Decision* decision = Tensor(0).impl()->decision;
+  return decision;
+}
+
+Tensor filled(PyObject* value, const Scan& scan, DType dtype) {
+  const Shape shape{std::span<const std::int64_t>(scan.sizes())};
+  if (dtype == DType::string) {
+    std::vector<std::string> strings;
+    for_leaves(value, [&](PyObject* item) { strings.push_back(string_leaf(item)); });
+    return Tensor::from_strings(std::move(strings), shape);
+  }
+  if (scan.leaves() == Leaves::text) cannot_convert(value, dtype);
+  Tensor tensor = Tensor::uninitialized({dtype, shape}, host_memory(), host_decision());
+  visit_dtype(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    T* out = static_cast<T*>(tensor.impl()->storage->address());
+    const T* end = out + shape.elements();
+    for_leaves(value, [&](PyObject* item) {
+      // Another thread may have lengthened the list since it was measured.
+      if (out == end) fail(ErrorCode::cannot_convert, "the list changed while it was read");
+      *out++ = leaf<T>(item, dtype);
+    });
+    if (out != end) fail(ErrorCode::cannot_convert, "the list changed while it was read");
+  });
+  return tensor;
+}
+
+/// A list with tensors in it: they are stacked by ops, so that gradients pass.
+Tensor stacked(PyObject* list, std::optional<DType> dtype) {
+  const Object items(checked(PySequence_Fast(list, "expected a sequence")));
+  for_leaves(list, [&](PyObject* item) {
+    if (!dtype && has_own_dtype(item)) dtype = value_of(item).dtype();
+  });
+  Tensors rows;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
+    rows.push_back(expand_dims(to_tensor_beside(PySequence_Fast_GET_ITEM(items.get(), i), dtype), 0));
+  for (const Tensor& row : rows)
+    if (row.shape() != rows[0].shape())
+      fail(ErrorCode::shape_mismatch, "the tensors of a list must have one shape to become one tensor, got ",
+           rows[0].shape(), " and ", row.shape(), " (with the axis of the list)");
+  return concat(rows, 0);
+}
+
+DType natural_dtype(Leaves leaves) {
+  switch (leaves) {
+    case Leaves::boolean: return DType::boolean;
+    case Leaves::integer: return DType::i32;
+    case Leaves::long_integer: return DType::i64;
+    case Leaves::text: return DType::string;
+    default: return DType::f32;
+  }
+}
+
+Tensor convert(PyObject* value, std::optional<DType> dtype, bool is_wish) {
+  if (is_tensor(value) || is_variable(value)) {
+    Tensor tensor = value_of(value);
+    if (dtype && !is_wish && tensor.dtype() != *dtype)
+      fail(ErrorCode::dtype_mismatch, "Tensor conversion requested dtype ", *dtype, " for Tensor with dtype ", tensor.dtype(),
+           "; use tf.cast");
+    return tensor;
+  }
+  if (is_numpy(value)) return from_numpy(value, dtype);
+  const Scan scan(value);
+  if (scan.leaves() == Leaves::tensor) return stacked(value, dtype);
+  if (scan.leaves() == Leaves::numpy) {
+    const bool understood = is_sequence(value) || PyObject_HasAttrString(value, "__array__") ||
+                            PyObject_CheckBuffer(value) || PyFloat_Check(value) || PyLong_Check(value);
+    if (!understood)
+      fail(ErrorCode::cannot_convert, "Attempt to convert a value (", repr_of(value), ") with an unsupported type (",
+           repr_of(reinterpret_cast<PyObject*>(Py_TYPE(value))), ") to a Tensor.");
+    const Object array(as_array(value));
+    return from_numpy(array.get(), dtype);
+  }
+  return filled(value, scan, dtype.value_or(natural_dtype(scan.leaves())));
+}
+
+}  // namespace
+
+Tensor to_tensor(PyObject* value, std::optional<DType> dtype) { return convert(value, dtype, false); }
+Tensor to_tensor_beside(PyObject* value, std::optional<DType> dtype) { return convert(value, dtype, true); }
+
+Tensor value_of(PyObject* object) { return is_tensor(object) ? tensor_of(object) : variable_of(object).value(); }
+
+bool has_own_dtype(PyObject* value) { return is_tensor(value) || is_variable(value); }
+
+bool can_be_operand(PyObject* value) {
+  return has_own_dtype(value) || PyFloat_Check(value) || PyLong_Check(value) || is_sequence(value) ||
+         PyUnicode_Check(value) || PyBytes_Check(value) || is_numpy(value);
+}
+
+DType to_dtype(PyObject* value) {
+  for (int i = 0; i < kDTypeCount; ++i)
+    if (classes.dtypes[i] == value) return static_cast<DType>(i);
+  std::string name;
+  if (PyUnicode_Check(value)) name = string_leaf(value);
+  else if (value == reinterpret_cast<PyObject*>(&PyFloat_Type)) name = "float32";
+  else if (value == reinterpret_cast<PyObject*>(&PyUnicode_Type) || value == reinterpret_cast<PyObject*>(&PyBytes_Type)) name = "string";
+  else if (value != Py_None) name = numpy_dtype_name(value);
+  if (const std::optional<DType> dtype = parse_dtype(name)) return *dtype;
+  fail(ErrorCode::unsupported_dtype, "Cannot convert ", repr_of(value), " to a dtype; there are ",
+       (kFixedSize | DTypeSet{DType::string}).to_string());
+}
+
+PyObject* dtype_object(DType dtype) {
+  PyObject* object = classes.dtypes[static_cast<int>(dtype)];
+  if (!object) raise(PyExc_ImportError, "import tandemflow, not its inner module");
+  Py_INCREF(object);
+  return object;
+}
+
+PyObject* shape_object(const Shape& shape) {
+  const Object sizes(checked(PyTuple_New(shape.rank())));
+  for (int i = 0; i < shape.rank(); ++i) PyTuple_SET_ITEM(sizes.get(), i, checked(PyLong_FromLongLong(shape[i])));
+  if (!classes.shape) raise(PyExc_ImportError, "import tandemflow, not its inner module");
+  return checked(PyObject_CallOneArg(classes.shape, sizes.get()));
+}
+
+std::int64_t to_integer(PyObject* value) {
+  if (PyBool_Check(value) || PyFloat_Check(value)) raise(PyExc_TypeError, "expected an integer, got ", repr_of(value));
+  const Object index(checked(PyNumber_Index(value)));
+  const long long number = PyLong_AsLongLong(index.get());
+  if (number == -1 && PyErr_Occurred()) throw PythonErrorSet{};
+  return number;
+}
+
+double to_real(PyObject* value) {
+  const double number = PyFloat_AsDouble(value);
+  if (number == -1 && PyErr_Occurred()) throw PythonErrorSet{};
+  return number;
+}
+
+void append_ints(PyObject* value, std::vector<std::int64_t>& out) {
+  if (value == Py_None) return;
+  if (PyLong_Check(value)) return out.push_back(to_integer(value));
+  if (PyUnicode_Check(value) || PyBytes_Check(value) || PyFloat_Check(value) || PyDict_Check(value))
+    raise(PyExc_TypeError, "expected integers, got ", repr_of(value));
+  if (has_own_dtype(value)) {
+    const Tensor tensor = value_of(value);
+    if (!is_integer(tensor.dtype())) fail(ErrorCode::dtype_mismatch, "expected integers, got a tensor of ", tensor.spec());
+    if (tensor.rank() == 0) return out.push_back(tensor.item<std::int64_t>());
+    const Object array(to_numpy(tensor));
+    const Object list(checked(PyObject_CallMethod(array.get(), "tolist", nullptr)));
+    return append_ints(list.get(), out);
+  }
+  if (PyIndex_Check(value)) return out.push_back(to_integer(value));
+  const Object items(checked(PySequence_Fast(value, "expected an integer or a sequence of integers")));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(items.get(), i);
+    if (item == Py_None) raise(PyExc_TypeError, "expected integers, got None among them: a size must be known");
+    append_ints(item, out);
+  }
+}
+
+void register_python_classes(PyObject* dtypes, PyObject* shape_class, PyObject* reference_class) {
+  for (int i = 0; i < kDTypeCount; ++i) {
+    Py_XDECREF(classes.dtypes[i]);
+    classes.dtypes[i] = checked(PySequence_GetItem(dtypes, i));
+  }
+  Py_INCREF(shape_class);
+  Py_INCREF(reference_class);
+  Py_XDECREF(classes.shape);
+  Py_XDECREF(classes.reference);
+  classes.shape = shape_class;
+  classes.reference = reference_class;
+}
+
+PyObject* reference_class() { return classes.reference; }
+
+}  // namespace tandem::python

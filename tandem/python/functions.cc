@@ -1,0 +1,68 @@
+// Functions that no record gives: conversion, creation, random numbers, views.
+#include "tandem/op/ops.h"
+#include "tandem/python/convert.h"
+#include "tandem/python/floor_ops.h"
+#include "tandem/python/module.h"
+
+namespace tandem::python {
+namespace {
+
+std::optional<DType> optional_dtype(nb::handle dtype) {
+  if (dtype.is_none()) return std::nullopt;
+  return to_dtype(dtype.ptr());
+}
+
+Ints ints(nb::handle value) {
+  Ints out;
+  append_ints(value.ptr(), out);
+  return out;
+}
+
+Shape shape_of(nb::handle value) {
+  const Ints sizes = ints(value);
+  return Shape(std::span<const std::int64_t>(sizes));
+}
+
+/// Large ones take long; other Python threads need not wait.
+template <class F>
+nb::object made(F make) {
+  Tensor tensor;
+  {
+    const WithoutGil without;
+    tensor = make();
+  }
+  return to_object(std::move(tensor));
+}
+
+}  // namespace
+
+void add_functions(nb::module_& module) {
+  module.def("to_tensor", [](nb::handle value, nb::handle dtype) { return to_object(to_tensor(value.ptr(), optional_dtype(dtype))); },
+             nb::arg("value"), nb::arg("dtype") = nb::none());
+  module.def("to_tensor_beside", [](nb::handle value, nb::handle dtype) { return to_object(to_tensor_beside(value.ptr(), optional_dtype(dtype))); });
+  module.def("as_dtype", [](nb::handle value) { return nb::steal(dtype_object(to_dtype(value.ptr()))); });
+  module.def("as_ints", [](nb::handle value) {
+    nb::list out;
+    for (std::int64_t n : ints(value)) out.append(n);
+    return out;
+  });
+  module.def("fill", [](nb::handle shape, double value, nb::handle dtype) {
+    return made([&, s = shape_of(shape), d = to_dtype(dtype.ptr())] { return fill(s, value, d); });
+  });
+  module.def("range", [](double start, double limit, double delta, nb::handle dtype) {
+    return to_object(range(start, limit, delta, to_dtype(dtype.ptr())));
+  });
+  module.def("random_normal", [](nb::handle shape, double mean, double stddev, nb::handle dtype, std::int64_t seed) {
+    return made([&, s = shape_of(shape), d = to_dtype(dtype.ptr())] { return random_normal(s, mean, stddev, d, seed); });
+  });
+  module.def("random_uniform", [](nb::handle shape, double low, double high, nb::handle dtype, std::int64_t seed) {
+    return made([&, s = shape_of(shape), d = to_dtype(dtype.ptr())] { return random_uniform(s, low, high, d, seed); });
+  });
+  module.def("set_seed", [](std::uint64_t seed) { set_seed(seed); });
+  module.def("expand_dims", [](nb::handle x, std::int64_t axis) { return to_object(expand_dims(to_tensor(x.ptr()), axis)); });
+  module.def("squeeze", [](nb::handle x, nb::handle axes) { return to_object(squeeze(to_tensor(x.ptr()), ints(axes))); });
+  module.def("floordiv", [](nb::handle x, nb::handle y) { return to_object(floordiv(to_tensor(x.ptr()), to_tensor(y.ptr()))); });
+  module.def("floormod", [](nb::handle x, nb::handle y) { return to_object(floormod(to_tensor(x.ptr()), to_tensor(y.ptr()))); });
+}
+
+}  // namespace tandem::python

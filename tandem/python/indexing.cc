@@ -1,0 +1,172 @@
+// tensor[key], len(tensor), iteration.
+#include <vector>
+
+#include "tandem/op/ops.h"
+#include "tandem/python/convert.h"
+#include "tandem/python/objects.h"
+
+namespace tandem::python {
+namespace {
+
+/// What is taken of one axis.
+struct AxisPart {
+  std::int64_t start = 0, step = 1, count = 0;
+};
+
+/// A key, understood: a part an axis, and the shape of the result.
+struct Selection {
+  std::vector<AxisPart> parts;
+  Ints shape;
+};
+
+class KeyReader {
+ public:
+  explicit KeyReader(const Shape& shape) : shape_(shape) {}
+
+  Selection read(PyObject* key) {
+    if (!PyTuple_Check(key)) return read_items({&key, 1});
+    return read_items({reinterpret_cast<PyTupleObject*>(key)->ob_item, static_cast<std::size_t>(PyTuple_GET_SIZE(key))});
+  }
+
+ private:
+  Selection read_items(std::span<PyObject* const> items) {
+    int named = 0;
+    for (PyObject* item : items) named += item != Py_None && item != Py_Ellipsis;
+    if (named > shape_.rank())
+      fail(ErrorCode::index_out_of_range, "Index out of range using input dim ", shape_.rank(), "; input has only ", shape_.rank(), " dims");
+    bool seen_ellipsis = false;
+    for (PyObject* item : items) {
+      if (item == Py_Ellipsis) {
+        if (seen_ellipsis) raise(PyExc_ValueError, "Multiple ellipses in slice spec not allowed");
+        seen_ellipsis = true;
+        for (int i = named; i < shape_.rank(); ++i) take_all();
+      } else if (item == Py_None) {
+        selection_.shape.push_back(1);
+      } else if (PySlice_Check(item)) {
+        take_slice(item);
+      } else {
+        take_one(item);
+      }
+    }
+    while (static_cast<int>(selection_.parts.size()) < shape_.rank()) take_all();
+    return std::move(selection_);
+  }
+
+  std::int64_t axis_size() const { return shape_[static_cast<int>(selection_.parts.size())]; }
+
+  void take_all() {
+    selection_.shape.push_back(axis_size());
+    selection_.parts.push_back({0, 1, axis_size()});
+  }
+  void take_slice(PyObject* item) {
+    Py_ssize_t start, stop, step;
+    if (PySlice_Unpack(item, &start, &stop, &step) != 0) throw PythonErrorSet{};
+    const Py_ssize_t count = PySlice_AdjustIndices(axis_size(), &start, &stop, step);
+    selection_.shape.push_back(count);
+    selection_.parts.push_back({start, step, count});
+  }
+  void take_one(PyObject* item) {
+    if (PyBool_Check(item) || !PyIndex_Check(item)) {
+      const Object text(checked(PyObject_Repr(item)));
+      raise(PyExc_TypeError,
+            "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors "
+            "are valid indices, got ", PyUnicode_AsUTF8(text.get()), "; tf.gather takes lists of indices");
+    }
+    const std::int64_t index = to_integer(item), size = axis_size();
+    const std::int64_t at = index < 0 ? index + size : index;
+    if (at < 0 || at >= size)
+      fail(ErrorCode::index_out_of_range, "slice index ", index, " of dimension ", selection_.parts.size(),
+           " out of bounds: its size is ", size);
+    selection_.parts.push_back({at, 1, 1});
+  }
+
+  const Shape& shape_;
+  Selection selection_;
+};
+
+bool takes_all(const Shape& shape, const std::vector<AxisPart>& parts) {
+  for (int i = 0; i < shape.rank(); ++i)
+    if (parts[static_cast<std::size_t>(i)].count != shape[i] || parts[static_cast<std::size_t>(i)].step != 1) return false;
+  return true;
+}
+
+/// Ops have no strings to slice: done here, on the host.
+Tensor select_strings(const Tensor& tensor, const Selection& selection) {
+  std::vector<std::int64_t> places{0};
+  for (std::size_t axis = 0; axis < selection.parts.size(); ++axis) {
+    const AxisPart& part = selection.parts[axis];
+    std::vector<std::int64_t> next;
+    for (std::int64_t place : places)
+      for (std::int64_t i = 0; i < part.count; ++i)
+        next.push_back(place * tensor.shape()[static_cast<int>(axis)] + part.start + i * part.step);
+    places = std::move(next);
+  }
+  std::vector<std::string> strings;
+  for (std::int64_t place : places) strings.push_back(tensor.strings()[static_cast<std::size_t>(place)]);
+  return Tensor::from_strings(std::move(strings), Shape(std::span<const std::int64_t>(selection.shape)));
+}
+
+/// Every step but 1 by gather, whose gradient puts the values back.
+Tensor take_steps(Tensor tensor, const std::vector<AxisPart>& parts) {
+  for (std::size_t axis = 0; axis < parts.size(); ++axis) {
+    const AxisPart& part = parts[axis];
+    if (part.step == 1) continue;
+    std::vector<std::int64_t> places;
+    for (std::int64_t i = 0; i < part.count; ++i) places.push_back(part.start + i * part.step);
+    tensor = gather(tensor, Tensor::from(places, {part.count}), static_cast<std::int64_t>(axis));
+  }
+  return tensor;
+}
+
+Tensor select(const Tensor& tensor, const Selection& selection) {
+  if (tensor.dtype() == DType::string) return select_strings(tensor, selection);
+  Tensor out = take_steps(tensor, selection.parts);
+  Ints begin, size;
+  for (const AxisPart& part : selection.parts) {
+    begin.push_back(part.step == 1 ? part.start : 0);
+    size.push_back(part.count);
+  }
+  if (out.shape() != Shape(std::span<const std::int64_t>(size))) out = slice(out, begin, size);
+  return out.shape() == Shape(std::span<const std::int64_t>(selection.shape)) ? out : reshape(out, selection.shape);
+}
+
+Py_ssize_t length(PyObject* self) {
+  return guarded([&]() -> Py_ssize_t {
+    const Shape shape = is_tensor(self) ? tensor_of(self).shape() : variable_of(self).shape();
+    if (shape.rank() == 0) raise(PyExc_TypeError, "Scalar tensor has no `len()`");
+    return shape[0];
+  }, -1);
+}
+
+PyObject* subscript(PyObject* self, PyObject* key) {
+  return guarded([&] { return wrap(index_tensor(value_of(self), key)); });
+}
+
+PyObject* item_at(PyObject* self, Py_ssize_t index) {
+  return guarded([&] {
+    const Object key(checked(PyLong_FromSsize_t(index)));
+    return wrap(index_tensor(value_of(self), key.get()));
+  });
+}
+
+}  // namespace
+
+Tensor index_tensor(const Tensor& tensor, PyObject* key) {
+  const Selection selection = KeyReader(tensor.shape()).read(key);
+  if (takes_all(tensor.shape(), selection.parts) && Shape(std::span<const std::int64_t>(selection.shape)) == tensor.shape())
+    return tensor;
+  return select(tensor, selection);
+}
+
+PyObject* iterate(PyObject* self) {
+  return guarded([&] {
+    const int rank = is_tensor(self) ? tensor_of(self).rank() : variable_of(self).shape().rank();
+    if (rank == 0) raise(PyExc_TypeError, "Cannot iterate over a scalar tensor.");
+    return checked(PySeqIter_New(self));
+  });
+}
+
+PyMappingMethods indexing_methods = {.mp_length = length, .mp_subscript = subscript};
+PySequenceMethods sequence_methods = {.sq_length = length, .sq_item = item_at};
+
+}  // namespace tandem::python

@@ -1,0 +1,19 @@
+// The parts of the inner module _tandem; each adds its functions.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include "tandem/python/errors.h"
+#include "tandem/python/objects.h"
+
+namespace tandem::python {
+
+namespace nb = nanobind;
+
+inline nb::object to_object(Tensor tensor) { return nb::steal(wrap(std::move(tensor))); }
+
+void add_functions(nb::module_& module);  // ops without a record, creation, random numbers
+void add_runtime(nb::module_& module);    // devices, placement, decisions
+void add_tape(nb::module_& module);
+void add_files(nb::module_& module);
+
+}  // namespace tandem::python

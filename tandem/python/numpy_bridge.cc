@@ -1,0 +1,283 @@
+#include "tandem/python/numpy_bridge.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "tandem/python/convert.h"
+#include "tandem/python/errors.h"
+
+namespace tandem::python {
+namespace {
+
+/// What is used of NumPy, imported at first need.
+struct NumPy {
+  PyObject* ndarray;
+  PyObject* generic;
+  PyObject* asarray;
+  PyObject* ascontiguousarray;
+  PyObject* empty;
+  PyObject* dtype;
+  PyObject* dtypes[kDTypeCount];   // null where NumPy has none
+  PyObject* scalars[kDTypeCount];  // numpy.float32, …
+
+  NumPy() {
+    const Object module(checked(PyImport_ImportModule("numpy")));
+    auto get = [&](const char* name) { return checked(PyObject_GetAttrString(module.get(), name)); };
+    ndarray = get("ndarray");
+    generic = get("generic");
+    asarray = get("asarray");
+    ascontiguousarray = get("ascontiguousarray");
+    empty = get("empty");
+    dtype = get("dtype");
+    for (int i = 0; i < kDTypeCount; ++i) {
+      const auto d = static_cast<DType>(i);
+      dtypes[i] = scalars[i] = nullptr;
+      if (d == DType::bf16 || d == DType::string) continue;
+      scalars[i] = get(d == DType::boolean ? "bool_" : dtype_name(d).data());
+      dtypes[i] = checked(PyObject_CallOneArg(dtype, scalars[i]));
+    }
+  }
+};
+
+const NumPy& numpy() {
+  static const NumPy& loaded = *new NumPy;
+  return loaded;
+}
+
+/// Buffers and their formats.
+class Buffer {
+ public:
+  explicit Buffer(PyObject* object, int flags) {
+    if (PyObject_GetBuffer(object, &view_, flags) != 0) throw PythonErrorSet{};
+  }
+  ~Buffer() { PyBuffer_Release(&view_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  const Py_buffer& operator*() const { return view_; }
+  const Py_buffer* operator->() const { return &view_; }
+
+ private:
+  Py_buffer view_;
+};
+
+std::optional<DType> dtype_of_format(const char* format, Py_ssize_t item_bytes) {
+  if (!format) return DType::u8;
+  if (*format == '@' || *format == '=' || *format == '<') ++format;
+  if (format[0] == '\0' || format[1] != '\0') return std::nullopt;
+  switch (*format) {
+    case 'e': return DType::f16;
+    case 'f': return DType::f32;
+    case 'd': return DType::f64;
+    case '?': return DType::boolean;
+    case 'b': return DType::i8;
+    case 'B': return DType::u8;
+    case 'i': case 'l': case 'q': case 'n':
+      if (item_bytes == 4) return DType::i32;
+      if (item_bytes == 8) return DType::i64;
+      return std::nullopt;
+    default: return std::nullopt;
+  }
+}
+
+Object call_method(PyObject* object, const char* method, const char* argument) {
+  return Object(checked(PyObject_CallMethod(object, method, "s", argument)));
+}
+
+char kind_of(PyObject* array) {
+  const Object dtype(checked(PyObject_GetAttrString(array, "dtype")));
+  const Object kind(checked(PyObject_GetAttrString(dtype.get(), "kind")));
+  const char* text = PyUnicode_AsUTF8(kind.get());
+  if (!text) throw PythonErrorSet{};
+  return text[0];
+}
+
+template <class From, class To>
+To convert_one(From value, DType to) {
+  const auto as_number = [](From v) {
+    if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) return static_cast<float>(v);
+    else return v;
+  };
+  const auto number = as_number(value);
+  if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>) {
+    return To(static_cast<float>(number));
+  } else if constexpr (std::is_integral_v<To> && !std::is_same_v<To, bool>) {
+    using Wide = std::int64_t;
+    const Wide wide = static_cast<Wide>(number);
+    if (wide < static_cast<Wide>(std::numeric_limits<To>::min()) || wide > static_cast<Wide>(std::numeric_limits<To>::max()))
+      fail(ErrorCode::cannot_convert, "the number ", wide, " of the NumPy array does not fit ", to);
+    return static_cast<To>(number);
+  } else {
+    return static_cast<To>(number);
+  }
+}
+
+/// NumPy values become another dtype where only precision is lost: never a float an integer, never a number a bool.
+Tensor converted(const void* data, const TensorSpec& from, DType to) {
+  const bool loses = (is_floating(from.dtype()) && is_integer(to)) || (to == DType::boolean);
+  if (loses || to == DType::string)
+    fail(ErrorCode::cannot_convert, "a NumPy array of ", from.dtype(), " does not become ", to,
+         " by itself; write .astype('", to, "') if that is what you want");
+  Tensor out = Tensor::uninitialized({to, from.shape()}, host_memory(), Tensor(0).impl()->decision);
+  void* target = out.impl()->storage->address();
+  visit_dtype(from.dtype(), [&](auto from_tag) {
+    visit_dtype(to, [&](auto to_tag) {
+      using From = typename decltype(from_tag)::type;
+      using To = typename decltype(to_tag)::type;
+      const From* in = static_cast<const From*>(data);
+      for (std::int64_t i = 0; i < from.shape().elements(); ++i)
+        static_cast<To*>(target)[i] = convert_one<From, To>(in[i], to);
+    });
+  });
+  return out;
+}
+
+Tensor from_buffer(PyObject* array, std::optional<DType> dtype, DType source) {
+  const Buffer buffer(array, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT);
+  const Shape shape(std::span<const std::int64_t>(reinterpret_cast<const std::int64_t*>(buffer->shape),
+                                                  static_cast<std::size_t>(buffer->ndim)));
+  const TensorSpec spec(source, shape);
+  if (!dtype || *dtype == source) return Tensor::from_bytes(buffer->buf, static_cast<std::size_t>(shape.elements()), spec);
+  return converted(buffer->buf, spec, *dtype);
+}
+
+[[noreturn]] void refuse(PyObject* array) {
+  const Object dtype(checked(PyObject_GetAttrString(array, "dtype")));
+  const Object name(checked(PyObject_Str(dtype.get())));
+  fail(ErrorCode::unsupported_dtype, "no dtype here holds NumPy's ", PyUnicode_AsUTF8(name.get()),
+       "; convert the array first, for example with .astype('float32') or .astype('int64')");
+}
+
+/// Text and Python objects: through a list, whose elements must be strings.
+Tensor from_list(PyObject* array, std::optional<DType> dtype) {
+  const Object list(checked(PyObject_CallMethod(array, "tolist", nullptr)));
+  if (is_numpy(list.get())) refuse(array);
+  return to_tensor(list.get(), dtype);
+}
+
+}  // namespace
+
+bool is_numpy(PyObject* object) {
+  // Classes of NumPy and of arrays derived from them; a list or number never gets here.
+  static const NumPy* loaded = nullptr;
+  if (!loaded) {
+    PyObject* modules = PyImport_GetModuleDict();
+    if (!PyDict_GetItemString(modules, "numpy")) return false;  // nobody can hold one of its objects
+    loaded = &numpy();
+  }
+  return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(loaded->ndarray)) ||
+         PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(loaded->generic));
+}
+
+PyObject* as_array(PyObject* object) { return checked(PyObject_CallOneArg(numpy().asarray, object)); }
+
+Tensor from_numpy(PyObject* object, std::optional<DType> dtype) {
+  // 0-d values lose their class in ascontiguousarray, which makes them 1-d: asarray first, then only if needed.
+  Object array(checked(PyObject_CallOneArg(numpy().asarray, object)));
+  const char kind = kind_of(array.get());
+  if (kind == 'O' || kind == 'S' || kind == 'U' || kind == 'T') return from_list(array.get(), dtype);
+  const Object flags(checked(PyObject_GetAttrString(array.get(), "flags")));
+  const Object contiguous(checked(PyObject_GetAttrString(flags.get(), "c_contiguous")));
+  if (contiguous.get() != Py_True) array = Object(checked(PyObject_CallOneArg(numpy().ascontiguousarray, array.get())));
+  const Object array_dtype(checked(PyObject_GetAttrString(array.get(), "dtype")));
+  if (kind == 'V' && numpy_dtype_name(array_dtype.get()) == "bfloat16") {
+    const Object words = call_method(array.get(), "view", "uint16");
+    return from_buffer(words.get(), dtype, DType::bf16);
+  }
+  if (kind != 'f' && kind != 'i' && kind != 'u' && kind != 'b') refuse(array.get());
+  {
+    std::optional<DType> source;
+    {
+      const Buffer buffer(array.get(), PyBUF_C_CONTIGUOUS | PyBUF_FORMAT);
+      source = dtype_of_format(buffer->format, buffer->itemsize);
+    }
+    if (source) return from_buffer(array.get(), dtype, *source);
+  }
+  // Another width or byte order: through the nearest dtype there is, when the target is known or the width is ours.
+  const Object native(checked(PyObject_CallMethod(array_dtype.get(), "newbyteorder", "s", "=")));
+  const Object same(checked(PyObject_RichCompare(native.get(), array_dtype.get(), Py_EQ)));
+  if (same.get() != Py_True) {
+    const Object swapped(checked(PyObject_CallMethod(array.get(), "astype", "O", native.get())));
+    return from_numpy(swapped.get(), dtype);
+  }
+  if (!dtype) refuse(array.get());
+  const Object wide = call_method(array.get(), "astype", kind == 'f' ? "float64" : "int64");
+  return from_numpy(wide.get(), dtype);
+}
+
+std::string numpy_dtype_name(PyObject* value) {
+  const Object dtype(PyObject_CallOneArg(numpy().dtype, value));
+  if (!dtype) {
+    PyErr_Clear();
+    return {};
+  }
+  const Object name(checked(PyObject_GetAttrString(dtype.get(), "name")));
+  const char* text = PyUnicode_AsUTF8(name.get());
+  return text ? text : "";
+}
+
+namespace {
+
+Object shape_tuple(const Shape& shape) {
+  Object tuple(checked(PyTuple_New(shape.rank())));
+  for (int i = 0; i < shape.rank(); ++i) PyTuple_SET_ITEM(tuple.get(), i, checked(PyLong_FromLongLong(shape[i])));
+  return tuple;
+}
+
+PyObject* strings_to_numpy(const Tensor& tensor) {
+  const auto& strings = tensor.strings();
+  const auto bytes = [](const std::string& s) {
+    return checked(PyBytes_FromStringAndSize(s.data(), static_cast<Py_ssize_t>(s.size())));
+  };
+  if (tensor.rank() == 0) return bytes(strings[0]);
+  const Object shape = shape_tuple(tensor.shape());
+  Object array(checked(PyObject_CallFunction(numpy().empty, "Os", shape.get(), "object")));
+  const Object flat(checked(PyObject_CallMethod(array.get(), "reshape", "i", -1)));
+  for (std::size_t i = 0; i < strings.size(); ++i) {
+    const Object item(bytes(strings[i]));
+    if (PySequence_SetItem(flat.get(), static_cast<Py_ssize_t>(i), item.get()) != 0) throw PythonErrorSet{};
+  }
+  return array.release();
+}
+
+PyObject* scalar_to_numpy(const Tensor& tensor) {
+  const DType dtype = tensor.dtype();
+  const Object number(checked(is_floating(dtype)          ? PyFloat_FromDouble(tensor.item<double>())
+                              : dtype == DType::boolean ? PyBool_FromLong(tensor.item<bool>())
+                                                        : PyLong_FromLongLong(tensor.item<std::int64_t>())));
+  return checked(PyObject_CallOneArg(numpy().scalars[static_cast<int>(dtype)], number.get()));
+}
+
+/// NumPy has bfloat16 only where ml_dtypes is installed; elsewhere the values come as float32, which is exact.
+PyObject* bfloat_to_numpy(const Tensor& tensor) {
+  const Tensor words(Ref<TensorImpl>(new TensorImpl({DType::bf16, tensor.shape()}, tensor.impl()->storage,
+                                                    tensor.impl()->decision, tensor.impl()->id)));
+  const BFloat16* values = static_cast<const BFloat16*>(words.raw_data());
+  std::vector<float> floats(static_cast<std::size_t>(tensor.size()));
+  for (std::size_t i = 0; i < floats.size(); ++i) floats[i] = static_cast<float>(values[i]);
+  Object array(to_numpy(Tensor::from(floats, tensor.shape())));
+  const Object module(PyImport_ImportModule("ml_dtypes"));
+  if (!module) {
+    PyErr_Clear();
+    return array.release();
+  }
+  const Object dtype(checked(PyObject_GetAttrString(module.get(), "bfloat16")));
+  return checked(PyObject_CallMethod(array.get(), "astype", "O", dtype.get()));
+}
+
+}  // namespace
+
+PyObject* to_numpy(const Tensor& tensor) {
+  if (tensor.dtype() == DType::string) return strings_to_numpy(tensor);
+  if (tensor.dtype() == DType::bf16) return bfloat_to_numpy(tensor);
+  if (tensor.rank() == 0) return scalar_to_numpy(tensor);
+  const void* data = tensor.raw_data();
+  const Object shape = shape_tuple(tensor.shape());
+  PyObject* arguments[] = {shape.get(), numpy().dtypes[static_cast<int>(tensor.dtype())]};
+  Object array(checked(PyObject_Vectorcall(numpy().empty, arguments, 2, nullptr)));
+  const Buffer buffer(array.get(), PyBUF_WRITABLE);
+  if (tensor.size()) std::memcpy(buffer->buf, data, tensor.spec().bytes());
+  return array.release();
+}
+
+}  // namespace tandem::python

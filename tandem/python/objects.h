@@ -1,0 +1,49 @@
+// The Python types written by hand for speed: Tensor, Variable and the function of an op.
+#pragma once
+#include <Python.h>
+
+#include "tandem/autodiff/variable.h"
+#include "tandem/op/op_def.h"
+
+namespace tandem::python {
+
+struct TensorObject {
+  PyObject_HEAD
+  Tensor value;
+};
+struct VariableObject {
+  PyObject_HEAD
+  Variable value;
+};
+
+extern PyTypeObject tensor_type;
+extern PyTypeObject variable_type;
+extern PyTypeObject op_function_type;
+
+inline bool is_tensor(PyObject* object) { return Py_TYPE(object) == &tensor_type; }
+inline bool is_variable(PyObject* object) { return Py_TYPE(object) == &variable_type; }
+inline Tensor& tensor_of(PyObject* object) { return reinterpret_cast<TensorObject*>(object)->value; }
+inline Variable& variable_of(PyObject* object) { return reinterpret_cast<VariableObject*>(object)->value; }
+
+/// New references.
+PyObject* wrap(Tensor value);
+PyObject* wrap(Variable value);
+PyObject* make_op_function(const OpDef& op);
+
+/// Prepares the types; call once.
+void ready_types();
+
+/// The methods and operators that tensors and variables share.
+extern PyNumberMethods operator_methods;
+extern PyMappingMethods indexing_methods;
+extern PySequenceMethods sequence_methods;
+PyObject* rich_compare(PyObject* a, PyObject* b, int comparison);
+Py_hash_t unhashable(PyObject* self);
+PyObject* iterate(PyObject* self);
+/// tensor[key]: integers, slices, Ellipsis and None.
+Tensor index_tensor(const Tensor& tensor, PyObject* key);
+
+/// What a tensor or variable holds.
+Tensor value_of(PyObject* object);
+
+}  // namespace tandem::python

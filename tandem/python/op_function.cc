@@ -1,0 +1,328 @@
+// The function of an op: one Python type for all, its parameters read from the record.
+#include <array>
+#include <vector>
+
+#include "tandem/python/convert.h"
+#include "tandem/python/objects.h"
+#include "tandem/python/run_op.h"
+
+namespace tandem::python {
+namespace {
+
+constexpr int kMaxParameters = 20;  // inputs, attributes and name
+
+struct OpFunction {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  const OpDef* op;
+  int parameter_count;
+  std::array<PyObject*, kMaxParameters> names;  // interned
+};
+
+using Given = std::array<PyObject*, kMaxParameters>;  // borrowed; null where not given
+
+int input_count(const OpDef& op) { return op.inputs.size(); }
+
+int find_parameter(const OpFunction& f, PyObject* name) {
+  for (int i = 0; i < f.parameter_count; ++i)
+    if (f.names[static_cast<std::size_t>(i)] == name) return i;
+  for (int i = 0; i < f.parameter_count; ++i)
+    if (PyUnicode_Compare(f.names[static_cast<std::size_t>(i)], name) == 0) return i;
+  return -1;
+}
+
+Given match_arguments(const OpFunction& f, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
+  Given given{};
+  if (positional > f.parameter_count)
+    raise(PyExc_TypeError, f.op->name, "() takes at most ", f.parameter_count, " arguments, ", positional, " were given");
+  for (Py_ssize_t i = 0; i < positional; ++i) given[static_cast<std::size_t>(i)] = args[i];
+  const Py_ssize_t count = keywords ? PyTuple_GET_SIZE(keywords) : 0;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* name = PyTuple_GET_ITEM(keywords, i);
+    const int at = find_parameter(f, name);
+    if (at < 0) raise(PyExc_TypeError, f.op->name, "() got an unexpected keyword argument '", PyUnicode_AsUTF8(name), "'");
+    if (given[static_cast<std::size_t>(at)])
+      raise(PyExc_TypeError, f.op->name, "() got multiple values for argument '", PyUnicode_AsUTF8(name), "'");
+    given[static_cast<std::size_t>(at)] = args[positional + i];
+  }
+  return given;
+}
+
+/// The tensors of a call. What is a tensor already is used in place; the rest is converted and kept here.
+class Inputs {
+ public:
+  Inputs(const OpDef& op, const Given& given) : op_(op), given_(given) {
+    if (op.variadic) gather_list();
+    else gather_fixed();
+  }
+  std::span<const TensorRef> refs() const { return refs_of(); }
+
+ private:
+  static constexpr std::size_t kInline = 10;
+
+  PyObject* required(int i) const {
+    PyObject* value = given_[static_cast<std::size_t>(i)];
+    if (!value) raise(PyExc_TypeError, op_.name, "() missing required argument: '", op_.inputs[i], "'");
+    return value;
+  }
+  bool is_free(int i) const { return op_.free_dtypes >> i & 1; }
+
+  void gather_fixed() {
+    const int count = op_.inputs.size();
+    bool all_tensors = true;
+    for (int i = 0; i < count; ++i) all_tensors &= is_tensor(required(i));
+    kept_.reserve(all_tensors ? 0 : static_cast<std::size_t>(count));
+    std::optional<DType> shared;
+    if (!all_tensors) shared = shared_dtype();
+    for (int i = 0; i < count; ++i) {
+      PyObject* value = given_[static_cast<std::size_t>(i)];
+      if (is_tensor(value)) {
+        add(tensor_of(value));
+        continue;
+      }
+      kept_.push_back(to_tensor_beside(value, is_free(i) ? std::nullopt : shared));
+      if (!shared && !is_free(i)) shared = kept_.back().dtype();
+      add(kept_.back());
+    }
+  }
+
+  /// The dtype of the first tensor among the inputs that share one.
+  std::optional<DType> shared_dtype() const {
+    for (int i = 0; i < op_.inputs.size(); ++i) {
+      PyObject* value = given_[static_cast<std::size_t>(i)];
+      if (is_free(i)) continue;
+      if (is_tensor(value)) return tensor_of(value).dtype();
+      if (is_variable(value)) return variable_of(value).dtype();
+    }
+    return std::nullopt;
+  }
+
+  /// The last parameter is a list of tensors; those before it are single ones.
+  void gather_list() {
+    const int fixed = op_.inputs.size() - 1;
+    std::vector<PyObject*> values;
+    for (int i = 0; i < fixed; ++i) values.push_back(required(i));
+    PyObject* last = required(fixed);
+    const Object items(has_own_dtype(last) ? nullptr : checked(PySequence_Fast(last, "expected a list of tensors")));
+    if (!items) values.push_back(last);
+    else values.insert(values.end(), PySequence_Fast_ITEMS(items.get()),
+                       PySequence_Fast_ITEMS(items.get()) + PySequence_Fast_GET_SIZE(items.get()));
+    std::optional<DType> shared;
+    for (PyObject* value : values)
+      if (!shared && has_own_dtype(value)) shared = value_of(value).dtype();
+    kept_.reserve(values.size());
+    for (PyObject* value : values) {
+      kept_.push_back(to_tensor_beside(value, shared));
+      if (!shared) shared = kept_.back().dtype();
+    }
+    more_.assign(kept_.begin(), kept_.end());
+  }
+
+  void add(const Tensor& tensor) { new (&refs_[count_++ * sizeof(TensorRef)]) TensorRef(tensor); }
+  std::span<const TensorRef> refs_of() const {
+    if (op_.variadic) return more_;
+    return {reinterpret_cast<const TensorRef*>(refs_), count_};
+  }
+
+  const OpDef& op_;
+  const Given& given_;
+  alignas(TensorRef) unsigned char refs_[kInline * sizeof(TensorRef)];
+  std::size_t count_ = 0;
+  std::vector<Tensor> kept_;
+  std::vector<TensorRef> more_;
+};
+
+std::string lower_case(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
+std::string unquoted(std::string_view text) {
+  if (text.size() >= 2 && (text.front() == '\'' || text.front() == '"')) text = text.substr(1, text.size() - 2);
+  return std::string(text);
+}
+
+/// The record's default: Python text.
+void put_default(AttrWriter& writer, const OpDef& op, const AttrDef& def) {
+  const std::string_view word = def.default_value;
+  if (word.empty()) raise(PyExc_TypeError, op.name, "() missing required argument: '", def.name, "'");
+  const std::string value(word);
+  switch (def.kind) {
+    case AttrKind::integer: writer.put(static_cast<std::int64_t>(std::stoll(value))); return;
+    case AttrKind::real: writer.put(std::stod(value)); return;
+    case AttrKind::boolean: writer.put(value == "True"); return;
+    case AttrKind::dtype: writer.put(parse_dtype(unquoted(value)).value()); return;
+    case AttrKind::choice: writer.put(std::string_view(unquoted(value))); return;
+    case AttrKind::ints: {
+      std::vector<std::int64_t> ints;
+      if (value != "None" && value != "[]" && value != "()") ints.push_back(std::stoll(value));
+      writer.put(ints);
+      return;
+    }
+  }
+}
+
+void put_attr(AttrWriter& writer, const OpDef& op, const AttrDef& def, PyObject* value) {
+  const bool use_default = !value || (value == Py_None && !def.default_value.empty());
+  if (use_default) return put_default(writer, op, def);
+  switch (def.kind) {
+    case AttrKind::integer: writer.put(to_integer(value)); return;
+    case AttrKind::real: writer.put(to_real(value)); return;
+    case AttrKind::dtype: writer.put(to_dtype(value)); return;
+    case AttrKind::boolean: {
+      const int truth = PyObject_IsTrue(value);
+      if (truth < 0) throw PythonErrorSet{};
+      writer.put(truth != 0);
+      return;
+    }
+    case AttrKind::choice: {
+      const char* word = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : nullptr;
+      if (!word) raise(PyExc_TypeError, op.name, "(): ", def.name, " must be a string, one of ", def.choices);
+      writer.put(std::string_view(lower_case(word)));
+      return;
+    }
+    case AttrKind::ints: {
+      std::vector<std::int64_t> ints;
+      append_ints(value, ints);
+      writer.put(ints);
+      return;
+    }
+  }
+}
+
+const Attrs kNoAttrs{};
+
+PyObject* outputs_to_python(std::span<Tensor> outputs) {
+  if (outputs.size() == 1) return wrap(std::move(outputs[0]));
+  Object list(checked(PyList_New(static_cast<Py_ssize_t>(outputs.size()))));
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), wrap(std::move(outputs[i])));
+  return list.release();
+}
+
+PyObject* call_op(const OpFunction& f, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
+  const OpDef& op = *f.op;
+  const Given given = match_arguments(f, args, positional, keywords);
+  const Inputs inputs(op, given);
+  std::array<Tensor, 8> outputs;
+  const std::span<Tensor> results(outputs.data(), static_cast<std::size_t>(op.outputs));
+  if (op.attrs.size() == 0) {
+    OpCall call{op, inputs.refs(), kNoAttrs, results};
+    run_op(call);
+    return outputs_to_python(results);
+  }
+  AttrWriter writer(op);
+  for (int i = 0; i < op.attrs.size(); ++i)
+    put_attr(writer, op, op.attrs[i], given[static_cast<std::size_t>(input_count(op) + i)]);
+  OpCall call{op, inputs.refs(), writer.done(), results};
+  run_op(call);
+  return outputs_to_python(results);
+}
+
+PyObject* vectorcall(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* keywords) {
+  const auto& f = *reinterpret_cast<OpFunction*>(self);
+  return guarded([&] { return call_op(f, args, PyVectorcall_NARGS(flags), keywords); });
+}
+
+void dealloc(PyObject* self) {
+  auto* f = reinterpret_cast<OpFunction*>(self);
+  for (int i = 0; i < f->parameter_count; ++i) Py_DECREF(f->names[static_cast<std::size_t>(i)]);
+  PyObject_Free(self);
+}
+
+PyObject* text_object(std::string_view text) { return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())); }
+
+PyObject* get_name(PyObject* self, void*) { return text_object(reinterpret_cast<OpFunction*>(self)->op->name); }
+PyObject* get_module(PyObject*, void*) { return PyUnicode_FromString("tandemflow"); }
+
+std::string parameter_doc(const OpDef& op) {
+  std::string out = "\n\nArgs:\n";
+  for (int i = 0; i < op.inputs.size(); ++i) {
+    out += "  " + std::string(op.inputs[i]) + ": ";
+    out += op.variadic && i == op.inputs.size() - 1 ? "a list of tensors.\n" : "a tensor, or what converts to one.\n";
+  }
+  for (const AttrDef& def : op.attrs) {
+    static constexpr const char* kKinds[] = {"an integer", "a number", "a bool", "a dtype", "an integer or a list of integers"};
+    out += "  " + std::string(def.name) + ": ";
+    out += def.kind == AttrKind::choice ? "one of " + std::string(def.choices) : kKinds[static_cast<int>(def.kind)];
+    if (!def.default_value.empty()) out += "; " + std::string(def.default_value) + " when not given";
+    out += ".\n";
+  }
+  return out + "  name: ignored.\n\nDtypes: " + op.dtypes.to_string() + ".\n";
+}
+
+PyObject* get_doc(PyObject* self, void*) {
+  const OpDef& op = *reinterpret_cast<OpFunction*>(self)->op;
+  return text_object(std::string(op.doc) + parameter_doc(op));
+}
+
+/// "(x, y, name=None)", from which the package makes the signature.
+std::string signature_text(const OpDef& op) {
+  std::string out = "(";
+  for (std::string_view input : op.inputs) out += std::string(input) + ", ";
+  bool has_default = false;
+  for (const AttrDef& def : op.attrs) {
+    has_default |= !def.default_value.empty();
+    out += def.name;
+    const bool quoted = def.kind == AttrKind::dtype;
+    if (!def.default_value.empty()) out += "=" + (quoted ? "'" + std::string(def.default_value) + "'" : std::string(def.default_value));
+    else if (has_default) out += "=None";  // Python allows no parameter without a default behind one with
+    out += ", ";
+  }
+  return out + "name=None)";
+}
+
+PyObject* get_text_signature(PyObject* self, void*) { return text_object(signature_text(*reinterpret_cast<OpFunction*>(self)->op)); }
+
+PyObject* get_signature(PyObject* self, void*) {
+  return guarded([&] {
+    const Object module(checked(PyImport_ImportModule("tandemflow._signature")));
+    return checked(PyObject_CallMethod(module.get(), "from_text", "s", signature_text(*reinterpret_cast<OpFunction*>(self)->op).c_str()));
+  });
+}
+
+PyObject* represent(PyObject* self) {
+  return PyUnicode_FromFormat("<op %s>", std::string(reinterpret_cast<OpFunction*>(self)->op->name).c_str());
+}
+
+PyGetSetDef properties[] = {{"__name__", get_name, nullptr, nullptr, nullptr},
+                            {"__qualname__", get_name, nullptr, nullptr, nullptr},
+                            {"__module__", get_module, nullptr, nullptr, nullptr},
+                            {"__doc__", get_doc, nullptr, nullptr, nullptr},
+                            {"__text_signature__", get_text_signature, nullptr, nullptr, nullptr},
+                            {"__signature__", get_signature, nullptr, nullptr, nullptr},
+                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+}  // namespace
+
+PyTypeObject op_function_type = {
+    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0)  // the macro ends in a comma
+    .tp_name = "tandemflow.OpFunction",
+    .tp_basicsize = sizeof(OpFunction),
+    .tp_dealloc = dealloc,
+    .tp_vectorcall_offset = offsetof(OpFunction, vectorcall),
+    .tp_repr = represent,
+    .tp_call = PyVectorcall_Call,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_getset = properties,
+};
+
+PyObject* make_op_function(const OpDef& op) {
+  auto* f = PyObject_New(OpFunction, &op_function_type);
+  if (!f) throw PythonErrorSet{};
+  f->vectorcall = vectorcall;
+  f->op = &op;
+  f->parameter_count = 0;
+  const auto add = [&](std::string_view name) {
+    PyObject* text = text_object(name);
+    PyUnicode_InternInPlace(&text);
+    f->names[static_cast<std::size_t>(f->parameter_count++)] = text;
+  };
+  for (std::string_view input : op.inputs) add(input);
+  for (const AttrDef& def : op.attrs) add(def.name);
+  add("name");
+  return reinterpret_cast<PyObject*>(f);
+}
+
+}  // namespace tandem::python

@@ -1,0 +1,207 @@
+// Python's operators on tensors and variables: each is the op of its name.
+#include <array>
+
+#include "tandem/op/ops.h"
+#include "tandem/python/convert.h"
+#include "tandem/python/floor_ops.h"
+#include "tandem/python/objects.h"
+#include "tandem/python/run_op.h"
+
+namespace tandem::python {
+namespace {
+
+const Attrs kNoAttrs{};
+
+/// The ops behind the operators, looked up once.
+struct Operators {
+  const OpDef* add = find("add");
+  const OpDef* subtract = find("subtract");
+  const OpDef* multiply = find("multiply");
+  const OpDef* divide = find("divide");
+  const OpDef* pow = find("pow");
+  const OpDef* negative = find("negative");
+  const OpDef* abs = find("abs");
+  const OpDef* less = find("less");
+  const OpDef* less_equal = find("less_equal");
+  const OpDef* equal = find("equal");
+  const OpDef* not_equal = find("not_equal");
+  const OpDef* greater = find("greater");
+  const OpDef* greater_equal = find("greater_equal");
+  const OpDef* logical_and = find("logical_and");
+  const OpDef* logical_or = find("logical_or");
+  const OpDef* logical_not = find("logical_not");
+
+  static const OpDef* find(std::string_view name) {
+    const OpDef* op = find_op(name);
+    TANDEM_CHECK(op, "no op ", name);
+    return op;
+  }
+};
+const Operators& operators() {
+  static const Operators table;
+  return table;
+}
+
+PyObject* run_two(const OpDef& op, const Tensor& x, const Tensor& y) {
+  const std::array<TensorRef, 2> inputs{x, y};
+  Tensor output;
+  OpCall call{op, inputs, kNoAttrs, {&output, 1}};
+  run_op(call);
+  return wrap(std::move(output));
+}
+
+PyObject* run_one(const OpDef& op, const Tensor& x) {
+  const std::array<TensorRef, 1> inputs{x};
+  Tensor output;
+  OpCall call{op, inputs, kNoAttrs, {&output, 1}};
+  run_op(call);
+  return wrap(std::move(output));
+}
+
+/// Converts both sides, a plain value to the other's dtype, and calls f(x, y). One of them is a tensor or variable.
+template <class F>
+PyObject* with_operands(PyObject* a, PyObject* b, F f) {
+  if (is_tensor(a) && is_tensor(b)) return f(tensor_of(a), tensor_of(b));
+  if (!can_be_operand(a) || !can_be_operand(b)) Py_RETURN_NOTIMPLEMENTED;
+  if (has_own_dtype(a)) {
+    const Tensor x = value_of(a);
+    return f(x, to_tensor_beside(b, x.dtype()));
+  }
+  const Tensor y = value_of(b);
+  return f(to_tensor_beside(a, y.dtype()), y);
+}
+
+template <const OpDef* Operators::*kOp>
+PyObject* binary(PyObject* a, PyObject* b) {
+  return guarded([&] {
+    return with_operands(a, b, [](const Tensor& x, const Tensor& y) { return run_two(*(operators().*kOp), x, y); });
+  });
+}
+
+template <const OpDef* Operators::*kOp>
+PyObject* unary(PyObject* a) {
+  return guarded([&] { return is_tensor(a) ? run_one(*(operators().*kOp), tensor_of(a)) : run_one(*(operators().*kOp), value_of(a)); });
+}
+
+template <Tensor (*kFunction)(const Tensor&, const Tensor&)>
+PyObject* composed(PyObject* a, PyObject* b) {
+  return guarded([&] {
+    return with_operands(a, b, [](const Tensor& x, const Tensor& y) { return wrap(kFunction(x, y)); });
+  });
+}
+
+Tensor plain_matmul(const Tensor& x, const Tensor& y) { return matmul(x, y); }
+
+PyObject* power(PyObject* a, PyObject* b, PyObject* modulo) {
+  if (modulo != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return binary<&Operators::pow>(a, b);
+}
+
+PyObject* itself(PyObject* a) {
+  return guarded([&] { return wrap(value_of(a)); });
+}
+
+/// The value of a tensor that has only one; `what` is said when it has more.
+Tensor only(PyObject* self, PyObject* error, const char* what) {
+  Tensor tensor = value_of(self);
+  if (tensor.size() != 1) raise(error, what);
+  return tensor;
+}
+
+int truth(PyObject* self) {
+  return guarded([&]() -> int {
+    const Tensor tensor =
+        only(self, PyExc_ValueError, "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()");
+    if (tensor.dtype() == DType::string) return !tensor.strings()[0].empty();
+    return tensor.item<double>() != 0;
+  }, -1);
+}
+
+constexpr const char* kNotScalar = "only 0-dimensional arrays can be converted to Python scalars";
+
+Tensor number(PyObject* self) {
+  Tensor tensor = only(self, PyExc_TypeError, kNotScalar);
+  if (tensor.dtype() == DType::string) raise(PyExc_TypeError, "a string tensor is no number; use .numpy()");
+  return tensor;
+}
+
+PyObject* to_float(PyObject* self) {
+  return guarded([&] { return checked(PyFloat_FromDouble(number(self).item<double>())); });
+}
+
+PyObject* to_int(PyObject* self) {
+  return guarded([&] {
+    const Tensor tensor = number(self);
+    return checked(is_floating(tensor.dtype()) ? PyLong_FromDouble(tensor.item<double>())
+                                               : PyLong_FromLongLong(tensor.item<std::int64_t>()));
+  });
+}
+
+PyObject* to_index(PyObject* self) {
+  return guarded([&] {
+    const Tensor tensor = number(self);
+    if (!is_integer(tensor.dtype()) || tensor.rank() != 0)
+      raise(PyExc_TypeError, "only an integer scalar tensor can be an index, got ", tensor.spec());
+    return checked(PyLong_FromLongLong(tensor.item<std::int64_t>()));
+  });
+}
+
+/// == and != of shapes that do not broadcast have an answer, as in TensorFlow.
+PyObject* compare_equal(const OpDef& op, const Tensor& x, const Tensor& y, bool when_shapes_differ) {
+  if (x.dtype() == DType::string && y.dtype() == DType::string) return wrap(strings_equal(x, y, !when_shapes_differ));
+  try {
+    return run_two(op, x, y);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::shape_mismatch) throw;
+    return wrap(Tensor(when_shapes_differ));
+  }
+}
+
+}  // namespace
+
+PyNumberMethods operator_methods = {
+    .nb_add = binary<&Operators::add>,
+    .nb_subtract = binary<&Operators::subtract>,
+    .nb_multiply = binary<&Operators::multiply>,
+    .nb_remainder = composed<floormod>,
+    .nb_power = power,
+    .nb_negative = unary<&Operators::negative>,
+    .nb_positive = itself,
+    .nb_absolute = unary<&Operators::abs>,
+    .nb_bool = truth,
+    .nb_invert = unary<&Operators::logical_not>,
+    .nb_and = binary<&Operators::logical_and>,
+    .nb_or = binary<&Operators::logical_or>,
+    .nb_int = to_int,
+    .nb_float = to_float,
+    .nb_floor_divide = composed<floordiv>,
+    .nb_true_divide = binary<&Operators::divide>,
+    .nb_index = to_index,
+    .nb_matrix_multiply = composed<plain_matmul>,
+};
+
+PyObject* rich_compare(PyObject* a, PyObject* b, int comparison) {
+  if (b == Py_None && comparison == Py_EQ) Py_RETURN_FALSE;
+  if (b == Py_None && comparison == Py_NE) Py_RETURN_TRUE;
+  return guarded([&] {
+    return with_operands(a, b, [&](const Tensor& x, const Tensor& y) {
+      const Operators& all = operators();
+      switch (comparison) {
+        case Py_LT: return run_two(*all.less, x, y);
+        case Py_LE: return run_two(*all.less_equal, x, y);
+        case Py_GT: return run_two(*all.greater, x, y);
+        case Py_GE: return run_two(*all.greater_equal, x, y);
+        case Py_EQ: return compare_equal(*all.equal, x, y, false);
+        default: return compare_equal(*all.not_equal, x, y, true);
+      }
+    });
+  });
+}
+
+Py_hash_t unhashable(PyObject* self) {
+  PyErr_Format(PyExc_TypeError, "%s is unhashable. Instead, use %s.ref() as the key.",
+               is_tensor(self) ? "Tensor" : "Variable", is_tensor(self) ? "tensor" : "variable");
+  return -1;
+}
+
+}  // namespace tandem::python

@@ -1,0 +1,137 @@
+// The Python type Tensor.
+#include "tandem/core/print.h"
+#include "tandem/python/convert.h"
+#include "tandem/python/numpy_bridge.h"
+#include "tandem/python/objects.h"
+
+namespace tandem::python {
+namespace {
+
+void dealloc(PyObject* self) {
+  tensor_of(self).~Tensor();
+  PyObject_Free(self);
+}
+
+PyObject* text_object(const std::string& text) {
+  return checked(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+}
+
+PyObject* to_str(PyObject* self) {
+  return guarded([&] { return text_object(tensor_of(self).to_string()); });
+}
+PyObject* to_repr(PyObject* self) {
+  return guarded([&] { return text_object(tensor_of(self).repr()); });
+}
+
+PyObject* get_dtype(PyObject* self, void*) {
+  return guarded([&] { return dtype_object(tensor_of(self).dtype()); });
+}
+PyObject* get_shape(PyObject* self, void*) {
+  return guarded([&] { return shape_object(tensor_of(self).shape()); });
+}
+PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(tensor_of(self).rank()); }
+PyObject* get_device(PyObject* self, void*) {
+  return guarded([&] { return text_object(tensor_of(self).device()); });
+}
+PyObject* get_priority(PyObject*, void*) { return PyFloat_FromDouble(100); }
+
+PyGetSetDef properties[] = {
+    {"dtype", get_dtype, nullptr, "The dtype of the elements.", nullptr},
+    {"shape", get_shape, nullptr, "The sizes of the axes.", nullptr},
+    {"ndim", get_ndim, nullptr, "The number of axes.", nullptr},
+    {"device", get_device, nullptr, "The device that produced it.", nullptr},
+    // NumPy leaves array + tensor to the tensor because of it.
+    {"__array_priority__", get_priority, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyObject* numpy(PyObject* self, PyObject*) {
+  return guarded([&] { return to_numpy(value_of(self)); });
+}
+
+/// numpy.asarray(tensor) calls it; its scalars must be arrays here.
+PyObject* array(PyObject* self, PyObject* args, PyObject* keywords) {
+  return guarded([&] {
+    static const char* names[] = {"dtype", "copy", nullptr};
+    PyObject *dtype = Py_None, *copy = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OO", const_cast<char**>(names), &dtype, &copy)) throw PythonErrorSet{};
+    if (copy == Py_False) raise(PyExc_ValueError, "a tensor's values are always copied into a NumPy array");
+    const Object value(to_numpy(value_of(self)));
+    Object result(as_array(value.get()));
+    if (dtype == Py_None) return result.release();
+    return checked(PyObject_CallMethod(result.get(), "astype", "O", dtype));
+  });
+}
+
+PyObject* format(PyObject* self, PyObject* spec) {
+  return guarded([&] {
+    const Object value(to_numpy(value_of(self)));
+    return checked(PyObject_Format(value.get(), spec));
+  });
+}
+
+PyObject* ref(PyObject* self, PyObject*) {
+  return guarded([&] { return checked(PyObject_CallOneArg(reference_class(), self)); });
+}
+
+PyObject* get_shape_method(PyObject* self, PyObject*) { return get_shape(self, nullptr); }
+
+PyObject* copied(PyObject* self, PyObject*) {  // tensors never change: a copy is the tensor itself
+  Py_INCREF(self);
+  return self;
+}
+
+PyObject* reduce(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const Object module(checked(PyImport_ImportModule("tandemflow")));
+    const Object constant(checked(PyObject_GetAttrString(module.get(), "constant")));
+    const Object value(to_numpy(tensor_of(self)));
+    const std::string name(dtype_name(tensor_of(self).dtype()));
+    return checked(Py_BuildValue("O(Os)", constant.get(), value.get(), name.c_str()));
+  });
+}
+
+PyMethodDef methods[] = {
+    {"numpy", numpy, METH_NOARGS, "numpy()\n--\n\nThe values as a NumPy array, or a NumPy scalar; a copy."},
+    {"__array__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(array)), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"__format__", format, METH_O, nullptr},
+    {"__copy__", copied, METH_NOARGS, nullptr},
+    {"__deepcopy__", copied, METH_O, nullptr},
+    {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {"ref", ref, METH_NOARGS, "ref()\n--\n\nA hashable reference, for dictionaries and sets."},
+    {"get_shape", get_shape_method, METH_NOARGS, "get_shape()\n--\n\nThe sizes of the axes."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+PyTypeObject tensor_type = {
+    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0)  // the macro ends in a comma
+    .tp_name = "tandemflow.Tensor",
+    .tp_basicsize = sizeof(TensorObject),
+    .tp_dealloc = dealloc,
+    .tp_repr = to_repr,
+    .tp_as_number = &operator_methods,
+    .tp_as_sequence = &sequence_methods,
+    .tp_as_mapping = &indexing_methods,
+    .tp_hash = unhashable,
+    .tp_str = to_str,
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_doc = "A tensor: a value with a dtype and a shape. Made by ops and by tf.constant; it never changes.",
+    .tp_richcompare = rich_compare,
+    .tp_iter = iterate,
+    .tp_methods = methods,
+    .tp_getset = properties,
+};
+
+PyObject* wrap(Tensor value) {
+  auto* object = PyObject_New(TensorObject, &tensor_type);
+  if (!object) throw PythonErrorSet{};
+  new (&object->value) Tensor(std::move(value));
+  return reinterpret_cast<PyObject*>(object);
+}
+
+void ready_types() {
+  for (PyTypeObject* type : {&tensor_type, &variable_type, &op_function_type})
+    if (PyType_Ready(type) != 0) throw PythonErrorSet{};
+}
+
+}  // namespace tandem::python

@@ -1,0 +1,162 @@
+// The Python type Variable.
+#include "tandem/core/print.h"
+#include "tandem/python/convert.h"
+#include "tandem/python/numpy_bridge.h"
+#include "tandem/python/objects.h"
+
+namespace tandem::python {
+namespace {
+
+void dealloc(PyObject* self) {
+  variable_of(self).~Variable();
+  Py_TYPE(self)->tp_free(self);
+}
+
+/// Accepts what TensorFlow accepts; what has no meaning here is ignored.
+PyObject* make(PyTypeObject*, PyObject* args, PyObject* keywords) {
+  return guarded([&] {
+    static const char* names[] = {"initial_value", "trainable", "validate_shape", "caching_device", "name",
+                                  "variable_def",  "dtype",     nullptr};
+    PyObject *initial = nullptr, *trainable = Py_None, *ignored = nullptr, *dtype = Py_None;
+    const char* name = nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOOzOO:Variable", const_cast<char**>(names), &initial, &trainable,
+                                     &ignored, &ignored, &name, &ignored, &dtype))
+      throw PythonErrorSet{};
+    Object made;
+    if (PyCallable_Check(initial) && !has_own_dtype(initial)) {
+      made = Object(checked(PyObject_CallNoArgs(initial)));
+      initial = made.get();
+    }
+    const bool is_trainable = trainable == Py_None || PyObject_IsTrue(trainable) == 1;
+    const std::optional<DType> wanted = dtype == Py_None ? std::nullopt : std::optional(to_dtype(dtype));
+    return wrap(Variable(to_tensor(initial, wanted), is_trainable, name ? name : "Variable"));
+  });
+}
+
+std::string described(const Variable& variable) {
+  const std::string value = numpy_value_repr(variable.value());
+  return "<tf.Variable '" + variable.name() + ":0' shape=" + tuple_text(variable.shape()) +
+         " dtype=" + std::string(dtype_name(variable.dtype())) + ", numpy=" + (value.find('\n') == value.npos ? "" : "\n") + value + ">";
+}
+
+PyObject* text_object(const std::string& text) {
+  return checked(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+}
+PyObject* to_repr(PyObject* self) {
+  return guarded([&] { return text_object(described(variable_of(self))); });
+}
+
+PyObject* get_dtype(PyObject* self, void*) {
+  return guarded([&] { return dtype_object(variable_of(self).dtype()); });
+}
+PyObject* get_shape(PyObject* self, void*) {
+  return guarded([&] { return shape_object(variable_of(self).shape()); });
+}
+PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(variable_of(self).shape().rank()); }
+PyObject* get_name(PyObject* self, void*) {
+  return guarded([&] { return text_object(variable_of(self).name() + ":0"); });
+}
+PyObject* get_trainable(PyObject* self, void*) { return PyBool_FromLong(variable_of(self).trainable()); }
+PyObject* get_device(PyObject* self, void*) {
+  return guarded([&] { return text_object(variable_of(self).value().device()); });
+}
+PyObject* get_priority(PyObject*, void*) { return PyFloat_FromDouble(100); }
+
+PyGetSetDef properties[] = {{"dtype", get_dtype, nullptr, "The dtype of the elements.", nullptr},
+                            {"shape", get_shape, nullptr, "The sizes of the axes.", nullptr},
+                            {"ndim", get_ndim, nullptr, "The number of axes.", nullptr},
+                            {"name", get_name, nullptr, "The name, with TensorFlow's ':0'.", nullptr},
+                            {"trainable", get_trainable, nullptr, "Whether tapes watch it by themselves.", nullptr},
+                            {"device", get_device, nullptr, "The device that holds the value.", nullptr},
+                            {"__array_priority__", get_priority, nullptr, nullptr, nullptr},
+                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+using Assign = const Variable& (Variable::*)(const Tensor&) const;
+
+/// assign(value, use_locking=False, name=None, read_value=True): returns the variable.
+template <Assign kAssign>
+PyObject* assign(PyObject* self, PyObject* args, PyObject* keywords) {
+  return guarded([&] {
+    static const char* names[] = {"value", "use_locking", "name", "read_value", nullptr};
+    static const char* delta_names[] = {"delta", "use_locking", "name", "read_value", nullptr};
+    constexpr bool kIsAssign = kAssign == &Variable::assign;
+    PyObject *value = nullptr, *ignored = nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOO", const_cast<char**>(kIsAssign ? names : delta_names), &value,
+                                     &ignored, &ignored, &ignored))
+      throw PythonErrorSet{};
+    (variable_of(self).*kAssign)(to_tensor_beside(value, variable_of(self).dtype()));
+    Py_INCREF(self);
+    return self;
+  });
+}
+
+PyObject* read(PyObject* self, PyObject*) {
+  return guarded([&] { return wrap(variable_of(self).value()); });
+}
+PyObject* numpy(PyObject* self, PyObject*) {
+  return guarded([&] { return to_numpy(variable_of(self).value()); });
+}
+PyObject* array(PyObject* self, PyObject* args, PyObject* keywords) {
+  return guarded([&] {
+    const Object value(wrap(variable_of(self).value()));
+    const Object method(checked(PyObject_GetAttrString(value.get(), "__array__")));
+    return checked(PyObject_Call(method.get(), args, keywords));
+  });
+}
+PyObject* format(PyObject* self, PyObject* spec) {
+  return guarded([&] {
+    const Object text(to_repr(self));
+    return checked(PyObject_Format(text.get(), spec));
+  });
+}
+PyObject* ref(PyObject* self, PyObject*) {
+  return guarded([&] { return checked(PyObject_CallOneArg(reference_class(), self)); });
+}
+
+template <class F>
+PyCFunction as_method(F* function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+PyMethodDef methods[] = {
+    {"assign", as_method(assign<&Variable::assign>), METH_VARARGS | METH_KEYWORDS, "Replaces the value."},
+    {"assign_add", as_method(assign<&Variable::assign_add>), METH_VARARGS | METH_KEYWORDS, "Adds to the value."},
+    {"assign_sub", as_method(assign<&Variable::assign_sub>), METH_VARARGS | METH_KEYWORDS, "Subtracts from the value."},
+    {"value", read, METH_NOARGS, "value()\n--\n\nThe value as it is now."},
+    {"read_value", read, METH_NOARGS, "read_value()\n--\n\nThe value as it is now."},
+    {"numpy", numpy, METH_NOARGS, "numpy()\n--\n\nThe values as a NumPy array; a copy."},
+    {"__array__", as_method(array), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"__format__", format, METH_O, nullptr},
+    {"ref", ref, METH_NOARGS, "ref()\n--\n\nA hashable reference, for dictionaries and sets."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+PyTypeObject variable_type = {
+    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0)  // the macro ends in a comma
+    .tp_name = "tandemflow.Variable",
+    .tp_basicsize = sizeof(VariableObject),
+    .tp_dealloc = dealloc,
+    .tp_repr = to_repr,
+    .tp_as_number = &operator_methods,
+    .tp_as_sequence = &sequence_methods,
+    .tp_as_mapping = &indexing_methods,
+    .tp_hash = unhashable,
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_doc = "Variable(initial_value, trainable=True, name=None, dtype=None)\n--\n\n"
+              "A tensor that can be assigned. Ops read its value; gradient tapes watch it when it is trainable.",
+    .tp_richcompare = rich_compare,
+    .tp_iter = iterate,
+    .tp_methods = methods,
+    .tp_getset = properties,
+    .tp_new = make,
+};
+
+PyObject* wrap(Variable value) {
+  auto* object = PyObject_New(VariableObject, &variable_type);
+  if (!object) throw PythonErrorSet{};
+  new (&object->value) Variable(std::move(value));
+  return reinterpret_cast<PyObject*>(object);
+}
+
+}  // namespace tandem::python

@@ -1,0 +1,180 @@
+#include "tandem/autodiff/tape.h"
+
+#include <gtest/gtest.h>
+
+#include "tandem/tandem.h"
+
+namespace tandem {
+namespace {
+
+Tensor scalar(double value) { return Tensor::scalar(value, DType::f64); }
+
+TEST(GradientTape, DifferentiatesWhatWasWatched) {
+  const Tensor x = scalar(3), unwatched = scalar(2);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = x * x * unwatched;
+  const Tensors grads = tape.gradient(y, Tensors{x, unwatched});
+  EXPECT_DOUBLE_EQ(grads[0].item<double>(), 12);
+  EXPECT_FALSE(grads[1].defined());
+}
+
+TEST(GradientTape, WatchesTrainableVariablesByItself) {
+  const Variable w(scalar(2)), fixed(scalar(5), false);
+  GradientTape tape;
+  const Tensor y = square(w) * fixed;
+  const Tensors grads = tape.gradient(y, Tensors{w, fixed});
+  EXPECT_DOUBLE_EQ(grads[0].item<double>(), 20);
+  EXPECT_FALSE(grads[1].defined());
+}
+
+TEST(GradientTape, UnconnectedSourcesCanGiveZeros) {
+  const Tensor x = scalar(1), other = Tensor::from({1.0, 2.0}, {2});
+  GradientTape tape;
+  tape.watch(x);
+  tape.watch(other);
+  const Tensor y = x * 2;
+  const Tensors grads = tape.gradient(y, Tensors{x, other}, Unconnected::zero);
+  EXPECT_EQ(grads[1].to_vector<double>(), (std::vector<double>{0, 0}));
+}
+
+TEST(GradientTape, GivesGradientsOnceUnlessPersistent) {
+  const Tensor x = scalar(3);
+  GradientTape once;
+  once.watch(x);
+  const Tensor y = x * x;
+  once.gradient(y, x);
+  try {
+    once.gradient(y, x);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::tape_used_up);
+  }
+  GradientTape often({.persistent = true});
+  often.watch(x);
+  const Tensor a = x * x, b = a * x;
+  EXPECT_DOUBLE_EQ(often.gradient(a, x).item<double>(), 6);
+  EXPECT_DOUBLE_EQ(often.gradient(b, x).item<double>(), 27);
+  EXPECT_DOUBLE_EQ(often.gradient(b, a).item<double>(), 3);
+}
+
+TEST(GradientTape, NestsForHigherOrders) {
+  const Tensor x = scalar(2);
+  GradientTape outer;
+  outer.watch(x);
+  Tensor second;
+  {
+    GradientTape middle;
+    middle.watch(x);
+    Tensor first;
+    {
+      GradientTape inner;
+      inner.watch(x);
+      first = inner.gradient(x * x * x * x, x);  // 4 x^3
+    }
+    second = middle.gradient(first, x);  // 12 x^2
+  }
+  const Tensor third = outer.gradient(second, x);  // 24 x
+  EXPECT_DOUBLE_EQ(second.item<double>(), 48);
+  EXPECT_DOUBLE_EQ(third.item<double>(), 48);
+}
+
+TEST(GradientTape, StopGradientLetsNothingPass) {
+  const Tensor x = scalar(3);
+  GradientTape tape;
+  tape.watch(x);
+  EXPECT_DOUBLE_EQ(tape.gradient(x * stop_gradient(x), x).item<double>(), 3);
+}
+
+TEST(GradientTape, AValueUsedTwiceAddsItsGradients) {
+  const Tensor x = scalar(3);
+  GradientTape tape;
+  tape.watch(x);
+  EXPECT_DOUBLE_EQ(tape.gradient(x * x + x * 4 + x, x).item<double>(), 11);
+}
+
+TEST(GradientTape, ATargetThatIsNoScalarCountsAsItsSum) {
+  const Tensor x = Tensor::from({1.0, 2.0, 3.0}, {3});
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = x * x;
+  EXPECT_EQ(tape.gradient(y, x).to_vector<double>(), (std::vector<double>{2, 4, 6}));
+  const Tensor weights = Tensor::from({1.0, 0.0, -1.0}, {3});
+  EXPECT_EQ(tape.gradient(y, Tensors{x}, Unconnected::none, weights)[0].to_vector<double>(), (std::vector<double>{2, 0, -6}));
+}
+
+TEST(GradientTape, KeepsOnlyWhatGradientsRead) {
+  const Variable x(ones({100, 100}));
+  GradientTape tape;
+  Tensor y = x;
+  Tensor middle = y + 1.0;
+  const Storage* bytes = middle.impl()->storage.get();
+  const Tensor z = middle + 2.0;  // the gradient of add reads nothing
+  EXPECT_EQ(bytes->use_count(), 1u);
+  const Tensor s = square(middle);  // that of square reads its input
+  EXPECT_EQ(middle.impl()->use_count(), 2u);
+  EXPECT_EQ(tape.gradient(reduce_sum(z) + reduce_sum(s), x.value()).shape(), x.shape());
+}
+
+TEST(GradientTape, AnAssignedVariableStaysTheSameSource) {
+  const Variable w(scalar(2));
+  GradientTape tape;
+  const Tensor a = square(w);
+  w.assign(scalar(10));
+  const Tensor b = square(w);
+  EXPECT_DOUBLE_EQ(tape.gradient(a + b, w.value()).item<double>(), 24);
+}
+
+TEST(GradientTape, PausesAndGoesOn) {
+  const Tensor x = scalar(3);
+  GradientTape tape;
+  tape.watch(x);
+  Tensor y = x * x;
+  tape.stop();
+  const Tensor unseen = x * 100;
+  tape.start();
+  EXPECT_DOUBLE_EQ(tape.gradient(y + unseen, x).item<double>(), 6);
+}
+
+TEST(GradientTape, SaysWhichOpHasNoGradient) {
+  const Variable x(ones({1, 4, 4, 1}));
+  GradientTape outer;
+  Tensor dx;
+  {
+    GradientTape inner;
+    dx = inner.gradient(max_pool2d(x), x.value());
+  }
+  const Tensor weighted = dx * dx;
+  try {
+    outer.gradient(weighted, x.value());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::no_gradient);
+    EXPECT_NE(std::string(error.what()).find("max_pool2d_grad"), std::string::npos);
+  }
+}
+
+TEST(GradientTape, IntegersCannotBeWatched) {
+  GradientTape tape;
+  EXPECT_THROW(tape.watch(Tensor(3)), Error);
+}
+
+TEST(Variable, AReadingIsASnapshot) {
+  const Variable v(Tensor::from({1.f, 2.f}, {2}));
+  const Tensor before = v;
+  v.assign_add(Tensor::from({10.f, 10.f}, {2}));
+  EXPECT_EQ(before.to_vector<float>(), (std::vector<float>{1, 2}));
+  EXPECT_EQ(v.value().to_vector<float>(), (std::vector<float>{11, 12}));
+  v.assign_sub(before);
+  EXPECT_EQ(v.value().to_vector<float>(), (std::vector<float>{10, 10}));
+}
+
+TEST(Variable, RefusesAnotherShapeOrDtype) {
+  const Variable v(zeros({2}));
+  EXPECT_THROW(v.assign(zeros({3})), Error);
+  EXPECT_THROW(v.assign(zeros({2}, DType::f64)), Error);
+  EXPECT_EQ(v.value().to_vector<float>(), (std::vector<float>{0, 0}));
+}
+
+}  // namespace
+}  // namespace tandem

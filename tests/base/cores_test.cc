@@ -1,0 +1,71 @@
+#include "tandem/base/cores.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace tandem {
+namespace {
+
+TEST(Cores, EverySliceRunsOnce) {
+  for (int threads : {1, 2, 5}) {
+    Cores cores(threads);
+    std::vector<std::atomic<int>> runs(1000);
+    cores.parallel(1000, [&](std::int64_t slice) { ++runs[static_cast<std::size_t>(slice)]; });
+    for (const auto& count : runs) ASSERT_EQ(count, 1);
+  }
+}
+
+TEST(Cores, NoSlicesAreNoWork) {
+  Cores cores(2);
+  cores.parallel(0, [](std::int64_t) { FAIL(); });
+}
+
+TEST(Cores, AnExceptionOfASliceReachesTheCaller) {
+  Cores cores(3);
+  EXPECT_THROW(cores.parallel(100, [](std::int64_t slice) {
+    if (slice == 37) throw std::runtime_error("slice 37");
+  }), std::runtime_error);
+  std::atomic<int> runs{0};
+  cores.parallel(10, [&](std::int64_t) { ++runs; });  // and the pool still works
+  EXPECT_EQ(runs, 10);
+}
+
+TEST(Cores, NestedCallsRunOnTheCallingThread) {
+  Cores cores(2);
+  std::atomic<int> runs{0};
+  cores.parallel(4, [&](std::int64_t) { cores.parallel(5, [&](std::int64_t) { ++runs; }); });
+  EXPECT_EQ(runs, 20);
+}
+
+TEST(Cores, SeveralThreadsMayCallAtOnce) {
+  Cores cores(2);
+  std::vector<std::thread> callers;
+  std::atomic<int> runs{0};
+  for (int t = 0; t < 4; ++t)
+    callers.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) cores.parallel(7, [&](std::int64_t) { ++runs; });
+    });
+  for (auto& caller : callers) caller.join();
+  EXPECT_EQ(runs, 4 * 200 * 7);
+}
+
+TEST(Cores, TheNumberOfThreadsCanChange) {
+  Cores cores(1);
+  cores.set_threads(4);
+  EXPECT_EQ(cores.threads(), 4);
+  std::atomic<int> runs{0};
+  cores.parallel(64, [&](std::int64_t) { ++runs; });
+  EXPECT_EQ(runs, 64);
+  cores.set_threads(1);
+  EXPECT_EQ(cores.threads(), 1);
+}
+
+TEST(Cores, ThereIsAtLeastOneUsableCore) { EXPECT_GE(usable_cores(), 1); }
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,108 @@
+#include "tandem/exec/eager.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tandem/tandem.h"
+
+namespace tandem {
+namespace {
+
+Tensor matrix() { return Tensor::from({1.f, 2.f, 3.f, 4.f}, {2, 2}); }
+
+TEST(Eager, AnOpsResultSaysHowItCameToBe) {
+  const Tensor sum = matrix() + matrix();
+  EXPECT_EQ(explain(sum).op, "add");
+  EXPECT_EQ(explain(sum).device, "/CPU:0");
+  EXPECT_EQ(explain(sum).reason, ReasonCode::only_device);
+  EXPECT_FALSE(explain(sum).kernel.empty());
+  EXPECT_EQ(last_decisions(1).back(), &explain(sum));
+  EXPECT_EQ(sum.device(), "/job:localhost/replica:0/task:0/device:CPU:0");
+}
+
+TEST(Eager, ARefusedKernelLeavesItsReason) {
+  const Decision& d = explain(matmul(cast(matrix(), DType::i32), cast(matrix(), DType::i32)));
+  ASSERT_GE(d.candidates.size(), 2u);
+  EXPECT_FALSE(d.candidates[0].accepted);
+  EXPECT_FALSE(d.candidates[0].refusal.empty());
+}
+
+TEST(Eager, ARequestedDeviceIsRecordedAndAMissingOneFallsBack) {
+  {
+    DeviceScope scope("/CPU:0");
+    EXPECT_EQ(explain(matrix() + 1).reason, ReasonCode::requested);
+  }
+  DeviceScope outer("/GPU:0");
+  const Tensor x = matrix() + 1;
+  EXPECT_EQ(explain(x).reason, ReasonCode::device_missing);
+  EXPECT_EQ(explain(x).requested, "/GPU:0");
+  EXPECT_EQ(explain(x).device, "/CPU:0");
+  DeviceScope inner("/CPU:0");
+  EXPECT_EQ(explain(matrix() + 1).requested, "/CPU:0");
+}
+
+TEST(Eager, WithoutSoftPlacementAMissingDeviceIsAnError) {
+  default_runtime().set_soft_device_placement(false);
+  {
+    DeviceScope scope("/GPU:3");
+    try {
+      matrix() + 1;
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::device_unavailable);
+      EXPECT_NE(std::string(error.what()).find("device:GPU:3"), std::string::npos);
+    }
+  }
+  default_runtime().set_soft_device_placement(true);
+  EXPECT_EQ((matrix() + 1).size(), 4);
+}
+
+TEST(Eager, ScalarsAndOffsetsDoNotFillTheCache) {
+  const Tensor x = matrix();
+  slice(x, {0, 0}, {1, 1});
+  x * 1.5;
+  fill({3}, 1.0);
+  const auto before = default_runtime().dispatcher().cached_calls();
+  for (int i = 0; i < 100; ++i) {
+    x * (1.5 + i);
+    slice(x, {i % 2, i % 2}, {1, 1});
+    fill({3}, i);
+  }
+  EXPECT_EQ(default_runtime().dispatcher().cached_calls(), before);
+}
+
+TEST(Eager, TheCacheIsBounded) {
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(EagerDispatcher::kMostCalls) + 100; ++i) zeros({i % 5000, 1});
+  EXPECT_LE(default_runtime().dispatcher().cached_calls(), EagerDispatcher::kMostCalls);
+}
+
+TEST(Eager, AReshapedTensorSharesItsBytes) {
+  const Tensor x = matrix();
+  EXPECT_EQ(reshape(x, Ints{-1}).raw_data(), x.raw_data());
+  EXPECT_EQ(explain(reshape(x, Ints{4})).kernel, "view");
+}
+
+TEST(EagerThreads, AnyNumberOfThreadsMayRunOps) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 6; ++t)
+    threads.emplace_back([t] {
+      Tensor x = fill({64, 64}, t);
+      for (int i = 0; i < 50; ++i) {
+        const Tensor y = relu(matmul(x, x) * 0.001 + x);
+        ASSERT_EQ(reduce_sum(y).shape(), Shape{});
+        ASSERT_FLOAT_EQ(reduce_max(x + t).item<float>(), static_cast<float>(2 * t));
+      }
+    });
+  for (auto& thread : threads) thread.join();
+}
+
+TEST(EagerThreads, ScopesBelongToTheirThread) {
+  DeviceScope scope("/GPU:0");
+  std::string requested = "unset";
+  std::thread([&] { requested = explain(matrix() + 2).requested; }).join();
+  EXPECT_EQ(requested, "");
+}
+
+}  // namespace
+}  // namespace tandem

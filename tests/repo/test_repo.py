@@ -1,0 +1,53 @@
+"""The rules of the repository itself, and the checkers that watch them."""
+import check_docs
+import check_layers
+
+
+def test_no_include_points_up_the_layers():
+    assert check_layers.check_tree() == []
+
+
+def test_the_layer_check_complains_about_an_include_that_points_up():
+    complaints = check_layers.check_text("tandem/core/tensor.cc", '#include "tandem/exec/eager.h"\n')
+    assert complaints == ["tandem/core/tensor.cc: includes tandem/exec/eager.h; exec (row 4) is above core (row 0)"]
+
+
+def test_the_layer_check_sees_angle_brackets_and_spaces():
+    assert check_layers.check_text("tandem/op/a.cc", "  # include <tandem/nn/dense.h>\n")
+
+
+def test_the_layer_check_allows_the_same_row_lower_rows_and_other_libraries():
+    text = '#include <vector>\n#include "tandem/kernel/kernel.h"\n#include "tandem/base/error.h"\n#include <dnnl.hpp>\n'
+    assert check_layers.check_text("tandem/op/a.cc", text) == []
+
+
+def test_only_the_runtime_includes_a_backend():
+    text = '#include "tandem/backend/cpu/loop.h"\n'
+    assert check_layers.check_text("tandem/exec/eager.cc", text)
+    assert check_layers.check_text("bench/matmul.cc", text)
+    assert check_layers.check_text("tandem/runtime/runtime.cc", text) == []
+    assert check_layers.check_text("tandem/backend/cpu/jit.cc", text) == []
+
+
+def test_the_layer_check_complains_about_a_module_without_a_layer():
+    assert check_layers.check_text("tandem/misc/a.cc", "")
+
+
+def test_every_error_code_has_a_page():
+    assert check_docs.check_error_pages() == []
+
+
+def test_every_folder_with_code_has_a_readme():
+    assert check_docs.check_module_readmes() == []
+
+
+def test_the_documents_mention_only_files_that_exist():
+    assert check_docs.check_mentioned_files() == []
+
+
+def test_the_programs_in_the_readme_are_the_files_in_examples():
+    assert check_docs.check_readme_programs() == []
+
+
+def test_no_file_is_longer_than_its_measure():
+    assert check_docs.check_lengths() == []

@@ -1,0 +1,51 @@
+"""The scripts: well formed, runnable, and the README's figures written as they should be."""
+import importlib.machinery
+import importlib.util
+import os
+import shutil
+import subprocess
+
+import pytest
+from check_docs import ROOT
+
+SHELL_SCRIPTS = [
+    path
+    for path in (*(ROOT / "scripts").iterdir(), ROOT / ".ci/run", ROOT / "tests/install/run")
+    if path.is_file() and path.read_bytes().startswith(b"#!/usr/bin/env bash")
+]
+
+
+def load_update_readme():
+    loader = importlib.machinery.SourceFileLoader("update_readme", str(ROOT / "scripts/update-readme"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+def test_every_script_may_be_executed_and_stops_at_the_first_failure():
+    assert len(SHELL_SCRIPTS) >= 8
+    for script in SHELL_SCRIPTS:
+        assert os.access(script, os.X_OK), script
+        assert "set -euo pipefail" in script.read_text(), script
+
+
+def test_every_script_is_clean_by_shellcheck():
+    if not shutil.which("shellcheck"):
+        pytest.skip("shellcheck is not installed")
+    result = subprocess.run(["shellcheck", *map(str, SHELL_SCRIPTS)], capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout
+
+
+def test_figures_replace_only_what_is_between_the_markers():
+    update = load_update_readme()
+    rows = [{"name": "add 2x2", "value": 0.0612, "unit": "us", "reference": "PyTorch", "reference_value": 1.5, "ratio": 0.041,
+             "goal": "<= 0.15"}]
+    body = update.table({"machine": "two cores", "date": "2025-01-02", "rows": rows})
+    assert "two cores, 2025-01-02" in body
+    assert "| add 2x2 | 0.061 | us | PyTorch | 1.50 | 0.041 | <= 0.15 |" in body
+    assert update.replace_between(f"a\n{update.BEGIN}\nold\n{update.END}\nb", "new") == f"a\n{update.BEGIN}\nnew\n{update.END}\nb"
+
+
+def test_numbers_keep_the_digits_that_matter():
+    number = load_update_readme().number
+    assert [number(x) for x in (0.0612, 1.274, 35.41, 1240.3, 0, None)] == ["0.061", "1.27", "35.4", "1240", "0", ""]

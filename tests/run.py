@@ -1,0 +1,157 @@
+"""Runs every kind of test there is and adds up the results; scripts/test calls it once everything is built.
+
+    run.py [--asan | --tsan] [FILTER…]
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+# The suites that use several threads: what ThreadSanitizer looks at.
+THREADED = "*Threads*:*Cores*:*Eager*:*EventSink*:*EventRing*:*Decision*:*Pool*:*Ref*:*Storage*"
+
+
+class Tally:
+    """How many tests passed or were skipped, and which failed."""
+
+    def __init__(self):
+        self.passed = 0
+        self.skipped = 0
+        self.failed = []
+
+    def add(self, ok, name):
+        if ok:
+            self.passed += 1
+        else:
+            self.failed.append(name)
+
+    def text(self):
+        skipped = f", {self.skipped} skipped" if self.skipped else ""
+        return f"{self.passed} passed, {len(self.failed)} failed{skipped}"
+
+
+def heading(text):
+    print(f"\n{text}", flush=True)
+
+
+def sanitizer_environment(sanitizer):
+    """Suppressions name third-party libraries only."""
+    folder = ROOT / "tests" / "sanitizer"
+    environment = dict(os.environ)
+    if sanitizer == "--asan":
+        environment["ASAN_OPTIONS"] = "detect_leaks=1:detect_stack_use_after_return=1"
+        environment["LSAN_OPTIONS"] = f"suppressions='{folder / 'leaks.txt'}':print_suppressions=0"
+        environment["UBSAN_OPTIONS"] = "print_stacktrace=1"
+    if sanitizer == "--tsan":
+        # ignore_noninstrumented_modules: libgomp and oneDNN synchronise in ways the tool cannot see.
+        environment["TSAN_OPTIONS"] = (
+            f"suppressions='{folder / 'threads.txt'}':ignore_noninstrumented_modules=1:halt_on_error=0"
+        )
+    return environment
+
+
+def without_address_randomisation():
+    """ThreadSanitizer cannot start where the kernel spreads addresses too widely."""
+    prefix = ["setarch", "-R"]
+    return prefix if subprocess.run([*prefix, "true"], stderr=subprocess.DEVNULL).returncode == 0 else []
+
+
+def run_gtest(program, gtest_filter, sanitizer, tally):
+    """Shows a line a suite, and the whole output of a test that fails."""
+    command = [str(program), "--gtest_color=no"]
+    if sanitizer == "--tsan":
+        command = without_address_randomisation() + command
+    if gtest_filter:
+        command.append(f"--gtest_filter={gtest_filter}")
+    process = subprocess.Popen(
+        command, env=sanitizer_environment(sanitizer), cwd=ROOT, text=True, errors="replace",
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )
+    running, output = None, []
+    for line in process.stdout:
+        if match := re.match(r"\[ RUN      \] (\S+)", line):
+            running, output = match[1], []
+        elif running and (match := re.match(r"(.*)\[ +(OK|FAILED|SKIPPED) +\] (\S+?),? ", line)) and match[3] == running:
+            ok = match[2] == "OK" and not any("WARNING: ThreadSanitizer" in text for text in output)
+            if not ok and match[2] != "SKIPPED":
+                print(f"  FAILED {running}\n" + "".join(f"    {text}" for text in output), flush=True)
+            if match[2] == "SKIPPED":
+                tally.skipped += 1
+            else:
+                tally.add(ok, running)
+            running, output = None, []
+        elif match := re.match(r"\[-+\] (\d+) tests? from (\S+).* \((\d+) ms total\)", line):
+            print(f"  {match[2]}: {match[1]} tests, {int(match[3]) / 1000:.2f} s", flush=True)
+        else:
+            output.append(line)
+    code = process.wait()
+    if running:
+        print(f"  CRASHED {running}\n" + "".join(f"    {text}" for text in output), flush=True)
+        tally.add(False, f"{running} (crashed)")
+    elif code != 0 and not tally.failed:  # a sanitizer's report at exit, or a missing library
+        print("".join(f"    {text}" for text in output), flush=True)
+        tally.add(False, f"{program.name} (exit code {code})")
+
+
+def run_pytest(folders, filters, tally):
+    environment = dict(os.environ, PYTHONPATH=str(ROOT / "build" / "python"))
+    with tempfile.TemporaryDirectory() as scratch:
+        report = Path(scratch) / "report.xml"
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", *map(str, folders)]
+        if filters:
+            command += ["-k", " or ".join(filters)]
+        code = subprocess.run(command, cwd=ROOT, env=environment).returncode
+        if not report.exists():
+            tally.add(False, f"pytest (exit code {code})")
+            return
+        cases = list(ElementTree.parse(report).getroot().iter("testcase"))
+    for case in cases:
+        if case.find("skipped") is not None:
+            tally.skipped += 1
+            continue
+        ok = case.find("failure") is None and case.find("error") is None
+        tally.add(ok, f"{case.get('classname')}.{case.get('name')}")
+    if code not in (0, 1, 5):  # 5: the filter left no test
+        tally.add(False, f"pytest (exit code {code})")
+
+
+def run_install(tally):
+    result = subprocess.run([ROOT / "tests" / "install" / "run"])
+    tally.add(result.returncode == 0, "install: a consumer project builds against the installed package")
+
+
+def main():
+    start = time.monotonic()
+    sanitizers = [word for word in sys.argv[1:] if word in ("--asan", "--tsan")]
+    filters = [word for word in sys.argv[1:] if not word.startswith("-")]
+    sanitizer = sanitizers[-1] if sanitizers else ""
+    folder = ROOT / ("build" + sanitizer.replace("--", "-"))
+    gtest_filter = ":".join(f"*{word}*" for word in filters) or (THREADED if sanitizer == "--tsan" else "")
+
+    tally = Tally()
+    heading(f"C++ tests ({folder.name}/tandem_tests)")
+    run_gtest(folder / "tandem_tests", gtest_filter, sanitizer, tally)
+    if sanitizer:
+        print(f"\nPython, command line, repository and install tests are not run with {sanitizer}: only the C++ tests are instrumented.")
+    else:
+        heading("Python, command line and repository tests (pytest)")
+        run_pytest([folder for name in ("python", "cli", "repo") if (folder := ROOT / "tests" / name).exists()], filters, tally)
+        if not filters or "install" in filters:
+            heading("Install test (tests/install)")
+            run_install(tally)
+
+    if tally.failed:
+        print("\nFailed:")
+        for name in tally.failed:
+            print(f"  {name}")
+    print(f"\n{tally.text()} ({time.monotonic() - start:.0f} s)")
+    return 1 if tally.failed or not tally.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
