@@ -11,8 +11,6 @@
 namespace tandem::cpu {
 namespace {
 
-using asmjit::CpuFeatures;
-
 /// Old code is dropped first; who still runs it keeps it alive.
 constexpr std::size_t kMaxCachedCodes = 1024;
 
@@ -25,11 +23,15 @@ JitTarget machine_target() {
   return avx512 ? JitTarget::avx512 : JitTarget::avx2;
 }
 
+std::string error_text(asmjit::Error error) {
+  return std::string(asmjit::DebugUtils::errorAsString(error)) + " (AsmJit " + std::to_string(error) + ")";
+}
+
 /// Remembers the first error, so that code can be written without looking at each instruction's result.
 class FirstError : public asmjit::ErrorHandler {
  public:
   void handleError(asmjit::Error error, const char* message, asmjit::BaseEmitter*) override {
-    if (text_.empty()) text_ = std::string(asmjit::DebugUtils::errorAsString(error)) + ": " + message;
+    if (text_.empty()) text_ = error_text(error) + ": " + message;
   }
   const std::string& text() const { return text_; }
 
@@ -47,7 +49,7 @@ std::string build(asmjit::CodeHolder& holder, const JitWriter& write, asmjit::Di
   if (refusal.empty()) {
     const asmjit::Error error = compiler.finalize();
     if (!errors.text().empty()) refusal = "generating code failed: " + errors.text();
-    else if (error) refusal = std::string("generating code failed: ") + asmjit::DebugUtils::errorAsString(error);
+    else if (error) refusal = "generating code failed: " + error_text(error);
   }
   holder.detach(&compiler);
   holder.setErrorHandler(nullptr);
@@ -64,7 +66,7 @@ class CodeCache {
     if (!refusal.empty()) return nullptr;
     void* entry = nullptr;
     if (const asmjit::Error error = runtime_->add(&entry, &holder)) {
-      refusal = std::string("no memory for generated code: ") + asmjit::DebugUtils::errorAsString(error);
+      refusal = "no memory for generated code: " + error_text(error);
       return nullptr;
     }
     return keep(key, std::make_shared<const JitCode>(runtime_, entry));

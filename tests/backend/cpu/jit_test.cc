@@ -1,3 +1,4 @@
+#include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -5,10 +6,11 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <functional>
 #include <thread>
 
 #include "tandem/backend/cpu/jit_writers.h"
-#include "tests/backend/cpu/jit_support.h"
+#include "tests/backend/cpu/jit_trial.h"
 
 namespace tandem::cpu {
 namespace {
