@@ -43,6 +43,7 @@ void write_json(const std::string& path, const std::vector<Row>& rows) {
   const auto& cpu = tandem::default_runtime().devices()[0]->properties();
   out["machine"] = cpu.description + ", " + std::to_string(cpu.cores) + " cores";
   out["date"] = today();
+  out["threads"] = tandem::Cores::process().threads();
   out["rows"] = nlohmann::json::array();
   for (const Row& r : rows)
     out["rows"].push_back({{"name", r.name}, {"value", r.value}, {"unit", r.unit}, {"reference", r.reference},

@@ -99,12 +99,12 @@ struct Cores::State {
     if (gate.fetch_sub(1, std::memory_order_acq_rel) == 1) gate.notify_one();  // the last one, and the gate is closed
   }
 
-  /// Spins for about 20 microseconds, because the next op usually follows at once; then sleeps.
+  /// Spins for about 50 microseconds, because the next op usually follows at once; then sleeps.
   void wait_for_round(int seen) {
     const std::uint64_t begin = ticks();
     while (round.load(std::memory_order_acquire) == seen) {
       pause();
-      if (ticks() - begin > 50'000) round.wait(seen, std::memory_order_acquire);
+      if (ticks() - begin > 125'000) round.wait(seen, std::memory_order_acquire);
     }
   }
 

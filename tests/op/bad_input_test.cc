@@ -39,7 +39,7 @@ std::vector<Bad> bad_inputs() {
       {"perm", ErrorCode::invalid_axis, {"transpose", "twice"}, [] { transpose(zeros({2, 3}), {0, 0}); }},
       {"concat", ErrorCode::shape_mismatch, {"concat", "[2, 3]", "[3, 3]"}, [] { concat({zeros({2, 3}), zeros({3, 3})}, 1); }},
       {"concat_nothing", ErrorCode::wrong_arity, {"concat"}, [] { concat({}, 0); }},
-      {"slice_outside", ErrorCode::index_out_of_range, {"slice", "[4]"}, [] { slice(zeros({4}), {2}, {3}); }},
+      {"slice_outside", ErrorCode::index_out_of_range, {"slice", "size 4"}, [] { slice(zeros({4}), {2}, {3}); }},
       {"slice_negative", ErrorCode::index_out_of_range, {"slice"}, [] { slice(zeros({4}), {-1}, {2}); }},
       {"gather_outside", ErrorCode::index_out_of_range, {"gather", "7"},
        [] { gather(zeros({5, 2}), Tensor::from({1, 7}, {2})); }},

@@ -1,0 +1,161 @@
+"""scripts/bench [NAME…] [--json FILE]: every row beside its reference, measured in one run.
+
+Rows compared with PyTorch are timed several times in turn with it, in an environment of its own; without it those
+references stay empty and the reason is printed.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build"
+PEERS = ROOT / ".venv-peers"
+ROUNDS = 3
+# Rows whose reference is PyTorch, and the goal for the ratio.
+WITH_PYTORCH = {
+    "exp_1m": "<= 1.0",
+    "tanh_1m": "<= 1.0",
+    "gelu_1m": "<= 1.0",
+    "reduce_sum_1m": "",
+    "random_normal_1m": "",
+    "train_loop_step": "<= 0.25",
+}
+PYTHON_ROW = "python_add_2x2"
+PYTHON_GOAL = 0.6  # microseconds
+
+
+def arguments(words):
+    names, json_file = [], None
+    words = list(words)
+    while words:
+        word = words.pop(0)
+        if word == "--json" and words:
+            json_file = words.pop(0)
+        elif word.startswith("-"):
+            sys.exit("usage: scripts/bench [NAME…] [--json FILE]")
+        else:
+            names.append(word)
+    return names, json_file
+
+
+def native_rows(names):
+    """Runs tandem_bench; its report as a dictionary, or None when no row has such a name."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as out:
+        done = subprocess.run([BUILD / "tandem_bench", *names, "--json", out.name], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True)
+        if done.returncode == 2:
+            return None
+        if done.returncode:
+            sys.exit(f"bench: tandem_bench failed\n{done.stderr}")
+        return json.load(open(out.name))
+
+
+def python_value():
+    environment = dict(os.environ, PYTHONPATH=str(BUILD / "python"))
+    done = subprocess.run([ROOT / ".venv/bin/python", ROOT / "bench/python_rows.py"], env=environment, check=True,
+                          capture_output=True, text=True)
+    return json.loads(done.stdout)[PYTHON_ROW]
+
+
+def make_peers():
+    """An environment with PyTorch; the reason why there is none, or None."""
+    if (PEERS / "made").exists():
+        return None
+    print("bench: installing PyTorch into .venv-peers (large, once)", flush=True)
+    steps = [["/usr/bin/python3", "-m", "venv", "--clear", PEERS],
+             [PEERS / "bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "torch", "numpy"]]
+    for step in steps:
+        done = subprocess.run(step, capture_output=True, text=True)
+        if done.returncode:
+            return (done.stderr.strip().splitlines() or ["installation failed"])[-1]
+    (PEERS / "made").touch()
+    return None
+
+
+def peer_values(rows, threads):
+    done = subprocess.run([PEERS / "bin/python", ROOT / "bench/peers.py", str(threads), *rows], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError((done.stderr.strip().splitlines() or ["peers.py failed"])[-1])
+    return json.loads(done.stdout)
+
+
+def add_peers(rows, threads):
+    """Fills the PyTorch references in: ours and theirs in turn, best of each. Returns why not, or None."""
+    wanted = [row["name"] for row in rows if row["name"] in WITH_PYTORCH or row["name"] == PYTHON_ROW]
+    if not wanted:
+        return None
+    reason = make_peers()
+    if reason:
+        return reason
+    ours = {row["name"]: row["value"] for row in rows if row["name"] in wanted}
+    theirs = {}
+    for _ in range(ROUNDS):
+        for name, value in peer_values(wanted, threads).items():
+            theirs[name] = min(value, theirs.get(name, value))
+        again = native_rows([name.removesuffix("_step") for name in wanted if name != PYTHON_ROW]) or {"rows": []}
+        for row in again["rows"]:
+            if row["name"] in ours:
+                ours[row["name"]] = min(ours[row["name"]], row["value"])
+        if PYTHON_ROW in wanted:
+            ours[PYTHON_ROW] = min(ours[PYTHON_ROW], python_value())
+    for row in rows:
+        if row["name"] not in wanted:
+            continue
+        row["value"] = ours[row["name"]]
+        if row["name"] == PYTHON_ROW:
+            row["ratio"] = row["value"] / PYTHON_GOAL
+            row["reference"] = f"goal {PYTHON_GOAL} us; PyTorch {theirs[PYTHON_ROW]:.2f}"
+        else:
+            row["reference_value"] = theirs[row["name"]]
+            row["ratio"] = row["value"] / theirs[row["name"]]
+    return None
+
+
+def met(row):
+    """Whether the goal is met; None where there is none to compare with."""
+    words = row["goal"].split()
+    if len(words) != 2 or (row["reference"] == "PyTorch" and not row["reference_value"]):
+        return None
+    limit = float(words[1])
+    return row["ratio"] <= limit if words[0] == "<=" else row["ratio"] >= limit
+
+
+def show(rows):
+    print(f"{'name':32} {'value':>10} {'unit':7} {'reference':32} {'its value':>10} {'ratio':>7}  goal")
+    for row in rows:
+        known = row["reference_value"] or row["reference"] != "PyTorch"
+        mark = {True: "met", False: "MISSED", None: ""}[met(row)]
+        print(f"{row['name']:32} {row['value']:10.4g} {row['unit']:7} {row['reference']:32} "
+              f"{row['reference_value'] if known else '-':>10{'.4g' if known else ''}} "
+              f"{row['ratio'] if known else '-':>7{'.3f' if known else ''}}  {row['goal']:8} {mark}")
+
+
+def main():
+    names, json_file = arguments(sys.argv[1:])
+    print("bench: measuring; this takes a few minutes", flush=True)
+    report = native_rows(names)
+    if report is None:
+        report = native_rows(["eager_add"])  # for machine and date
+        report["rows"] = []
+    if not names or any(name in PYTHON_ROW for name in names):
+        value = python_value()
+        report["rows"].insert(1, {"name": PYTHON_ROW, "value": value, "unit": "us", "reference": f"goal {PYTHON_GOAL} us",
+                                  "reference_value": PYTHON_GOAL, "ratio": value / PYTHON_GOAL, "goal": "<= 1"})
+    if not report["rows"]:
+        sys.exit("bench: no benchmark has such a name; scripts/bench without names lists them all")
+    try:
+        reason = add_peers(report["rows"], report["threads"])
+    except (RuntimeError, OSError) as error:
+        reason = str(error)
+    print(f"\n{report['machine']}, {report['date']}")
+    show(report["rows"])
+    if reason:
+        print(f"\nNo PyTorch figures: {reason}")
+    if json_file:
+        Path(json_file).write_text(json.dumps(report, indent=2) + "\n")
+
+
+main()
