@@ -72,7 +72,7 @@ std::string attribute_text(const AttrDef& attr) {
 }
 
 void print_op(const OpDef& op, const std::vector<KernelChoice>& choices) {
-  std::cout << op.name << "(" << join(op.inputs) << (op.variadic ? ", …" : "") << ")\n" << op.doc << "\n";
+  std::cout << op.name << "(" << join(op.inputs) << (op.variadic ? ", …" : "") << ")\n" << join(wrap(std::string(op.doc), 100), "\n") << "\n";
   for (const AttrDef& attr : op.attrs) std::cout << "  " << attribute_text(attr) << "\n";
   std::cout << "  gradient: " << (op.grad ? "yes" : "no") << "\n\n";
 
