@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 # The suites that use several threads: what ThreadSanitizer looks at.
-THREADED = "*Threads*:*Cores*:*Eager*:*EventSink*:*EventRing*:*Decision*:*Pool*:*Ref*:*Storage*"
+THREADED = "*Threads*:*Cores*:*Eager*:*EventSink*:*Decision*:*Pool*:*Variable*:*Library*"
 
 
 class Tally:

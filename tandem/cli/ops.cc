@@ -1,5 +1,6 @@
 // tandem ops: which kernel runs which op, for every dtype and device.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -28,7 +29,7 @@ std::string kernels_text(const KernelChoice& choice) {
 std::string refused_names(const KernelChoice& choice) {
   std::vector<std::string> names;
   for (const Refusal& refusal : choice.refused)
-    if (names.empty() || names.back() != refusal.kernel) names.push_back(refusal.kernel);
+    if (std::find(names.begin(), names.end(), refusal.kernel) == names.end()) names.push_back(refusal.kernel);
   return join(names);
 }
 
@@ -40,7 +41,7 @@ std::string short_dtype(DType dtype) {
 
 /// One line for the dtypes of an op and device that the same kernels run.
 void print_summary(const std::vector<KernelChoice>& choices) {
-  Table table({{"op", 28}, {"device", 8}, {"dtypes", 22}, {"kernel", 18}, {"asked before, refused", 20}});
+  Table table({{"op", 27}, {"device", 6}, {"dtypes", 22}, {"kernel", 17}, {"refused before", 20}});
   for (std::size_t at = 0; at < choices.size();) {
     std::size_t end = at;
     std::vector<std::string> groups;  // in order of first appearance
@@ -71,11 +72,11 @@ std::string attribute_text(const AttrDef& attr) {
 }
 
 void print_op(const OpDef& op, const std::vector<KernelChoice>& choices) {
-  std::cout << op.name << "(" << join(op.inputs) << (op.variadic ? ", …" : "") << ")\n" << op.doc << "\n";
+  std::cout << op.name << "(" << join(op.inputs) << (op.variadic ? ", …" : "") << ")\n" << join(wrap(std::string(op.doc), 100), "\n") << "\n";
   for (const AttrDef& attr : op.attrs) std::cout << "  " << attribute_text(attr) << "\n";
   std::cout << "  gradient: " << (op.grad ? "yes" : "no") << "\n\n";
 
-  Table table({{"dtype", 10}, {"device", 8}, {"kernel", 24}, {"asked before, refused", 50}});
+  Table table({{"dtype", 10}, {"device", 8}, {"kernel", 20}, {"refused before", 54}});
   for (const KernelChoice& choice : choices) {
     std::string dtype(dtype_name(choice.dtype)), device = choice.device, kernel = kernels_text(choice);
     std::vector<std::string> refusals;

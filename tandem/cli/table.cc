@@ -24,8 +24,9 @@ std::vector<std::string> wrap(const std::string& text, std::size_t width) {
   Lines lines;
   std::size_t at = 0;
   while (text.size() - at > width) {
-    std::size_t end = text.rfind(' ', at + width);
+    std::size_t end = text.find_last_of(" _", at + width);
     if (end == std::string::npos || end <= at) end = at + width;
+    else if (text[end] == '_') end = std::min(end + 1, at + width);  // the line keeps its underscore
     lines.push_back(text.substr(at, end - at));
     at = text[end] == ' ' ? end + 1 : end;
   }

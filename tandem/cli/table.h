@@ -23,7 +23,7 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// `text` in lines of at most `width` characters, broken at spaces where there are any.
+/// `text` in lines of at most `width` characters, broken at spaces and underscores where there are any.
 std::vector<std::string> wrap(const std::string& text, std::size_t width);
 
 }  // namespace tandem::cli

@@ -30,7 +30,7 @@ def test_ops_finds_a_kernel_on_the_cpu_for_every_op_and_dtype():
 
 
 def test_the_tables_fit_a_hundred_columns():
-    for command in (["devices"], ["ops"], ["ops", "matmul"], ["errors"]):
+    for command in (["devices"], ["ops"], ["ops", "matmul"], ["ops", "conv2d"], ["errors"]):
         _, out, _ = tandem(*command)
         assert [line for line in out.splitlines() if len(line) > 100] == []
 
