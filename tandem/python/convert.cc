@@ -289,13 +289,15 @@ void append_ints(PyObject* value, std::vector<std::int64_t>& out) {
   if (PyLong_Check(value)) return out.push_back(to_integer(value));
   if (PyUnicode_Check(value) || PyBytes_Check(value) || PyFloat_Check(value) || PyDict_Check(value))
     raise(PyExc_TypeError, "expected integers, got ", repr_of(value));
-  if (has_own_dtype(value)) {
-    const Tensor tensor = value_of(value);
-    if (!is_integer(tensor.dtype())) fail(ErrorCode::dtype_mismatch, "expected integers, got a tensor of ", tensor.spec());
-    if (tensor.rank() == 0) return out.push_back(tensor.item<std::int64_t>());
-    const Object array(to_numpy(tensor));
-    const Object list(checked(PyObject_CallMethod(array.get(), "tolist", nullptr)));
-    return append_ints(list.get(), out);
+  if (has_own_dtype(value) || is_numpy(value)) {
+    const Tensor tensor = to_tensor(value);
+    if (!is_integer(tensor.dtype())) fail(ErrorCode::dtype_mismatch, "expected integers, got ", tensor.spec());
+    visit_dtype(tensor.dtype(), [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      if constexpr (std::is_integral_v<T>)
+        for (T number : tensor.data<T>()) out.push_back(number);
+    });
+    return;
   }
   if (PyIndex_Check(value)) return out.push_back(to_integer(value));
   const Object items(checked(PySequence_Fast(value, "expected an integer or a sequence of integers")));
