@@ -1,5 +1,6 @@
 """GradientTape."""
 import enum
+import warnings
 from contextlib import contextmanager
 
 from . import _tandem
@@ -56,7 +57,10 @@ class GradientTape:
     def watch(self, tensor):
         """What is computed from the tensor (or tensors of a structure) can be differentiated."""
         for leaf in flatten(tensor):
-            self._tape.watch(leaf)
+            if leaf.dtype.is_floating:
+                self._tape.watch(leaf)
+            else:
+                warnings.warn(f"The dtype of the watched tensor must be floating (e.g. tf.float32), got {leaf.dtype!r}", stacklevel=2)
 
     @contextmanager
     def stop_recording(self):
@@ -77,9 +81,12 @@ class GradientTape:
         """The gradients of the target, or of the sum of targets, nested as the sources are; None where unconnected."""
         zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
         targets = flatten(target)
-        weights = [] if output_gradients is None else flatten(output_gradients)
-        weights = [
-            None if w is None else _tandem.to_tensor_beside(w, t.dtype) for w, t in zip(weights, targets)
-        ]
+        weights = []
+        if output_gradients is not None:
+            single = not isinstance(target, (dict, list, tuple))
+            given = [output_gradients] if single else flatten(output_gradients)
+            if len(given) != len(targets):
+                raise ValueError(f"gradient: {len(targets)} targets, but {len(given)} output_gradients")
+            weights = [None if w is None else _tandem.to_tensor_beside(w, t.dtype) for w, t in zip(given, targets)]
         gradients = self._tape.gradient(targets, flatten(sources), weights, zero)
         return pack_like(sources, iter(gradients))

@@ -188,7 +188,20 @@ DType natural_dtype(Leaves leaves) {
   }
 }
 
+/// A plain number, the commonest value of all, without a scan; nothing for what needs one.
+std::optional<Tensor> plain_number(PyObject* value, std::optional<DType> dtype) {
+  if (PyFloat_CheckExact(value) && is_floating(dtype.value_or(DType::f32)))
+    return Tensor::scalar(PyFloat_AS_DOUBLE(value), dtype.value_or(DType::f32));
+  if (!PyLong_CheckExact(value) || !dtype || !(is_floating(*dtype) || is_integer(*dtype))) return std::nullopt;
+  int overflow = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+  if (overflow) return std::nullopt;
+  if (is_floating(*dtype)) return Tensor::scalar(static_cast<double>(number), *dtype);
+  return Tensor::scalar(static_cast<std::int64_t>(number), *dtype);
+}
+
 Tensor convert(PyObject* value, std::optional<DType> dtype, bool is_wish) {
+  if (std::optional<Tensor> number = plain_number(value, dtype)) return *std::move(number);
   if (is_tensor(value) || is_variable(value)) {
     Tensor tensor = value_of(value);
     if (dtype && !is_wish && tensor.dtype() != *dtype)
@@ -249,7 +262,12 @@ PyObject* shape_object(const Shape& shape) {
   const Object sizes(checked(PyTuple_New(shape.rank())));
   for (int i = 0; i < shape.rank(); ++i) PyTuple_SET_ITEM(sizes.get(), i, checked(PyLong_FromLongLong(shape[i])));
   if (!classes.shape) raise(PyExc_ImportError, "import tandemflow, not its inner module");
-  return checked(PyObject_CallOneArg(classes.shape, sizes.get()));
+  // Past __init__, which checks what is known to be right here and takes ten times as long.
+  auto* type = reinterpret_cast<PyTypeObject*>(classes.shape);
+  static PyObject* const slot = PyUnicode_InternFromString("_dims");
+  Object shape_instance(checked(type->tp_alloc(type, 0)));
+  if (PyObject_SetAttr(shape_instance.get(), slot, sizes.get()) != 0) throw PythonErrorSet{};
+  return shape_instance.release();
 }
 
 std::int64_t to_integer(PyObject* value) {
@@ -271,13 +289,15 @@ void append_ints(PyObject* value, std::vector<std::int64_t>& out) {
   if (PyLong_Check(value)) return out.push_back(to_integer(value));
   if (PyUnicode_Check(value) || PyBytes_Check(value) || PyFloat_Check(value) || PyDict_Check(value))
     raise(PyExc_TypeError, "expected integers, got ", repr_of(value));
-  if (has_own_dtype(value)) {
-    const Tensor tensor = value_of(value);
-    if (!is_integer(tensor.dtype())) fail(ErrorCode::dtype_mismatch, "expected integers, got a tensor of ", tensor.spec());
-    if (tensor.rank() == 0) return out.push_back(tensor.item<std::int64_t>());
-    const Object array(to_numpy(tensor));
-    const Object list(checked(PyObject_CallMethod(array.get(), "tolist", nullptr)));
-    return append_ints(list.get(), out);
+  if (has_own_dtype(value) || is_numpy(value)) {
+    const Tensor tensor = to_tensor(value);
+    if (!is_integer(tensor.dtype())) fail(ErrorCode::dtype_mismatch, "expected integers, got ", tensor.spec());
+    visit_dtype(tensor.dtype(), [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      if constexpr (std::is_integral_v<T>)
+        for (T number : tensor.data<T>()) out.push_back(number);
+    });
+    return;
   }
   if (PyIndex_Check(value)) return out.push_back(to_integer(value));
   const Object items(checked(PySequence_Fast(value, "expected an integer or a sequence of integers")));

@@ -45,19 +45,28 @@ const NumPy& numpy() {
   return loaded;
 }
 
-/// Buffers and their formats.
+/// Memory that another object lends.
 class Buffer {
  public:
-  explicit Buffer(PyObject* object, int flags) {
+  Buffer(PyObject* object, int flags) {
     if (PyObject_GetBuffer(object, &view_, flags) != 0) throw PythonErrorSet{};
   }
-  ~Buffer() { PyBuffer_Release(&view_); }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  const Py_buffer& operator*() const { return view_; }
+  ~Buffer() {
+    if (view_.obj) PyBuffer_Release(&view_);
+  }
+  Buffer(Buffer&& other) noexcept : view_(other.view_) { other.view_.obj = nullptr; }
+  Buffer& operator=(Buffer&&) = delete;
+  /// The row-major values, if that is how they lie; Python's error is not set otherwise.
+  static std::optional<Buffer> dense(PyObject* object) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(object, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) == 0) return Buffer(view);
+    PyErr_Clear();
+    return std::nullopt;
+  }
   const Py_buffer* operator->() const { return &view_; }
 
  private:
+  explicit Buffer(const Py_buffer& view) : view_(view) {}
   Py_buffer view_;
 };
 
@@ -132,8 +141,7 @@ Tensor converted(const void* data, const TensorSpec& from, DType to) {
   return out;
 }
 
-Tensor from_buffer(PyObject* array, std::optional<DType> dtype, DType source) {
-  const Buffer buffer(array, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT);
+Tensor from_buffer(const Buffer& buffer, std::optional<DType> dtype, DType source) {
   const Shape shape(std::span<const std::int64_t>(reinterpret_cast<const std::int64_t*>(buffer->shape),
                                                   static_cast<std::size_t>(buffer->ndim)));
   const TensorSpec spec(source, shape);
@@ -148,11 +156,30 @@ Tensor from_buffer(PyObject* array, std::optional<DType> dtype, DType source) {
        "; convert the array first, for example with .astype('float32') or .astype('int64')");
 }
 
-/// Text and Python objects: through a list, whose elements must be strings.
+/// True when all leaves are text or plain numbers.
+bool is_plain(PyObject* value) {
+  if (!PyList_Check(value))
+    return PyUnicode_Check(value) || PyBytes_Check(value) || PyBool_Check(value) || PyLong_CheckExact(value) || PyFloat_CheckExact(value);
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(value); ++i)
+    if (!is_plain(PyList_GET_ITEM(value, i))) return false;
+  return true;
+}
+
+/// Text and Python objects: through a list.
 Tensor from_list(PyObject* array, std::optional<DType> dtype) {
   const Object list(checked(PyObject_CallMethod(array, "tolist", nullptr)));
-  if (is_numpy(list.get())) refuse(array);
+  if (!is_plain(list.get())) refuse(array);
   return to_tensor(list.get(), dtype);
+}
+
+/// A dense copy in native byte order. Widths that are not ours are widened when the dtype to be is known.
+Object native_copy(PyObject* array, PyObject* dtype, char kind, bool may_widen) {
+  const Object native(checked(PyObject_CallMethod(dtype, "newbyteorder", "s", "=")));
+  Object copy(checked(PyObject_CallMethod(array, "astype", "Os", native.get(), "C")));
+  const std::optional<Buffer> buffer = Buffer::dense(copy.get());
+  if (buffer && dtype_of_format((*buffer)->format, (*buffer)->itemsize)) return copy;
+  if (!may_widen) refuse(array);
+  return call_method(array, "astype", kind == 'f' ? "float64" : "int64");
 }
 
 }  // namespace
@@ -172,37 +199,19 @@ bool is_numpy(PyObject* object) {
 PyObject* as_array(PyObject* object) { return checked(PyObject_CallOneArg(numpy().asarray, object)); }
 
 Tensor from_numpy(PyObject* object, std::optional<DType> dtype) {
-  // 0-d values lose their class in ascontiguousarray, which makes them 1-d: asarray first, then only if needed.
+  if (std::optional<Buffer> buffer = Buffer::dense(object))
+    if (const auto source = dtype_of_format((*buffer)->format, (*buffer)->itemsize)) return from_buffer(*buffer, dtype, *source);
   Object array(checked(PyObject_CallOneArg(numpy().asarray, object)));
   const char kind = kind_of(array.get());
   if (kind == 'O' || kind == 'S' || kind == 'U' || kind == 'T') return from_list(array.get(), dtype);
-  const Object flags(checked(PyObject_GetAttrString(array.get(), "flags")));
-  const Object contiguous(checked(PyObject_GetAttrString(flags.get(), "c_contiguous")));
-  if (contiguous.get() != Py_True) array = Object(checked(PyObject_CallOneArg(numpy().ascontiguousarray, array.get())));
   const Object array_dtype(checked(PyObject_GetAttrString(array.get(), "dtype")));
   if (kind == 'V' && numpy_dtype_name(array_dtype.get()) == "bfloat16") {
+    array = Object(checked(PyObject_CallMethod(array.get(), "copy", nullptr)));
     const Object words = call_method(array.get(), "view", "uint16");
-    return from_buffer(words.get(), dtype, DType::bf16);
+    return from_buffer(*Buffer::dense(words.get()), dtype, DType::bf16);
   }
   if (kind != 'f' && kind != 'i' && kind != 'u' && kind != 'b') refuse(array.get());
-  {
-    std::optional<DType> source;
-    {
-      const Buffer buffer(array.get(), PyBUF_C_CONTIGUOUS | PyBUF_FORMAT);
-      source = dtype_of_format(buffer->format, buffer->itemsize);
-    }
-    if (source) return from_buffer(array.get(), dtype, *source);
-  }
-  // Another width or byte order: through the nearest dtype there is, when the target is known or the width is ours.
-  const Object native(checked(PyObject_CallMethod(array_dtype.get(), "newbyteorder", "s", "=")));
-  const Object same(checked(PyObject_RichCompare(native.get(), array_dtype.get(), Py_EQ)));
-  if (same.get() != Py_True) {
-    const Object swapped(checked(PyObject_CallMethod(array.get(), "astype", "O", native.get())));
-    return from_numpy(swapped.get(), dtype);
-  }
-  if (!dtype) refuse(array.get());
-  const Object wide = call_method(array.get(), "astype", kind == 'f' ? "float64" : "int64");
-  return from_numpy(wide.get(), dtype);
+  return from_numpy(native_copy(array.get(), array_dtype.get(), kind, dtype.has_value()).get(), dtype);
 }
 
 std::string numpy_dtype_name(PyObject* value) {

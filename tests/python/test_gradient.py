@@ -1,0 +1,149 @@
+"""Variables and gradient tapes."""
+import threading
+
+import numpy as np
+import pytest
+
+import tandemflow as tf
+
+
+def test_gradients_are_those_computed_by_hand():
+    x = tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        y = x * x + 2.0 * x + tf.exp(x) / x
+    expected = 2 * 3 + 2 + np.exp(3) / 3 - np.exp(3) / 9
+    assert tape.gradient(y, x).numpy() == pytest.approx(expected, rel=1e-6)
+
+
+def test_sources_may_be_nested():
+    a, b = tf.Variable(2.0), tf.Variable(5.0)
+    with tf.GradientTape() as tape:
+        y = a * b
+    grads = tape.gradient(y, {"a": a, "rest": [b, (a,), tf.constant(1.0)]})
+    assert float(grads["a"]) == 5 and float(grads["rest"][0]) == 2 and float(grads["rest"][1][0]) == 5
+    assert grads["rest"][2] is None
+
+
+def test_targets_are_summed_and_weighted():
+    x = tf.constant([1.0, 2.0])
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y, z = x * x, 3.0 * x
+    assert tape.gradient([y, z], x).numpy().tolist() == [5, 7]
+    assert tape.gradient(y, x, output_gradients=tf.constant([1.0, 10.0])).numpy().tolist() == [2, 40]
+    assert tape.gradient(y, x, output_gradients=[1, 10]).numpy().tolist() == [2, 40]
+
+
+def test_unconnected_sources_are_none_or_zero():
+    v = tf.Variable([1.0, 2.0])
+    with tf.GradientTape(persistent=True) as tape:
+        y = tf.constant(1.0) * 2.0
+    assert tape.gradient(y, [v]) == [None]
+    assert tape.gradient(y, v, unconnected_gradients="zero").numpy().tolist() == [0, 0]
+    assert tape.gradient(y, v, unconnected_gradients=tf.UnconnectedGradients.ZERO).numpy().tolist() == [0, 0]
+
+
+def test_a_tape_gives_gradients_once_unless_it_is_persistent():
+    x = tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        y = x * x
+    tape.gradient(y, x)
+    with pytest.raises(RuntimeError):
+        tape.gradient(y, x)
+
+
+def test_recording_can_be_interrupted():
+    x = tf.Variable(3.0)
+    with tf.GradientTape(persistent=True) as tape:
+        y = x * x
+        with tape.stop_recording():
+            z = y * x
+        w = y + 1.0
+    assert tape.gradient(z, x) is None and float(tape.gradient(w, x)) == 6
+    with tf.GradientTape(watch_accessed_variables=False) as tape:
+        y = x * x
+    assert tape.gradient(y, x) is None
+
+
+def test_tapes_nest_for_second_derivatives():
+    x = tf.Variable(2.0)
+    with tf.GradientTape() as outer:
+        with tf.GradientTape() as inner:
+            y = x * x * x
+        first = inner.gradient(y, x)
+    assert float(first) == 12 and float(outer.gradient(first, x)) == 12
+
+
+def test_stop_gradient_stops_it():
+    x = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        y = x * tf.stop_gradient(x)
+    assert float(tape.gradient(y, x)) == 2
+
+
+def test_an_exception_in_the_block_leaves_no_tape_behind():
+    x = tf.Variable(2.0)
+    with pytest.raises(KeyError):
+        with tf.GradientTape():
+            raise KeyError
+    with tf.GradientTape() as tape:
+        y = x * x
+    assert float(tape.gradient(y, x)) == 4
+
+
+def test_watching_integers_warns():
+    with tf.GradientTape() as tape, pytest.warns(UserWarning, match="floating"):
+        tape.watch(tf.constant([1, 2]))
+
+
+def test_variables_are_assigned_and_compute_like_tensors():
+    v = tf.Variable([1.0, 2.0], name="weights")
+    before = v.value()
+    assert v.assign_add([1, 1]) is v
+    v.assign_sub(tf.constant([0.5, 0.5]))
+    assert v.numpy().tolist() == [1.5, 2.5] and before.numpy().tolist() == [1, 2]
+    v.assign([7, 8])
+    assert (v + 1).numpy().tolist() == [8, 9] and (1 - v).numpy().tolist() == [-6, -7] and float(v[0]) == 7
+    assert tf.add(v, v).numpy().tolist() == [14, 16] and tf.reduce_sum(v).numpy() == 15 and len(v) == 2
+    assert np.asarray(v).tolist() == [7, 8] and (v == v).numpy().all() and v.ref() == v.ref()
+    assert (v.name, v.dtype, v.shape, v.trainable) == ("weights:0", tf.float32, (2,), True)
+    assert tf.Variable(lambda: tf.ones(2), trainable=False, dtype=tf.float32).trainable is False
+
+
+@pytest.mark.parametrize("bad", [[1.0, 2.0, 3.0], "text", None, [[1.0, 2.0]]])
+def test_a_variable_refuses_what_does_not_fit(bad):
+    v = tf.Variable([1.0, 2.0])
+    with pytest.raises((ValueError, TypeError)):
+        v.assign(bad)
+    assert v.numpy().tolist() == [1, 2]
+
+
+def test_a_line_is_fitted():
+    x = tf.constant([0.0, 1.0, 2.0, 3.0])
+    y = 2 * x + 1
+    w, b = tf.Variable(0.0), tf.Variable(0.0)
+    for _ in range(200):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(w * x + b - y))
+        dw, db = tape.gradient(loss, [w, b])
+        w.assign_add(-0.1 * dw)
+        b.assign_add(-0.1 * db)
+    np.testing.assert_allclose((w * x + b).numpy(), y.numpy(), atol=2e-2)
+
+
+def test_threads_have_tapes_of_their_own():
+    results = [None] * 8
+
+    def work(i):
+        x = tf.Variable(float(i))
+        for _ in range(50):
+            with tf.GradientTape() as tape:
+                y = tf.reduce_sum(x * tf.ones((100, 200)))  # large enough to run without the interpreter's lock
+            results[i] = float(tape.gradient(y, x))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [20000.0] * 8
