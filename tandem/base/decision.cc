@@ -24,7 +24,10 @@ std::string device_reason(const Decision& d) {
     case ReasonCode::only_device: return text("the only device is ", d.device);
     case ReasonCode::requested: return text(d.requested, " was requested");
     case ReasonCode::device_missing: return text(d.requested, " was requested but does not exist here");
-    case ReasonCode::no_kernel: return text(d.requested, " was requested but has no kernel for ", d.signature);
+    case ReasonCode::no_kernel:
+      if (d.requested.empty()) return text("the device that holds its data has no kernel for ", d.signature);
+      return text(d.requested, " was requested but has no kernel for ", d.signature);
+    case ReasonCode::near_its_data: return "its data is there";
     case ReasonCode::host_value: return "made from host data";
   }
   return "";
@@ -38,6 +41,7 @@ std::string_view reason_name(ReasonCode code) {
     case ReasonCode::requested: return "requested";
     case ReasonCode::device_missing: return "device_missing";
     case ReasonCode::no_kernel: return "no_kernel";
+    case ReasonCode::near_its_data: return "near_its_data";
     case ReasonCode::host_value: return "host_value";
   }
   return "";
@@ -48,7 +52,7 @@ std::string Decision::text() const {
   if (!kernel.empty()) out += tandem::text(" by kernel ", kernel);
   out += tandem::text(": ", device_reason(*this));
   for (const Candidate& c : candidates)
-    if (!c.accepted) out += tandem::text("; ", c.kernel, " refused: ", c.refusal);
+    if (!c.accepted) out += tandem::text("; ", c.device == device ? "" : c.device + " ", c.kernel, " refused: ", c.refusal);
   return out;
 }
 

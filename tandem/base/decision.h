@@ -12,7 +12,8 @@ enum class ReasonCode {
   only_device,     // no other device is there
   requested,       // a scope or an argument asked for it
   device_missing,  // the requested device does not exist
-  no_kernel,       // the requested device has no kernel for it
+  no_kernel,       // the device it should have run on has no kernel for it
+  near_its_data,   // its operands lie there
   host_value,      // made from host data
 };
 std::string_view reason_name(ReasonCode code);

@@ -51,6 +51,9 @@ struct DeviceProperties {
 class MemorySpace {
  public:
   virtual ~MemorySpace() = default;
+  /// The device whose own memory this is; null for the host's.
+  class Device* device() const { return device_; }
+  void set_device(class Device* device) { device_ = device; }
   virtual std::string_view name() const = 0;
   /// Throws out_of_memory. Alignment is at least 64 bytes.
   virtual void* allocate(std::size_t bytes) = 0;
@@ -60,6 +63,9 @@ class MemorySpace {
   /// Copies to and from the host; the result happens when the event does.
   virtual Event copy_from_host(void* to, const void* from, std::size_t bytes) = 0;
   virtual Event copy_to_host(void* to, const void* from, std::size_t bytes) = 0;
+
+ private:
+  class Device* device_ = nullptr;
 };
 
 class Device {

@@ -1,6 +1,9 @@
 // The bytes of a tensor, with a copy in each memory space where they were used: the unit of coherence.
 #pragma once
 #include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -36,40 +39,64 @@ class Allocation {
   std::size_t bytes_ = 0;
 };
 
-/// One valid copy. `ready` is the last write, `busy` the last reads: overwriting and freeing wait for busy.
+/// One copy. `ready` is the last write, `busy` the last reads: overwriting and freeing wait for busy.
 struct Copy {
   Allocation memory;
   Event ready;
   Event busy;
 };
 
+/// The copy where the bytes were first written is at hand; further ones are made where they are read. Any number of
+/// threads may read at once. Writing needs a storage that nobody else holds, and leaves one valid copy.
 class Storage : public RefCounted {
  public:
-  Storage(MemorySpace& space, std::size_t bytes) : first_{Allocation(space, bytes), {}, {}} {}
+  Storage(MemorySpace& space, std::size_t bytes) : home_{Allocation(space, bytes), {}, {}} {}
   /// Strings live on the host only.
   Storage(MemorySpace& host, std::vector<std::string> strings)
-      : first_{Allocation(host, 0), {}, {}}, strings_(std::move(strings)) {}
-  ~Storage() {
-    if (first_.busy) first_.busy->wait();
+      : home_{Allocation(host, 0), {}, {}}, strings_(std::move(strings)) {}
+  ~Storage();
+
+  std::size_t bytes() const { return home_.memory.bytes(); }
+  /// Where the bytes were written last.
+  MemorySpace& space() const { return *home_.memory.space(); }
+
+  /// The bytes in `space`, made there if no valid copy is; both copies stay valid.
+  const void* read(MemorySpace& space) {
+    if (home_.memory.space() == &space) [[likely]] {
+      wait(home_.ready);
+      return home_.memory.address();
+    }
+    return read_elsewhere(space);
   }
-
-  std::size_t bytes() const { return first_.memory.bytes(); }
-  MemorySpace& space() const { return *first_.memory.space(); }
-  Copy& copy() { return first_; }
-
   /// The bytes, readable by the host; waits for the last write.
-  const void* host() const {
-    wait(first_.ready);
-    return first_.memory.address();
+  const void* host();
+  /// Where to write: in the home space; copies elsewhere are dropped.
+  void* address() {
+    if (!others_.empty()) [[unlikely]] drop_others();
+    return home_.memory.address();
   }
-  void* address() const { return first_.memory.address(); }
 
-  std::vector<std::string>& strings() { return strings_; }
   const std::vector<std::string>& strings() const { return strings_; }
 
  private:
-  Copy first_;
+  const void* read_elsewhere(MemorySpace& space);
+  Copy* find(const MemorySpace& space);
+  void drop_others();
+
+  Copy home_;
+  std::mutex mutex_;  // guards others_
+  std::vector<std::unique_ptr<Copy>> others_;
   std::vector<std::string> strings_;
 };
+
+/// Bytes that crossed between the host and devices since the process began.
+struct TransferStats {
+  struct Direction {
+    std::uint64_t bytes = 0, count = 0;
+    double seconds = 0;
+  };
+  Direction to_device, to_host;
+};
+TransferStats transfer_stats();
 
 }  // namespace tandem

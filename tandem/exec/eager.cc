@@ -44,11 +44,11 @@ class Addresses {
   void** data_ = inline_;
 };
 
-/// Output i may take over the bytes of input i when the caller gave it up and nobody else holds it.
-bool can_reuse(const OpCall& call, std::size_t i) {
+/// Output i may take over the bytes of input i when the caller gave it up, nobody else holds it and it is here.
+bool can_reuse(const OpCall& call, std::size_t i, const MemorySpace& memory) {
   if (!(call.donated >> i & call.op.in_place >> i & 1)) return false;
   const TensorImpl* input = call.inputs[i]->unchecked();
-  return input->use_count() == 1 && input->storage->use_count() == 1;
+  return input->use_count() == 1 && input->storage->use_count() == 1 && &input->storage->space() == &memory;
 }
 
 Tensor share_storage(const Tensor& from, const TensorSpec& spec, const Decision* decision) {
@@ -57,12 +57,13 @@ Tensor share_storage(const Tensor& from, const TensorSpec& spec, const Decision*
 
 void execute(const PreparedCall& prepared, OpCall& call) {
   Addresses inputs(call.inputs.size()), outputs(prepared.outputs.size());
+  MemorySpace& memory = prepared.device->memory();
   for (std::size_t i = 0; i < call.inputs.size(); ++i)
-    inputs[i] = const_cast<void*>(call.inputs[i]->unchecked()->storage->host());
+    inputs[i] = const_cast<void*>(call.inputs[i]->unchecked()->storage->read(memory));
   for (std::size_t i = 0; i < prepared.outputs.size(); ++i) {
-    call.outputs[i] = can_reuse(call, i)
+    call.outputs[i] = can_reuse(call, i, memory)
                           ? share_storage(*call.inputs[i], prepared.outputs[i], prepared.decision)
-                          : Tensor::uninitialized(prepared.outputs[i], prepared.device->memory(), prepared.decision);
+                          : Tensor::uninitialized(prepared.outputs[i], memory, prepared.decision);
     outputs[i] = call.outputs[i].unchecked()->storage->address();
   }
   const std::uint64_t start = ticks();
@@ -72,7 +73,19 @@ void execute(const PreparedCall& prepared, OpCall& call) {
 
 }  // namespace
 
+namespace {
+
+/// The device in whose own memory an operand lies; null when all are on the host.
+const DeviceName* device_of_operands(const OpCall& call) {
+  for (const TensorRef& input : call.inputs)
+    if (const Device* device = input->impl()->storage->space().device()) return &device->name();
+  return nullptr;
+}
+
+}  // namespace
+
 void EagerDispatcher::run(OpCall& call) {
+  if (!call.requested) call.near = device_of_operands(call);
   thread_local FrontCache front;
   front.belong_to(this, epoch_.load(std::memory_order_relaxed));
   const std::uint64_t hash = hash_of(call);
@@ -88,31 +101,38 @@ void EagerDispatcher::run(OpCall& call) {
 }
 
 std::shared_ptr<const PreparedCall> EagerDispatcher::find_or_prepare(const OpCall& call, std::uint64_t hash) {
-  DeviceSet devices;
+  PlacementRules rules;
   {
     std::lock_guard lock(mutex_);
     auto [begin, end] = calls_.equal_range(hash);
     for (auto it = begin; it != end; ++it)
       if (it->second->key.matches(call)) return it->second;
-    devices = devices_;
+    rules = rules_;
   }
-  std::shared_ptr<const PreparedCall> prepared = prepare(call, devices);
+  std::shared_ptr<const PreparedCall> prepared = prepare(call, devices_, rules);
   std::lock_guard lock(mutex_);
   if (calls_.size() >= kMostCalls) calls_.clear();
   calls_.emplace(hash, prepared);
   return prepared;
 }
 
-void EagerDispatcher::set_soft_placement(bool on) {
+void EagerDispatcher::forget_calls() {
   std::lock_guard lock(mutex_);
-  devices_.soft_placement = on;
   calls_.clear();
   epoch_.fetch_add(1);
 }
 
+void EagerDispatcher::set_soft_placement(bool on) {
+  {
+    std::lock_guard lock(mutex_);
+    rules_.soft_placement = on;
+  }
+  forget_calls();
+}
+
 bool EagerDispatcher::soft_placement() const {
   std::lock_guard lock(mutex_);
-  return devices_.soft_placement;
+  return rules_.soft_placement;
 }
 
 std::size_t EagerDispatcher::cached_calls() const {

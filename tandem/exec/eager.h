@@ -14,18 +14,21 @@ class EagerDispatcher final : public Dispatcher {
   /// Calls kept at most; beyond that the cache is emptied, which costs a moment and keeps memory bounded.
   static constexpr std::size_t kMostCalls = 4096;
 
-  explicit EagerDispatcher(DeviceSet devices) : devices_(std::move(devices)) {}
+  explicit EagerDispatcher(DeviceRegistry& devices) : devices_(devices) {}
 
   void run(OpCall& call) override;
 
   void set_soft_placement(bool on);
   bool soft_placement() const;
   std::size_t cached_calls() const;
+  /// Forgets all prepared calls: devices have come or rules have changed.
+  void forget_calls();
 
  private:
   std::shared_ptr<const PreparedCall> find_or_prepare(const OpCall& call, std::uint64_t hash);
 
-  DeviceSet devices_;
+  DeviceRegistry& devices_;
+  PlacementRules rules_;
   mutable std::mutex mutex_;
   std::unordered_multimap<std::uint64_t, std::shared_ptr<const PreparedCall>> calls_;
   std::atomic<std::uint64_t> epoch_{1};  // changes when cached calls no longer hold

@@ -15,7 +15,7 @@ struct CallKey {
   const OpDef* op;
   std::vector<TensorSpec> inputs;
   Attrs attrs;
-  std::optional<DeviceName> requested;
+  std::optional<DeviceName> requested, near;
 
   explicit CallKey(const OpCall& call);
   bool matches(const OpCall& call) const;
@@ -30,13 +30,24 @@ struct PreparedCall {
   const Decision* decision = nullptr;
 };
 
-/// Where an op may run, and what to do when the device asked for is not there.
-struct DeviceSet {
-  std::vector<Device*> devices;  // the first is the fallback
+/// The devices there are. Discovery may be put off until a device is asked for by name.
+class DeviceRegistry {
+ public:
+  virtual ~DeviceRegistry() = default;
+  /// The CPU: runs everything, in the host's memory.
+  virtual Device& host_device() = 0;
+  /// Null when there is no such device.
+  virtual Device* find(const DeviceName& name) = 0;
+  /// Those found so far.
+  virtual std::span<Device* const> known() const = 0;
+};
+
+struct PlacementRules {
+  /// An op asked for a device that is missing or has no kernel runs on the host, and its decision says why.
   bool soft_placement = true;
 };
 
 /// Infers, chooses device and kernel, prepares. Throws Error when the call is wrong or nothing can run it.
-std::unique_ptr<PreparedCall> prepare(const OpCall& call, const DeviceSet& devices);
+std::unique_ptr<PreparedCall> prepare(const OpCall& call, DeviceRegistry& devices, PlacementRules rules);
 
 }  // namespace tandem

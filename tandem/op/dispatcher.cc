@@ -34,7 +34,7 @@ Tensor apply(const OpDef& op, std::initializer_list<TensorRef> inputs, const Att
 
 Tensors apply_all(const OpDef& op, std::span<const TensorRef> inputs, const Attrs& attrs, std::uint32_t donated) {
   Tensors outputs(static_cast<std::size_t>(op.outputs));
-  OpCall call{op, inputs, attrs, outputs, nullptr, donated};
+  OpCall call{.op = op, .inputs = inputs, .attrs = attrs, .outputs = outputs, .donated = donated};
   DispatchStack::top().run(call);
   return outputs;
 }

@@ -26,6 +26,7 @@ struct OpCall {
   const Attrs& attrs;
   std::span<Tensor> outputs;              // as many as the op has; filled by the bottom
   const DeviceName* requested = nullptr;  // set by the innermost device scope
+  const DeviceName* near = nullptr;       // device in whose own memory an operand lies, when nobody asked
   std::uint32_t donated = 0;              // bit i: the caller gives input i up; its bytes may be overwritten
 };
 

@@ -2,8 +2,6 @@
 #pragma once
 #include <memory>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "tandem/core/device.h"
 #include "tandem/memory/host_pool.h"
@@ -18,7 +16,8 @@ class Runtime {
   Runtime();
   ~Runtime();
 
-  std::span<Device* const> devices() const { return device_list_; }
+  /// Every device there is, the CPU first; looks for GPUs the first time it is asked.
+  std::span<Device* const> devices();
   HostPool& host_pool() { return host_; }
   RandomState& random() { return random_; }
   EagerDispatcher& dispatcher() { return *dispatcher_; }
@@ -28,10 +27,10 @@ class Runtime {
   bool soft_device_placement() const;
 
  private:
+  class Registry;
   HostPool host_;
   RandomState random_;
-  std::vector<std::unique_ptr<Device>> devices_;
-  std::vector<Device*> device_list_;
+  std::unique_ptr<Registry> registry_;
   std::unique_ptr<EagerDispatcher> dispatcher_;
 };
 
