@@ -30,6 +30,12 @@ PyObject* wrap(Tensor value);
 PyObject* wrap(Variable value);
 PyObject* make_op_function(const OpDef& op);
 
+/// A method that takes keywords, as method tables want it.
+template <class F>
+PyCFunction as_method(F* function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
 /// Prepares the types; call once.
 void ready_types();
 

@@ -62,6 +62,18 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* keywords) {
   });
 }
 
+/// For numpy.from_dlpack and other libraries: of a copy, as numpy() is.
+PyObject* dlpack(PyObject* self, PyObject* args, PyObject* keywords) {
+  return guarded([&] {
+    const Object value(to_numpy(value_of(self)));
+    const Object array(as_array(value.get()));
+    const Object method(checked(PyObject_GetAttrString(array.get(), "__dlpack__")));
+    return checked(PyObject_Call(method.get(), args, keywords));
+  });
+}
+
+PyObject* dlpack_device(PyObject*, PyObject*) { return Py_BuildValue("(ii)", 1, 0); }  // the host
+
 PyObject* format(PyObject* self, PyObject* spec) {
   return guarded([&] {
     const Object value(to_numpy(value_of(self)));
@@ -92,7 +104,9 @@ PyObject* reduce(PyObject* self, PyObject*) {
 
 PyMethodDef methods[] = {
     {"numpy", numpy, METH_NOARGS, "numpy()\n--\n\nThe values as a NumPy array, or a NumPy scalar; a copy."},
-    {"__array__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(array)), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"__array__", as_method(array), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"__dlpack__", as_method(dlpack), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"__dlpack_device__", dlpack_device, METH_NOARGS, nullptr},
     {"__format__", format, METH_O, nullptr},
     {"__copy__", copied, METH_NOARGS, nullptr},
     {"__deepcopy__", copied, METH_O, nullptr},

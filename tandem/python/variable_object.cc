@@ -113,11 +113,6 @@ PyObject* ref(PyObject* self, PyObject*) {
   return guarded([&] { return checked(PyObject_CallOneArg(reference_class(), self)); });
 }
 
-template <class F>
-PyCFunction as_method(F* function) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
-}
-
 PyMethodDef methods[] = {
     {"assign", as_method(assign<&Variable::assign>), METH_VARARGS | METH_KEYWORDS, "Replaces the value."},
     {"assign_add", as_method(assign<&Variable::assign_add>), METH_VARARGS | METH_KEYWORDS, "Adds to the value."},
