@@ -79,9 +79,9 @@ PyObject* assign(PyObject* self, PyObject* args, PyObject* keywords) {
   return guarded([&] {
     static const char* names[] = {"value", "use_locking", "name", "read_value", nullptr};
     static const char* delta_names[] = {"delta", "use_locking", "name", "read_value", nullptr};
-    constexpr bool kIsAssign = kAssign == &Variable::assign;
+    const bool is_assign = kAssign == &Variable::assign;
     PyObject *value = nullptr, *ignored = nullptr;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOO", const_cast<char**>(kIsAssign ? names : delta_names), &value,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOO", const_cast<char**>(is_assign ? names : delta_names), &value,
                                      &ignored, &ignored, &ignored))
       throw PythonErrorSet{};
     (variable_of(self).*kAssign)(to_tensor_beside(value, variable_of(self).dtype()));
