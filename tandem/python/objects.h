@@ -8,12 +8,10 @@
 namespace tandem::python {
 
 struct TensorObject {
-  PyObject_HEAD
-  Tensor value;
+  PyObject_HEAD Tensor value;
 };
 struct VariableObject {
-  PyObject_HEAD
-  Variable value;
+  PyObject_HEAD Variable value;
 };
 
 extern PyTypeObject tensor_type;
