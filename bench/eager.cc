@@ -1,9 +1,9 @@
 // What an op costs beside its arithmetic, and how soon the first result is there.
+#include <fcntl.h>
+#include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cstdio>
 
 #include "bench/harness.h"
 #include "tandem/tandem.h"
@@ -44,12 +44,15 @@ std::vector<Row> first_result() {
   double ms = 1e9, mb = 0;
   for (int i = 0; i < 7; ++i) {
     const double begin = now();
-    const pid_t child = fork();
-    if (child == 0) {
-      if (!std::freopen("/dev/null", "w", stdout)) _exit(126);
-      execl((folder + "/first_result").c_str(), "first_result", nullptr);
-      _exit(127);
-    }
+    pid_t child = 0;
+    posix_spawn_file_actions_t quiet;
+    posix_spawn_file_actions_init(&quiet);
+    posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    std::string program = folder + "/first_result";
+    char* arguments[] = {program.data(), nullptr};
+    const int failed = posix_spawn(&child, program.c_str(), &quiet, nullptr, arguments, environ);
+    posix_spawn_file_actions_destroy(&quiet);
+    if (failed) return {};
     int status = 0;
     rusage usage{};
     wait4(child, &status, 0, &usage);

@@ -40,39 +40,5 @@ _NN_ONLY = {
     "relu", "gelu", "softmax", "log_softmax", "conv2d", "max_pool2d", "bias_add",
     "softmax_cross_entropy_with_logits", "sparse_softmax_cross_entropy_with_logits",
 }  # fmt: skip
-globals().update({name: f for name, f in _ops.public.items() if name not in _NN_ONLY})
-from ._ops import (  # noqa: E402
-    add_n,
-    argmax,
-    argmin,
-    clip_by_value,
-    constant,
-    convert_to_tensor,
-    expand_dims,
-    eye,
-    fill,
-    floordiv,
-    floormod,
-    gather,
-    linspace,
-    ones,
-    ones_like,
-    pad,
-    range,
-    rank,
-    reduce_all,
-    reduce_any,
-    reduce_min,
-    reshape,
-    shape,
-    size,
-    split,
-    squeeze,
-    stack,
-    tile,
-    unstack,
-    zeros,
-    zeros_like,
-)
-
-truediv = divide  # noqa: F821
+globals().update({name: function for name, function in _ops.exported.items() if name not in _NN_ONLY})
+truediv = _ops.exported["divide"]

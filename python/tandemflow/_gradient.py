@@ -60,7 +60,8 @@ class GradientTape:
             if leaf.dtype.is_floating:
                 self._tape.watch(leaf)
             else:
-                warnings.warn(f"The dtype of the watched tensor must be floating (e.g. tf.float32), got {leaf.dtype!r}", stacklevel=2)
+                message = f"The dtype of the watched tensor must be floating (e.g. tf.float32), got {leaf.dtype!r}"
+                warnings.warn(message, stacklevel=2)
 
     @contextmanager
     def stop_recording(self):

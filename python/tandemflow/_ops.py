@@ -314,3 +314,11 @@ def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None):
         order = [i for i in builtins.range(logits.ndim) if i != axis % logits.ndim] + [axis % logits.ndim]
         labels, logits = transpose(labels, order), transpose(logits, order)
     return records["softmax_cross_entropy_with_logits"](labels, logits)
+
+
+# What tf and tf.math offer: the functions of this file and those of the records that none of them replaces.
+exported = {
+    name: value
+    for name, value in globals().items()
+    if isinstance(value, _tandem.OpFunction) or getattr(value, "__module__", None) == __name__ and name[0] != "_"
+}

@@ -44,9 +44,10 @@ def time_statement(statement, namespace):
         )
     mean = math.fsum(times) / len(times)
     deviation = (math.fsum((t - mean) ** 2 for t in times) / len(times)) ** 0.5
+    runs, loops = "s" * (repeat != 1), "s" * (number != 1)
     print(
-        f"{format_time(mean)} ± {format_time(deviation)} per loop (mean ± std. dev. of {repeat} run{'s' * (repeat != 1)}, "
-        f"{number:,} loop{'s' * (number != 1)} each)"
+        f"{format_time(mean)} ± {format_time(deviation)} per loop "
+        f"(mean ± std. dev. of {repeat} run{runs}, {number:,} loop{loops} each)"
     )
 
 
@@ -56,7 +57,8 @@ def translate(source):
     for line in source.split("\n"):
         magic = _MAGIC.match(line)
         if magic:
-            line = f"{magic[1]}__import__('tandemflow._run')._run.time_statement({magic[2]!r}, {{**globals(), **locals()}})"
+            call = "__import__('tandemflow._run')._run.time_statement"
+            line = f"{magic[1]}{call}({magic[2]!r}, {{**globals(), **locals()}})"
         lines.append(line)
     return "\n".join(lines)
 

@@ -43,7 +43,8 @@ class TensorShape:
         other = TensorShape(other)
         if self._dims is None or other._dims is None:
             return True
-        return len(self) == len(other) and all(a == b or a is None or b is None for a, b in zip(self._dims, other._dims))
+        sizes = zip(self._dims, other._dims)
+        return len(self) == len(other) and all(a == b or a is None or b is None for a, b in sizes)
 
     def concatenate(self, other):
         other = TensorShape(other)

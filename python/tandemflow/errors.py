@@ -1,4 +1,4 @@
-"""Exceptions, named as TensorFlow names them. Each is also the built-in exception that fits, so either may be caught."""
+"""Exceptions under TensorFlow's names. Each is also the built-in exception that fits: either may be caught."""
 from . import _tandem
 
 

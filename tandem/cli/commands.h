@@ -8,7 +8,7 @@ class App;
 namespace tandem::cli {
 
 void add_devices(CLI::App& app);  // tandem devices [--json]
-void add_ops(CLI::App& app);      // tandem ops [--json] [NAME]
+void add_ops(CLI::App& app);      // tandem ops [--json | --markdown] [NAME]
 void add_errors(CLI::App& app);   // tandem errors [CODE]
 
 }  // namespace tandem::cli

@@ -8,6 +8,7 @@
 #include "tandem/base/text.h"
 #include "tandem/cli/commands.h"
 #include "tandem/cli/kernel_table.h"
+#include "tandem/cli/op_pages.h"
 #include "tandem/cli/table.h"
 #include "tandem/runtime/runtime.h"
 
@@ -122,10 +123,11 @@ void print_ops(const std::string& name, bool json) {
 void add_ops(CLI::App& app) {
   CLI::App* command = app.add_subcommand("ops", "List which kernel runs which op, by dtype and device");
   auto name = std::make_shared<std::string>();
-  auto json = std::make_shared<bool>(false);
+  auto json = std::make_shared<bool>(false), markdown = std::make_shared<bool>(false);
   command->add_option("NAME", *name, "One op only, with the reasons of refusals");
   command->add_flag("--json", *json, "Print JSON");
-  command->callback([name, json] { print_ops(*name, *json); });
+  command->add_flag("--markdown", *markdown, "Print docs/ops.md");
+  command->callback([=] { *markdown ? write_op_pages(std::cout) : print_ops(*name, *json); });
 }
 
 }  // namespace tandem::cli

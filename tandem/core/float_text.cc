@@ -45,9 +45,11 @@ Decimal shortest_half(double value) {
   for (int places = 0; places < 4; ++places) {
     const std::string nearest = scientific_text(value, places);
     if (reads_back(nearest)) return parse_scientific(nearest);
-    // Below a power of two the floats lie closer: the nearest decimal may miss where the next one away from 0 hits.
+    // Below a power of two the floats lie closer: the nearest decimal may miss where the next one away from 0
+    // hits.
     const double unit = std::pow(10, std::atoi(nearest.c_str() + nearest.find('e') + 1) - places);
-    const std::string next = scientific_text(std::strtod(nearest.c_str(), nullptr) + std::copysign(unit, value), places);
+    const std::string next =
+        scientific_text(std::strtod(nearest.c_str(), nullptr) + std::copysign(unit, value), places);
     if (reads_back(next)) return parse_scientific(next);
   }
   return parse_scientific(scientific_text(value, 4));
@@ -61,9 +63,12 @@ Decimal rounded_scientific(double value, int places) {
 
 Decimal shortest(double value, DType dtype) {
   switch (dtype) {
-    case DType::f16: return shortest_half(value);
-    case DType::f64: return shortest_of(value);
-    default: return shortest_of(static_cast<float>(value));
+    case DType::f16:
+      return shortest_half(value);
+    case DType::f64:
+      return shortest_of(value);
+    default:
+      return shortest_of(static_cast<float>(value));
   }
 }
 

@@ -10,8 +10,8 @@ namespace tandem {
 
 /// Where an array is read from: a file, an archive's entry, or memory.
 struct ByteSource {
-  std::string name;                                      // for errors
-  std::uint64_t size = 0;                                // bytes there are, known before reading
+  std::string name;                                       // for errors
+  std::uint64_t size = 0;                                 // bytes there are, known before reading
   std::function<void(char* to, std::size_t bytes)> read;  // exactly so many; throws when they do not come
 };
 

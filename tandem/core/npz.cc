@@ -45,7 +45,8 @@ void read_exactly(zip_file_t* file, const std::string& name, char* to, std::size
   for (std::size_t got = 0; got < count;) {
     const zip_int64_t n = zip_fread(file, to + got, count - got);
     if (n < 0) fail(ErrorCode::bad_file, name, ": ", zip_file_strerror(file));
-    if (n == 0) fail(ErrorCode::bad_file, name, " ends after ", got, " bytes where ", count, " were expected");
+    if (n == 0)
+      fail(ErrorCode::bad_file, name, " ends after ", got, " bytes where ", count, " were expected");
     got += static_cast<std::size_t>(n);
   }
 }
@@ -62,10 +63,12 @@ void check_rest(zip_file_t* file, const std::string& name) {
 Tensor read_entry(zip_t* archive, zip_uint64_t index, const std::string& entry, const std::string& path) {
   const std::string name = path + ", entry " + entry;
   zip_stat_t stat;
-  if (zip_stat_index(archive, index, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_SIZE) || !(stat.valid & ZIP_STAT_COMP_SIZE))
+  if (zip_stat_index(archive, index, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_SIZE) ||
+      !(stat.valid & ZIP_STAT_COMP_SIZE))
     fail(ErrorCode::bad_file, name, ": the archive does not say how large it is");
   if (stat.size / kMaxInflation > stat.comp_size + 1)
-    fail(ErrorCode::bad_file, name, " claims ", stat.size, " bytes in ", stat.comp_size, " compressed ones, more than deflate can hold");
+    fail(ErrorCode::bad_file, name, " claims ", stat.size, " bytes in ", stat.comp_size,
+         " compressed ones, more than deflate can hold");
   const EntryFile file(zip_fopen_index(archive, index, 0));
   if (!file) fail(ErrorCode::bad_file, name, ": ", zip_strerror(archive));
   const auto read = [&](char* to, std::size_t count) { read_exactly(file.get(), name, to, count); };
@@ -97,14 +100,16 @@ NamedTensors read_all(zip_t* archive, const std::string& path) {
 }
 
 /// Adds the arrays; `files` must live until the archive is closed.
-void add_all(zip_t* archive, const std::map<std::string, std::string>& files, bool compressed, const std::string& path) {
+void add_all(zip_t* archive, const std::map<std::string, std::string>& files, bool compressed,
+             const std::string& path) {
   for (const auto& [name, bytes] : files) {
     SourceHandle source(zip_source_buffer(archive, bytes.data(), bytes.size(), 0));
     const zip_int64_t index =
         source ? zip_file_add(archive, name.c_str(), source.get(), ZIP_FL_ENC_UTF_8) : -1;
     if (index < 0) fail(ErrorCode::file_error, path, ": cannot add ", name, ": ", zip_strerror(archive));
     source.release();  // the archive owns it now
-    zip_set_file_compression(archive, static_cast<zip_uint64_t>(index), compressed ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0);
+    zip_set_file_compression(archive, static_cast<zip_uint64_t>(index),
+                             compressed ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0);
   }
 }
 
@@ -121,8 +126,8 @@ NamedTensors load_npz(const std::string& path) {
   const Archive archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
   if (!archive) {
     const bool content = code == ZIP_ER_NOZIP || code == ZIP_ER_INCONS || code == ZIP_ER_EOF;
-    fail(content ? ErrorCode::bad_file : ErrorCode::file_error, "cannot open ", path, " as a zip archive of arrays: ",
-         ZipError(code).text());
+    fail(content ? ErrorCode::bad_file : ErrorCode::file_error, "cannot open ", path,
+         " as a zip archive of arrays: ", ZipError(code).text());
   }
   return read_all(archive.get(), path);
 }
@@ -131,7 +136,8 @@ NamedTensors npz_from_bytes(std::string_view bytes, const std::string& name) {
   ZipError error;
   SourceHandle source(zip_source_buffer_create(bytes.data(), bytes.size(), 0, error.get()));
   const Archive archive(source ? zip_open_from_source(source.get(), ZIP_RDONLY, error.get()) : nullptr);
-  if (!archive) fail(ErrorCode::bad_file, "cannot open ", name, " as a zip archive of arrays: ", error.text());
+  if (!archive)
+    fail(ErrorCode::bad_file, "cannot open ", name, " as a zip archive of arrays: ", error.text());
   source.release();
   return read_all(archive.get(), name);
 }
@@ -142,7 +148,8 @@ void save_npz(const std::string& path, const NamedTensors& tensors, bool compres
   Archive archive(zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code));
   if (!archive) fail(ErrorCode::file_error, "cannot write ", path, ": ", ZipError(code).text());
   add_all(archive.get(), files, compressed, path);
-  if (zip_close(archive.get()) != 0) fail(ErrorCode::file_error, "cannot write ", path, ": ", zip_strerror(archive.get()));
+  if (zip_close(archive.get()) != 0)
+    fail(ErrorCode::file_error, "cannot write ", path, ": ", zip_strerror(archive.get()));
   archive.release();
 }
 
@@ -155,7 +162,8 @@ std::string npz_to_bytes(const NamedTensors& tensors, bool compressed) {
   if (!archive) fail(ErrorCode::file_error, "cannot make ", name, ": ", error.text());
   zip_source_keep(source.get());  // outlives the archive, which would free it
   add_all(archive.get(), files, compressed, name);
-  if (zip_close(archive.get()) != 0) fail(ErrorCode::file_error, "cannot make ", name, ": ", zip_strerror(archive.get()));
+  if (zip_close(archive.get()) != 0)
+    fail(ErrorCode::file_error, "cannot make ", name, ": ", zip_strerror(archive.get()));
   archive.release();
   zip_stat_t stat;
   if (zip_source_stat(source.get(), &stat) != 0 || zip_source_open(source.get()) != 0)

@@ -28,7 +28,9 @@ std::string repr_of(PyObject* value) {
   fail(ErrorCode::cannot_convert, "cannot convert ", repr_of(value), " to a tensor of dtype ", dtype);
 }
 
-bool is_sequence(PyObject* value) { return PyList_Check(value) || PyTuple_Check(value) || PyRange_Check(value); }
+bool is_sequence(PyObject* value) {
+  return PyList_Check(value) || PyTuple_Check(value) || PyRange_Check(value);
+}
 
 /// What the leaves of a nested list are; later ones include earlier ones, as 1 and 2.5 make a list of floats.
 enum class Leaves { none, boolean, integer, long_integer, real, text, numpy, tensor };
@@ -54,7 +56,8 @@ class Scan {
       if (!open_) ragged();
       sizes_.push_back(count);
       if (depth >= static_cast<std::size_t>(kMaxRank))
-        fail(ErrorCode::invalid_shape, "a list is nested deeper than the ", kMaxRank, " axes a tensor may have");
+        fail(ErrorCode::invalid_shape, "a list is nested deeper than the ", kMaxRank,
+             " axes a tensor may have");
     } else if (sizes_[depth] != count) {
       ragged();
     }
@@ -62,7 +65,8 @@ class Scan {
     if (count == 0) open_ = false;
   }
   [[noreturn]] static void ragged() {
-    fail(ErrorCode::invalid_shape, "Can't convert non-rectangular Python sequence to Tensor: rows differ in length or depth.");
+    fail(ErrorCode::invalid_shape,
+         "Can't convert non-rectangular Python sequence to Tensor: rows differ in length or depth.");
   }
   static Leaves kind(PyObject* value) {
     if (is_tensor(value) || is_variable(value)) return Leaves::tensor;
@@ -70,8 +74,11 @@ class Scan {
     if (PyLong_CheckExact(value)) {
       int overflow = 0;
       const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
-      if (overflow) fail(ErrorCode::cannot_convert, "the integer ", repr_of(value), " is out of range: it needs more than 64 bits");
-      const bool small = number >= std::numeric_limits<std::int32_t>::min() && number <= std::numeric_limits<std::int32_t>::max();
+      if (overflow)
+        fail(ErrorCode::cannot_convert, "the integer ", repr_of(value),
+             " is out of range: it needs more than 64 bits");
+      const bool small = number >= std::numeric_limits<std::int32_t>::min() &&
+                         number <= std::numeric_limits<std::int32_t>::max();
       return small ? Leaves::integer : Leaves::long_integer;
     }
     if (PyFloat_CheckExact(value)) return Leaves::real;
@@ -81,7 +88,8 @@ class Scan {
   void meet(Leaves next) {
     const bool strings = leaves_ == Leaves::text || next == Leaves::text;
     if (strings && leaves_ != Leaves::none && leaves_ != next)
-      fail(ErrorCode::cannot_convert, "Can't convert Python sequence with mixed types to Tensor: strings among numbers.");
+      fail(ErrorCode::cannot_convert,
+           "Can't convert Python sequence with mixed types to Tensor: strings among numbers.");
     leaves_ = std::max(leaves_, next);
   }
 
@@ -108,8 +116,10 @@ T leaf(PyObject* value, DType dtype) {
       PyErr_Clear();
       cannot_convert(value, dtype);
     }
-    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return T(static_cast<float>(number));
-    else return static_cast<T>(number);
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+      return T(static_cast<float>(number));
+    else
+      return static_cast<T>(number);
   }
 }
 
@@ -131,7 +141,8 @@ template <class F>
 void for_leaves(PyObject* value, F f) {
   if (!is_sequence(value)) return f(value);
   const Object items(checked(PySequence_Fast(value, "expected a sequence")));
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) for_leaves(PySequence_Fast_GET_ITEM(items.get(), i), f);
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
+    for_leaves(PySequence_Fast_GET_ITEM(items.get(), i), f);
 }
 
 const Decision* host_decision() {
@@ -180,11 +191,16 @@ Tensor stacked(PyObject* list, std::optional<DType> dtype) {
 
 DType natural_dtype(Leaves leaves) {
   switch (leaves) {
-    case Leaves::boolean: return DType::boolean;
-    case Leaves::integer: return DType::i32;
-    case Leaves::long_integer: return DType::i64;
-    case Leaves::text: return DType::string;
-    default: return DType::f32;
+    case Leaves::boolean:
+      return DType::boolean;
+    case Leaves::integer:
+      return DType::i32;
+    case Leaves::long_integer:
+      return DType::i64;
+    case Leaves::text:
+      return DType::string;
+    default:
+      return DType::f32;
   }
 }
 
@@ -192,7 +208,8 @@ DType natural_dtype(Leaves leaves) {
 std::optional<Tensor> plain_number(PyObject* value, std::optional<DType> dtype) {
   if (PyFloat_CheckExact(value) && is_floating(dtype.value_or(DType::f32)))
     return Tensor::scalar(PyFloat_AS_DOUBLE(value), dtype.value_or(DType::f32));
-  if (!PyLong_CheckExact(value) || !dtype || !(is_floating(*dtype) || is_integer(*dtype))) return std::nullopt;
+  if (!PyLong_CheckExact(value) || !dtype || !(is_floating(*dtype) || is_integer(*dtype)))
+    return std::nullopt;
   int overflow = 0;
   const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
   if (overflow) return std::nullopt;
@@ -205,8 +222,8 @@ Tensor convert(PyObject* value, std::optional<DType> dtype, bool is_wish) {
   if (is_tensor(value) || is_variable(value)) {
     Tensor tensor = value_of(value);
     if (dtype && !is_wish && tensor.dtype() != *dtype)
-      fail(ErrorCode::dtype_mismatch, "Tensor conversion requested dtype ", *dtype, " for Tensor with dtype ", tensor.dtype(),
-           "; use tf.cast");
+      fail(ErrorCode::dtype_mismatch, "Tensor conversion requested dtype ", *dtype, " for Tensor with dtype ",
+           tensor.dtype(), "; use tf.cast");
     return tensor;
   }
   if (is_numpy(value)) return from_numpy(value, dtype);
@@ -216,8 +233,9 @@ Tensor convert(PyObject* value, std::optional<DType> dtype, bool is_wish) {
     const bool understood = is_sequence(value) || PyObject_HasAttrString(value, "__array__") ||
                             PyObject_CheckBuffer(value) || PyFloat_Check(value) || PyLong_Check(value);
     if (!understood)
-      fail(ErrorCode::cannot_convert, "Attempt to convert a value (", repr_of(value), ") with an unsupported type (",
-           repr_of(reinterpret_cast<PyObject*>(Py_TYPE(value))), ") to a Tensor.");
+      fail(ErrorCode::cannot_convert, "Attempt to convert a value (", repr_of(value),
+           ") with an unsupported type (", repr_of(reinterpret_cast<PyObject*>(Py_TYPE(value))),
+           ") to a Tensor.");
     const Object array(as_array(value));
     return from_numpy(array.get(), dtype);
   }
@@ -229,7 +247,9 @@ Tensor convert(PyObject* value, std::optional<DType> dtype, bool is_wish) {
 Tensor to_tensor(PyObject* value, std::optional<DType> dtype) { return convert(value, dtype, false); }
 Tensor to_tensor_beside(PyObject* value, std::optional<DType> dtype) { return convert(value, dtype, true); }
 
-Tensor value_of(PyObject* object) { return is_tensor(object) ? tensor_of(object) : variable_of(object).value(); }
+Tensor value_of(PyObject* object) {
+  return is_tensor(object) ? tensor_of(object) : variable_of(object).value();
+}
 
 bool has_own_dtype(PyObject* value) { return is_tensor(value) || is_variable(value); }
 
@@ -242,10 +262,15 @@ DType to_dtype(PyObject* value) {
   for (int i = 0; i < kDTypeCount; ++i)
     if (classes.dtypes[i] == value) return static_cast<DType>(i);
   std::string name;
-  if (PyUnicode_Check(value)) name = string_leaf(value);
-  else if (value == reinterpret_cast<PyObject*>(&PyFloat_Type)) name = "float32";
-  else if (value == reinterpret_cast<PyObject*>(&PyUnicode_Type) || value == reinterpret_cast<PyObject*>(&PyBytes_Type)) name = "string";
-  else if (value != Py_None) name = numpy_dtype_name(value);
+  if (PyUnicode_Check(value))
+    name = string_leaf(value);
+  else if (value == reinterpret_cast<PyObject*>(&PyFloat_Type))
+    name = "float32";
+  else if (value == reinterpret_cast<PyObject*>(&PyUnicode_Type) ||
+           value == reinterpret_cast<PyObject*>(&PyBytes_Type))
+    name = "string";
+  else if (value != Py_None)
+    name = numpy_dtype_name(value);
   if (const std::optional<DType> dtype = parse_dtype(name)) return *dtype;
   fail(ErrorCode::unsupported_dtype, "Cannot convert ", repr_of(value), " to a dtype; there are ",
        (kFixedSize | DTypeSet{DType::string}).to_string());
@@ -260,7 +285,8 @@ PyObject* dtype_object(DType dtype) {
 
 PyObject* shape_object(const Shape& shape) {
   const Object sizes(checked(PyTuple_New(shape.rank())));
-  for (int i = 0; i < shape.rank(); ++i) PyTuple_SET_ITEM(sizes.get(), i, checked(PyLong_FromLongLong(shape[i])));
+  for (int i = 0; i < shape.rank(); ++i)
+    PyTuple_SET_ITEM(sizes.get(), i, checked(PyLong_FromLongLong(shape[i])));
   if (!classes.shape) raise(PyExc_ImportError, "import tandemflow, not its inner module");
   // Past __init__, which checks what is known to be right here and takes ten times as long.
   auto* type = reinterpret_cast<PyTypeObject*>(classes.shape);
@@ -271,7 +297,8 @@ PyObject* shape_object(const Shape& shape) {
 }
 
 std::int64_t to_integer(PyObject* value) {
-  if (PyBool_Check(value) || PyFloat_Check(value)) raise(PyExc_TypeError, "expected an integer, got ", repr_of(value));
+  if (PyBool_Check(value) || PyFloat_Check(value))
+    raise(PyExc_TypeError, "expected an integer, got ", repr_of(value));
   const Object index(checked(PyNumber_Index(value)));
   const long long number = PyLong_AsLongLong(index.get());
   if (number == -1 && PyErr_Occurred()) throw PythonErrorSet{};
@@ -291,7 +318,8 @@ void append_ints(PyObject* value, std::vector<std::int64_t>& out) {
     raise(PyExc_TypeError, "expected integers, got ", repr_of(value));
   if (has_own_dtype(value) || is_numpy(value)) {
     const Tensor tensor = to_tensor(value);
-    if (!is_integer(tensor.dtype())) fail(ErrorCode::dtype_mismatch, "expected integers, got ", tensor.spec());
+    if (!is_integer(tensor.dtype()))
+      fail(ErrorCode::dtype_mismatch, "expected integers, got ", tensor.spec());
     visit_dtype(tensor.dtype(), [&](auto tag) {
       using T = typename decltype(tag)::type;
       if constexpr (std::is_integral_v<T>)
@@ -303,7 +331,8 @@ void append_ints(PyObject* value, std::vector<std::int64_t>& out) {
   const Object items(checked(PySequence_Fast(value, "expected an integer or a sequence of integers")));
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(items.get(), i);
-    if (item == Py_None) raise(PyExc_TypeError, "expected integers, got None among them: a size must be known");
+    if (item == Py_None)
+      raise(PyExc_TypeError, "expected integers, got None among them: a size must be known");
     append_ints(item, out);
   }
 }

@@ -10,8 +10,8 @@
 
 namespace tandem::python {
 
-/// A tensor of any value. Without `dtype`: int gives int32, float float32, NumPy keeps its own. With it: numbers are
-/// converted when nothing but precision is lost; a tensor of another dtype is refused.
+/// A tensor of any value. Without `dtype`: int gives int32, float float32, NumPy keeps its own. With it:
+/// numbers are converted when nothing but precision is lost; a tensor of another dtype is refused.
 Tensor to_tensor(PyObject* value, std::optional<DType> dtype = std::nullopt);
 /// As above, but `dtype` is a wish: what beside a tensor of that dtype stands for a number of it.
 Tensor to_tensor_beside(PyObject* value, std::optional<DType> dtype);

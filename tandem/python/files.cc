@@ -1,8 +1,7 @@
 // NumPy's files.
-#include "tandem/core/npy.h"
-
 #include <nanobind/stl/string.h>
 
+#include "tandem/core/npy.h"
 #include "tandem/core/print.h"
 #include "tandem/python/convert.h"
 #include "tandem/python/module.h"
@@ -20,7 +19,8 @@ nb::dict named(NamedTensors tensors) {
 
 void add_files(nb::module_& module) {
   module.def("load_npy", [](const std::string& path) { return to_object(load_npy(path)); });
-  module.def("save_npy", [](const std::string& path, nb::handle tensor) { save_npy(path, to_tensor(tensor.ptr())); });
+  module.def("save_npy",
+             [](const std::string& path, nb::handle tensor) { save_npy(path, to_tensor(tensor.ptr())); });
   module.def("load_npz", [](const std::string& path) { return named(load_npz(path)); });
   module.def("save_npz", [](const std::string& path, nb::dict tensors, bool compressed) {
     NamedTensors all;

@@ -37,35 +37,61 @@ nb::object made(F make) {
 }  // namespace
 
 void add_functions(nb::module_& module) {
-  module.def("to_tensor", [](nb::handle value, nb::handle dtype) { return to_object(to_tensor(value.ptr(), optional_dtype(dtype))); },
-             nb::arg("value").none(), nb::arg("dtype").none() = nb::none());
-  module.def("to_tensor_beside", [](nb::handle value, nb::handle dtype) { return to_object(to_tensor_beside(value.ptr(), optional_dtype(dtype))); },
-             nb::arg("value").none(), nb::arg("dtype").none());
-  module.def("as_dtype", [](nb::handle value) { return nb::steal(dtype_object(to_dtype(value.ptr()))); },
-             nb::arg("value").none());
-  module.def("as_ints", [](nb::handle value) {
-    nb::list out;
-    for (std::int64_t n : ints(value)) out.append(n);
-    return out;
-  }, nb::arg("value").none());
+  module.def(
+      "to_tensor",
+      [](nb::handle value, nb::handle dtype) {
+        return to_object(to_tensor(value.ptr(), optional_dtype(dtype)));
+      },
+      nb::arg("value").none(), nb::arg("dtype").none() = nb::none());
+  module.def(
+      "to_tensor_beside",
+      [](nb::handle value, nb::handle dtype) {
+        return to_object(to_tensor_beside(value.ptr(), optional_dtype(dtype)));
+      },
+      nb::arg("value").none(), nb::arg("dtype").none());
+  module.def(
+      "as_dtype", [](nb::handle value) { return nb::steal(dtype_object(to_dtype(value.ptr()))); },
+      nb::arg("value").none());
+  module.def(
+      "as_ints",
+      [](nb::handle value) {
+        nb::list out;
+        for (std::int64_t n : ints(value)) out.append(n);
+        return out;
+      },
+      nb::arg("value").none());
   module.def("fill", [](nb::handle shape, double value, nb::handle dtype) {
     return made([&, s = shape_of(shape), d = to_dtype(dtype.ptr())] { return fill(s, value, d); });
   });
   module.def("range", [](double start, double limit, double delta, nb::handle dtype) {
     return to_object(range(start, limit, delta, to_dtype(dtype.ptr())));
   });
-  module.def("random_normal", [](nb::handle shape, double mean, double stddev, nb::handle dtype, std::int64_t seed) {
-    return made([&, s = shape_of(shape), d = to_dtype(dtype.ptr())] { return random_normal(s, mean, stddev, d, seed); });
-  });
-  module.def("random_uniform", [](nb::handle shape, double low, double high, nb::handle dtype, std::int64_t seed) {
-    return made([&, s = shape_of(shape), d = to_dtype(dtype.ptr())] { return random_uniform(s, low, high, d, seed); });
-  });
+  module.def("random_normal",
+             [](nb::handle shape, double mean, double stddev, nb::handle dtype, std::int64_t seed) {
+               return made([&, s = shape_of(shape), d = to_dtype(dtype.ptr())] {
+                 return random_normal(s, mean, stddev, d, seed);
+               });
+             });
+  module.def("random_uniform",
+             [](nb::handle shape, double low, double high, nb::handle dtype, std::int64_t seed) {
+               return made([&, s = shape_of(shape), d = to_dtype(dtype.ptr())] {
+                 return random_uniform(s, low, high, d, seed);
+               });
+             });
   module.def("set_seed", [](std::uint64_t seed) { set_seed(seed); });
-  module.def("expand_dims", [](nb::handle x, std::int64_t axis) { return to_object(expand_dims(to_tensor(x.ptr()), axis)); });
-  module.def("squeeze", [](nb::handle x, nb::handle axes) { return to_object(squeeze(to_tensor(x.ptr()), ints(axes))); },
-             nb::arg("x").none(), nb::arg("axes").none());
-  module.def("floordiv", [](nb::handle x, nb::handle y) { return to_object(floordiv(to_tensor(x.ptr()), to_tensor(y.ptr()))); });
-  module.def("floormod", [](nb::handle x, nb::handle y) { return to_object(floormod(to_tensor(x.ptr()), to_tensor(y.ptr()))); });
+  module.def("expand_dims", [](nb::handle x, std::int64_t axis) {
+    return to_object(expand_dims(to_tensor(x.ptr()), axis));
+  });
+  module.def(
+      "squeeze",
+      [](nb::handle x, nb::handle axes) { return to_object(squeeze(to_tensor(x.ptr()), ints(axes))); },
+      nb::arg("x").none(), nb::arg("axes").none());
+  module.def("floordiv", [](nb::handle x, nb::handle y) {
+    return to_object(floordiv(to_tensor(x.ptr()), to_tensor(y.ptr())));
+  });
+  module.def("floormod", [](nb::handle x, nb::handle y) {
+    return to_object(floormod(to_tensor(x.ptr()), to_tensor(y.ptr())));
+  });
 }
 
 }  // namespace tandem::python

@@ -25,7 +25,8 @@ class KeyReader {
 
   Selection read(PyObject* key) {
     if (!PyTuple_Check(key)) return read_items({&key, 1});
-    return read_items({reinterpret_cast<PyTupleObject*>(key)->ob_item, static_cast<std::size_t>(PyTuple_GET_SIZE(key))});
+    return read_items(
+        {reinterpret_cast<PyTupleObject*>(key)->ob_item, static_cast<std::size_t>(PyTuple_GET_SIZE(key))});
   }
 
  private:
@@ -33,7 +34,8 @@ class KeyReader {
     int named = 0;
     for (PyObject* item : items) named += item != Py_None && item != Py_Ellipsis;
     if (named > shape_.rank())
-      fail(ErrorCode::index_out_of_range, "Index out of range using input dim ", shape_.rank(), "; input has only ", shape_.rank(), " dims");
+      fail(ErrorCode::index_out_of_range, "Index out of range using input dim ", shape_.rank(),
+           "; input has only ", shape_.rank(), " dims");
     bool seen_ellipsis = false;
     for (PyObject* item : items) {
       if (item == Py_Ellipsis) {
@@ -69,8 +71,10 @@ class KeyReader {
     if (PyBool_Check(item) || !PyIndex_Check(item)) {
       const Object text(checked(PyObject_Repr(item)));
       raise(PyExc_TypeError,
-            "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors "
-            "are valid indices, got ", PyUnicode_AsUTF8(text.get()), "; tf.gather takes lists of indices");
+            "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 "
+            "tensors "
+            "are valid indices, got ",
+            PyUnicode_AsUTF8(text.get()), "; tf.gather takes lists of indices");
     }
     const std::int64_t index = to_integer(item), size = axis_size();
     const std::int64_t at = index < 0 ? index + size : index;
@@ -86,7 +90,8 @@ class KeyReader {
 
 bool takes_all(const Shape& shape, const std::vector<AxisPart>& parts) {
   for (int i = 0; i < shape.rank(); ++i)
-    if (parts[static_cast<std::size_t>(i)].count != shape[i] || parts[static_cast<std::size_t>(i)].step != 1) return false;
+    if (parts[static_cast<std::size_t>(i)].count != shape[i] || parts[static_cast<std::size_t>(i)].step != 1)
+      return false;
   return true;
 }
 
@@ -127,15 +132,18 @@ Tensor select(const Tensor& tensor, const Selection& selection) {
     size.push_back(part.count);
   }
   if (out.shape() != Shape(std::span<const std::int64_t>(size))) out = slice(out, begin, size);
-  return out.shape() == Shape(std::span<const std::int64_t>(selection.shape)) ? out : reshape(out, selection.shape);
+  return out.shape() == Shape(std::span<const std::int64_t>(selection.shape)) ? out
+                                                                              : reshape(out, selection.shape);
 }
 
 Py_ssize_t length(PyObject* self) {
-  return guarded([&]() -> Py_ssize_t {
-    const Shape shape = is_tensor(self) ? tensor_of(self).shape() : variable_of(self).shape();
-    if (shape.rank() == 0) raise(PyExc_TypeError, "Scalar tensor has no `len()`");
-    return shape[0];
-  }, -1);
+  return guarded(
+      [&]() -> Py_ssize_t {
+        const Shape shape = is_tensor(self) ? tensor_of(self).shape() : variable_of(self).shape();
+        if (shape.rank() == 0) raise(PyExc_TypeError, "Scalar tensor has no `len()`");
+        return shape[0];
+      },
+      -1);
 }
 
 PyObject* subscript(PyObject* self, PyObject* key) {
@@ -153,7 +161,8 @@ PyObject* item_at(PyObject* self, Py_ssize_t index) {
 
 Tensor index_tensor(const Tensor& tensor, PyObject* key) {
   const Selection selection = KeyReader(tensor.shape()).read(key);
-  if (takes_all(tensor.shape(), selection.parts) && Shape(std::span<const std::int64_t>(selection.shape)) == tensor.shape())
+  if (takes_all(tensor.shape(), selection.parts) &&
+      Shape(std::span<const std::int64_t>(selection.shape)) == tensor.shape())
     return tensor;
   return select(tensor, selection);
 }

@@ -9,7 +9,8 @@ namespace {
 
 nb::dict all_ops() {
   nb::dict ops;
-  for (const OpDef* op : op_list()) ops[nb::str(op->name.data(), op->name.size())] = nb::steal(make_op_function(*op));
+  for (const OpDef* op : op_list())
+    ops[nb::str(op->name.data(), op->name.size())] = nb::steal(make_op_function(*op));
   return ops;
 }
 
@@ -42,12 +43,14 @@ NB_MODULE(_tandem, module) {
   module.attr("version") = TANDEM_VERSION;
   module.attr("dtype_names") = [] {
     nb::list names;
-    for (int i = 0; i < tandem::kDTypeCount; ++i) names.append(nb::str(tandem::dtype_name(static_cast<tandem::DType>(i)).data()));
+    for (int i = 0; i < tandem::kDTypeCount; ++i)
+      names.append(nb::str(tandem::dtype_name(static_cast<tandem::DType>(i)).data()));
     return names;
   }();
   module.def("ops", all_ops, "Every op's function by name.");
   module.def("error_list", all_errors, "Codes and names of the errors.");
-  module.def("register_error_class", [](int code, nb::handle type) { register_error_class(code, type.ptr()); });
+  module.def("register_error_class",
+             [](int code, nb::handle type) { register_error_class(code, type.ptr()); });
   module.def("register_classes", [](nb::handle dtypes, nb::handle shape, nb::handle reference) {
     register_python_classes(dtypes.ptr(), shape.ptr(), reference.ptr());
   });

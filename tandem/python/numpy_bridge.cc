@@ -75,17 +75,27 @@ std::optional<DType> dtype_of_format(const char* format, Py_ssize_t item_bytes) 
   if (*format == '@' || *format == '=' || *format == '<') ++format;
   if (format[0] == '\0' || format[1] != '\0') return std::nullopt;
   switch (*format) {
-    case 'e': return DType::f16;
-    case 'f': return DType::f32;
-    case 'd': return DType::f64;
-    case '?': return DType::boolean;
-    case 'b': return DType::i8;
-    case 'B': return DType::u8;
-    case 'i': case 'l': case 'q': case 'n':
+    case 'e':
+      return DType::f16;
+    case 'f':
+      return DType::f32;
+    case 'd':
+      return DType::f64;
+    case '?':
+      return DType::boolean;
+    case 'b':
+      return DType::i8;
+    case 'B':
+      return DType::u8;
+    case 'i':
+    case 'l':
+    case 'q':
+    case 'n':
       if (item_bytes == 4) return DType::i32;
       if (item_bytes == 8) return DType::i64;
       return std::nullopt;
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -104,8 +114,10 @@ char kind_of(PyObject* array) {
 template <class From, class To>
 To convert_one(From value, DType to) {
   const auto as_number = [](From v) {
-    if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) return static_cast<float>(v);
-    else return v;
+    if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>)
+      return static_cast<float>(v);
+    else
+      return v;
   };
   const auto number = as_number(value);
   if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>) {
@@ -113,7 +125,8 @@ To convert_one(From value, DType to) {
   } else if constexpr (std::is_integral_v<To> && !std::is_same_v<To, bool>) {
     using Wide = std::int64_t;
     const Wide wide = static_cast<Wide>(number);
-    if (wide < static_cast<Wide>(std::numeric_limits<To>::min()) || wide > static_cast<Wide>(std::numeric_limits<To>::max()))
+    if (wide < static_cast<Wide>(std::numeric_limits<To>::min()) ||
+        wide > static_cast<Wide>(std::numeric_limits<To>::max()))
       fail(ErrorCode::cannot_convert, "the number ", wide, " of the NumPy array does not fit ", to);
     return static_cast<To>(number);
   } else {
@@ -121,7 +134,8 @@ To convert_one(From value, DType to) {
   }
 }
 
-/// NumPy values become another dtype where only precision is lost: never a float an integer, never a number a bool.
+/// NumPy values become another dtype where only precision is lost: never a float an integer, never a number a
+/// bool.
 Tensor converted(const void* data, const TensorSpec& from, DType to) {
   const bool loses = (is_floating(from.dtype()) && is_integer(to)) || (to == DType::boolean);
   if (loses || to == DType::string)
@@ -145,7 +159,8 @@ Tensor from_buffer(const Buffer& buffer, std::optional<DType> dtype, DType sourc
   const Shape shape(std::span<const std::int64_t>(reinterpret_cast<const std::int64_t*>(buffer->shape),
                                                   static_cast<std::size_t>(buffer->ndim)));
   const TensorSpec spec(source, shape);
-  if (!dtype || *dtype == source) return Tensor::from_bytes(buffer->buf, static_cast<std::size_t>(shape.elements()), spec);
+  if (!dtype || *dtype == source)
+    return Tensor::from_bytes(buffer->buf, static_cast<std::size_t>(shape.elements()), spec);
   return converted(buffer->buf, spec, *dtype);
 }
 
@@ -159,7 +174,8 @@ Tensor from_buffer(const Buffer& buffer, std::optional<DType> dtype, DType sourc
 /// True when all leaves are text or plain numbers.
 bool is_plain(PyObject* value) {
   if (!PyList_Check(value))
-    return PyUnicode_Check(value) || PyBytes_Check(value) || PyBool_Check(value) || PyLong_CheckExact(value) || PyFloat_CheckExact(value);
+    return PyUnicode_Check(value) || PyBytes_Check(value) || PyBool_Check(value) ||
+           PyLong_CheckExact(value) || PyFloat_CheckExact(value);
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(value); ++i)
     if (!is_plain(PyList_GET_ITEM(value, i))) return false;
   return true;
@@ -200,7 +216,8 @@ PyObject* as_array(PyObject* object) { return checked(PyObject_CallOneArg(numpy(
 
 Tensor from_numpy(PyObject* object, std::optional<DType> dtype) {
   if (std::optional<Buffer> buffer = Buffer::dense(object))
-    if (const auto source = dtype_of_format((*buffer)->format, (*buffer)->itemsize)) return from_buffer(*buffer, dtype, *source);
+    if (const auto source = dtype_of_format((*buffer)->format, (*buffer)->itemsize))
+      return from_buffer(*buffer, dtype, *source);
   Object array(checked(PyObject_CallOneArg(numpy().asarray, object)));
   const char kind = kind_of(array.get());
   if (kind == 'O' || kind == 'S' || kind == 'U' || kind == 'T') return from_list(array.get(), dtype);
@@ -229,7 +246,8 @@ namespace {
 
 Object shape_tuple(const Shape& shape) {
   Object tuple(checked(PyTuple_New(shape.rank())));
-  for (int i = 0; i < shape.rank(); ++i) PyTuple_SET_ITEM(tuple.get(), i, checked(PyLong_FromLongLong(shape[i])));
+  for (int i = 0; i < shape.rank(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), i, checked(PyLong_FromLongLong(shape[i])));
   return tuple;
 }
 
@@ -251,13 +269,14 @@ PyObject* strings_to_numpy(const Tensor& tensor) {
 
 PyObject* scalar_to_numpy(const Tensor& tensor) {
   const DType dtype = tensor.dtype();
-  const Object number(checked(is_floating(dtype)          ? PyFloat_FromDouble(tensor.item<double>())
+  const Object number(checked(is_floating(dtype)        ? PyFloat_FromDouble(tensor.item<double>())
                               : dtype == DType::boolean ? PyBool_FromLong(tensor.item<bool>())
                                                         : PyLong_FromLongLong(tensor.item<std::int64_t>())));
   return checked(PyObject_CallOneArg(numpy().scalars[static_cast<int>(dtype)], number.get()));
 }
 
-/// NumPy has bfloat16 only where ml_dtypes is installed; elsewhere the values come as float32, which is exact.
+/// NumPy has bfloat16 only where ml_dtypes is installed; elsewhere the values come as float32, which is
+/// exact.
 PyObject* bfloat_to_numpy(const Tensor& tensor) {
   const Tensor words(Ref<TensorImpl>(new TensorImpl({DType::bf16, tensor.shape()}, tensor.impl()->storage,
                                                     tensor.impl()->decision, tensor.impl()->id)));

@@ -8,12 +8,10 @@
 namespace tandem::python {
 
 struct TensorObject {
-  PyObject_HEAD
-  Tensor value;
+  PyObject_HEAD Tensor value;
 };
 struct VariableObject {
-  PyObject_HEAD
-  Variable value;
+  PyObject_HEAD Variable value;
 };
 
 extern PyTypeObject tensor_type;
@@ -29,6 +27,12 @@ inline Variable& variable_of(PyObject* object) { return reinterpret_cast<Variabl
 PyObject* wrap(Tensor value);
 PyObject* wrap(Variable value);
 PyObject* make_op_function(const OpDef& op);
+
+/// A method that takes keywords, as method tables want it.
+template <class F>
+PyCFunction as_method(F* function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
 
 /// Prepares the types; call once.
 void ready_types();

@@ -12,8 +12,7 @@ namespace {
 constexpr int kMaxParameters = 20;  // inputs, attributes and name
 
 struct OpFunction {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   const OpDef* op;
   int parameter_count;
   std::array<PyObject*, kMaxParameters> names;  // interned
@@ -34,15 +33,19 @@ int find_parameter(const OpFunction& f, PyObject* name) {
 Given match_arguments(const OpFunction& f, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
   Given given{};
   if (positional > f.parameter_count)
-    raise(PyExc_TypeError, f.op->name, "() takes at most ", f.parameter_count, " arguments, ", positional, " were given");
+    raise(PyExc_TypeError, f.op->name, "() takes at most ", f.parameter_count, " arguments, ", positional,
+          " were given");
   for (Py_ssize_t i = 0; i < positional; ++i) given[static_cast<std::size_t>(i)] = args[i];
   const Py_ssize_t count = keywords ? PyTuple_GET_SIZE(keywords) : 0;
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* name = PyTuple_GET_ITEM(keywords, i);
     const int at = find_parameter(f, name);
-    if (at < 0) raise(PyExc_TypeError, f.op->name, "() got an unexpected keyword argument '", PyUnicode_AsUTF8(name), "'");
+    if (at < 0)
+      raise(PyExc_TypeError, f.op->name, "() got an unexpected keyword argument '", PyUnicode_AsUTF8(name),
+            "'");
     if (given[static_cast<std::size_t>(at)])
-      raise(PyExc_TypeError, f.op->name, "() got multiple values for argument '", PyUnicode_AsUTF8(name), "'");
+      raise(PyExc_TypeError, f.op->name, "() got multiple values for argument '", PyUnicode_AsUTF8(name),
+            "'");
     given[static_cast<std::size_t>(at)] = args[positional + i];
   }
   return given;
@@ -52,8 +55,10 @@ Given match_arguments(const OpFunction& f, PyObject* const* args, Py_ssize_t pos
 class Inputs {
  public:
   Inputs(const OpDef& op, const Given& given) : op_(op), given_(given) {
-    if (op.variadic) gather_list();
-    else gather_fixed();
+    if (op.variadic)
+      gather_list();
+    else
+      gather_fixed();
   }
   std::span<const TensorRef> refs() const { return refs_of(); }
 
@@ -103,10 +108,13 @@ class Inputs {
     std::vector<PyObject*> values;
     for (int i = 0; i < fixed; ++i) values.push_back(required(i));
     PyObject* last = required(fixed);
-    const Object items(has_own_dtype(last) ? nullptr : checked(PySequence_Fast(last, "expected a list of tensors")));
-    if (!items) values.push_back(last);
-    else values.insert(values.end(), PySequence_Fast_ITEMS(items.get()),
-                       PySequence_Fast_ITEMS(items.get()) + PySequence_Fast_GET_SIZE(items.get()));
+    const Object items(has_own_dtype(last) ? nullptr
+                                           : checked(PySequence_Fast(last, "expected a list of tensors")));
+    if (!items)
+      values.push_back(last);
+    else
+      values.insert(values.end(), PySequence_Fast_ITEMS(items.get()),
+                    PySequence_Fast_ITEMS(items.get()) + PySequence_Fast_GET_SIZE(items.get()));
     std::optional<DType> shared;
     for (PyObject* value : values)
       if (!shared && has_own_dtype(value)) shared = value_of(value).dtype();
@@ -139,7 +147,8 @@ std::string lower_case(std::string text) {
 }
 
 std::string unquoted(std::string_view text) {
-  if (text.size() >= 2 && (text.front() == '\'' || text.front() == '"')) text = text.substr(1, text.size() - 2);
+  if (text.size() >= 2 && (text.front() == '\'' || text.front() == '"'))
+    text = text.substr(1, text.size() - 2);
   return std::string(text);
 }
 
@@ -149,11 +158,21 @@ void put_default(AttrWriter& writer, const OpDef& op, const AttrDef& def) {
   if (word.empty()) raise(PyExc_TypeError, op.name, "() missing required argument: '", def.name, "'");
   const std::string value(word);
   switch (def.kind) {
-    case AttrKind::integer: writer.put(static_cast<std::int64_t>(std::stoll(value))); return;
-    case AttrKind::real: writer.put(std::stod(value)); return;
-    case AttrKind::boolean: writer.put(value == "True"); return;
-    case AttrKind::dtype: writer.put(parse_dtype(unquoted(value)).value()); return;
-    case AttrKind::choice: writer.put(std::string_view(unquoted(value))); return;
+    case AttrKind::integer:
+      writer.put(static_cast<std::int64_t>(std::stoll(value)));
+      return;
+    case AttrKind::real:
+      writer.put(std::stod(value));
+      return;
+    case AttrKind::boolean:
+      writer.put(value == "True");
+      return;
+    case AttrKind::dtype:
+      writer.put(parse_dtype(unquoted(value)).value());
+      return;
+    case AttrKind::choice:
+      writer.put(std::string_view(unquoted(value)));
+      return;
     case AttrKind::ints: {
       std::vector<std::int64_t> ints;
       if (value != "None" && value != "[]" && value != "()") ints.push_back(std::stoll(value));
@@ -167,9 +186,15 @@ void put_attr(AttrWriter& writer, const OpDef& op, const AttrDef& def, PyObject*
   const bool use_default = !value || (value == Py_None && !def.default_value.empty());
   if (use_default) return put_default(writer, op, def);
   switch (def.kind) {
-    case AttrKind::integer: writer.put(to_integer(value)); return;
-    case AttrKind::real: writer.put(to_real(value)); return;
-    case AttrKind::dtype: writer.put(to_dtype(value)); return;
+    case AttrKind::integer:
+      writer.put(to_integer(value));
+      return;
+    case AttrKind::real:
+      writer.put(to_real(value));
+      return;
+    case AttrKind::dtype:
+      writer.put(to_dtype(value));
+      return;
     case AttrKind::boolean: {
       const int truth = PyObject_IsTrue(value);
       if (truth < 0) throw PythonErrorSet{};
@@ -231,21 +256,28 @@ void dealloc(PyObject* self) {
   PyObject_Free(self);
 }
 
-PyObject* text_object(std::string_view text) { return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())); }
+PyObject* text_object(std::string_view text) {
+  return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+}
 
-PyObject* get_name(PyObject* self, void*) { return text_object(reinterpret_cast<OpFunction*>(self)->op->name); }
+PyObject* get_name(PyObject* self, void*) {
+  return text_object(reinterpret_cast<OpFunction*>(self)->op->name);
+}
 PyObject* get_module(PyObject*, void*) { return PyUnicode_FromString("tandemflow"); }
 
 std::string parameter_doc(const OpDef& op) {
   std::string out = "\n\nArgs:\n";
   for (int i = 0; i < op.inputs.size(); ++i) {
     out += "  " + std::string(op.inputs[i]) + ": ";
-    out += op.variadic && i == op.inputs.size() - 1 ? "a list of tensors.\n" : "a tensor, or what converts to one.\n";
+    out += op.variadic && i == op.inputs.size() - 1 ? "a list of tensors.\n"
+                                                    : "a tensor, or what converts to one.\n";
   }
   for (const AttrDef& def : op.attrs) {
-    static constexpr const char* kKinds[] = {"an integer", "a number", "a bool", "a dtype", "an integer or a list of integers"};
+    static constexpr const char* kKinds[] = {"an integer", "a number", "a bool", "a dtype",
+                                             "an integer or a list of integers"};
     out += "  " + std::string(def.name) + ": ";
-    out += def.kind == AttrKind::choice ? "one of " + std::string(def.choices) : kKinds[static_cast<int>(def.kind)];
+    out += def.kind == AttrKind::choice ? "one of " + std::string(def.choices)
+                                        : kKinds[static_cast<int>(def.kind)];
     if (!def.default_value.empty()) out += "; " + std::string(def.default_value) + " when not given";
     out += ".\n";
   }
@@ -266,19 +298,24 @@ std::string signature_text(const OpDef& op) {
     has_default |= !def.default_value.empty();
     out += def.name;
     const bool quoted = def.kind == AttrKind::dtype;
-    if (!def.default_value.empty()) out += "=" + (quoted ? "'" + std::string(def.default_value) + "'" : std::string(def.default_value));
-    else if (has_default) out += "=None";  // Python allows no parameter without a default behind one with
+    if (!def.default_value.empty())
+      out += "=" + (quoted ? "'" + std::string(def.default_value) + "'" : std::string(def.default_value));
+    else if (has_default)
+      out += "=None";  // Python allows no parameter without a default behind one with
     out += ", ";
   }
   return out + "name=None)";
 }
 
-PyObject* get_text_signature(PyObject* self, void*) { return text_object(signature_text(*reinterpret_cast<OpFunction*>(self)->op)); }
+PyObject* get_text_signature(PyObject* self, void*) {
+  return text_object(signature_text(*reinterpret_cast<OpFunction*>(self)->op));
+}
 
 PyObject* get_signature(PyObject* self, void*) {
   return guarded([&] {
     const Object module(checked(PyImport_ImportModule("tandemflow._signature")));
-    return checked(PyObject_CallMethod(module.get(), "from_text", "s", signature_text(*reinterpret_cast<OpFunction*>(self)->op).c_str()));
+    return checked(PyObject_CallMethod(module.get(), "from_text", "s",
+                                       signature_text(*reinterpret_cast<OpFunction*>(self)->op).c_str()));
   });
 }
 
@@ -297,7 +334,7 @@ PyGetSetDef properties[] = {{"__name__", get_name, nullptr, nullptr, nullptr},
 }  // namespace
 
 PyTypeObject op_function_type = {
-    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0)  // the macro ends in a comma
+    .ob_base = {PyObject_HEAD_INIT(nullptr) 0},
     .tp_name = "tandemflow.OpFunction",
     .tp_basicsize = sizeof(OpFunction),
     .tp_dealloc = dealloc,

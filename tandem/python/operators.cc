@@ -58,7 +58,8 @@ PyObject* run_one(const OpDef& op, const Tensor& x) {
   return wrap(std::move(output));
 }
 
-/// Converts both sides, a plain value to the other's dtype, and calls f(x, y). One of them is a tensor or variable.
+/// Converts both sides, a plain value to the other's dtype, and calls f(x, y). One of them is a tensor or
+/// variable.
 template <class F>
 PyObject* with_operands(PyObject* a, PyObject* b, F f) {
   if (is_tensor(a) && is_tensor(b)) return f(tensor_of(a), tensor_of(b));
@@ -74,13 +75,17 @@ PyObject* with_operands(PyObject* a, PyObject* b, F f) {
 template <const OpDef* Operators::*kOp>
 PyObject* binary(PyObject* a, PyObject* b) {
   return guarded([&] {
-    return with_operands(a, b, [](const Tensor& x, const Tensor& y) { return run_two(*(operators().*kOp), x, y); });
+    return with_operands(a, b,
+                         [](const Tensor& x, const Tensor& y) { return run_two(*(operators().*kOp), x, y); });
   });
 }
 
 template <const OpDef* Operators::*kOp>
 PyObject* unary(PyObject* a) {
-  return guarded([&] { return is_tensor(a) ? run_one(*(operators().*kOp), tensor_of(a)) : run_one(*(operators().*kOp), value_of(a)); });
+  return guarded([&] {
+    return is_tensor(a) ? run_one(*(operators().*kOp), tensor_of(a))
+                        : run_one(*(operators().*kOp), value_of(a));
+  });
 }
 
 template <Tensor (*kFunction)(const Tensor&, const Tensor&)>
@@ -109,12 +114,15 @@ Tensor only(PyObject* self, PyObject* error, const char* what) {
 }
 
 int truth(PyObject* self) {
-  return guarded([&]() -> int {
-    const Tensor tensor =
-        only(self, PyExc_ValueError, "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()");
-    if (tensor.dtype() == DType::string) return !tensor.strings()[0].empty();
-    return tensor.item<double>() != 0;
-  }, -1);
+  return guarded(
+      [&]() -> int {
+        const Tensor tensor = only(
+            self, PyExc_ValueError,
+            "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()");
+        if (tensor.dtype() == DType::string) return !tensor.strings()[0].empty();
+        return tensor.item<double>() != 0;
+      },
+      -1);
 }
 
 constexpr const char* kNotScalar = "only 0-dimensional arrays can be converted to Python scalars";
@@ -148,7 +156,8 @@ PyObject* to_index(PyObject* self) {
 
 /// == and != of shapes that do not broadcast have an answer, as in TensorFlow.
 PyObject* compare_equal(const OpDef& op, const Tensor& x, const Tensor& y, bool when_shapes_differ) {
-  if (x.dtype() == DType::string && y.dtype() == DType::string) return wrap(strings_equal(x, y, !when_shapes_differ));
+  if (x.dtype() == DType::string && y.dtype() == DType::string)
+    return wrap(strings_equal(x, y, !when_shapes_differ));
   try {
     return run_two(op, x, y);
   } catch (const Error& error) {
@@ -187,12 +196,18 @@ PyObject* rich_compare(PyObject* a, PyObject* b, int comparison) {
     return with_operands(a, b, [&](const Tensor& x, const Tensor& y) {
       const Operators& all = operators();
       switch (comparison) {
-        case Py_LT: return run_two(*all.less, x, y);
-        case Py_LE: return run_two(*all.less_equal, x, y);
-        case Py_GT: return run_two(*all.greater, x, y);
-        case Py_GE: return run_two(*all.greater_equal, x, y);
-        case Py_EQ: return compare_equal(*all.equal, x, y, false);
-        default: return compare_equal(*all.not_equal, x, y, true);
+        case Py_LT:
+          return run_two(*all.less, x, y);
+        case Py_LE:
+          return run_two(*all.less_equal, x, y);
+        case Py_GT:
+          return run_two(*all.greater, x, y);
+        case Py_GE:
+          return run_two(*all.greater_equal, x, y);
+        case Py_EQ:
+          return compare_equal(*all.equal, x, y, false);
+        default:
+          return compare_equal(*all.not_equal, x, y, true);
       }
     });
   });

@@ -1,13 +1,14 @@
 // Devices, placement and decisions.
+#include "tandem/runtime/runtime.h"
+
+#include <nanobind/stl/string.h>
+
+#include <memory>
+
 #include "tandem/base/event_sink.h"
 #include "tandem/op/dispatcher.h"
 #include "tandem/python/convert.h"
 #include "tandem/python/module.h"
-#include "tandem/runtime/runtime.h"
-
-#include <memory>
-
-#include <nanobind/stl/string.h>
 
 namespace tandem::python {
 namespace {

@@ -10,12 +10,15 @@ namespace {
 /// None stays undefined.
 Tensors tensors_of(nb::handle list) {
   Tensors out;
-  for (nb::handle item : nb::borrow<nb::sequence>(list)) out.push_back(item.is_none() ? Tensor() : to_tensor(item.ptr()));
+  for (nb::handle item : nb::borrow<nb::sequence>(list))
+    out.push_back(item.is_none() ? Tensor() : to_tensor(item.ptr()));
   return out;
 }
 
-nb::list gradient(GradientTape& tape, nb::handle targets, nb::handle sources, nb::handle target_grads, bool zero) {
-  const Tensors target_list = tensors_of(targets), source_list = tensors_of(sources), weights = tensors_of(target_grads);
+nb::list gradient(GradientTape& tape, nb::handle targets, nb::handle sources, nb::handle target_grads,
+                  bool zero) {
+  const Tensors target_list = tensors_of(targets), source_list = tensors_of(sources),
+                weights = tensors_of(target_grads);
   Tensors grads;
   {
     const WithoutGil without;

@@ -35,14 +35,13 @@ PyObject* get_device(PyObject* self, void*) {
 }
 PyObject* get_priority(PyObject*, void*) { return PyFloat_FromDouble(100); }
 
-PyGetSetDef properties[] = {
-    {"dtype", get_dtype, nullptr, "The dtype of the elements.", nullptr},
-    {"shape", get_shape, nullptr, "The sizes of the axes.", nullptr},
-    {"ndim", get_ndim, nullptr, "The number of axes.", nullptr},
-    {"device", get_device, nullptr, "The device that produced it.", nullptr},
-    // NumPy leaves array + tensor to the tensor because of it.
-    {"__array_priority__", get_priority, nullptr, nullptr, nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef properties[] = {{"dtype", get_dtype, nullptr, "The dtype of the elements.", nullptr},
+                            {"shape", get_shape, nullptr, "The sizes of the axes.", nullptr},
+                            {"ndim", get_ndim, nullptr, "The number of axes.", nullptr},
+                            {"device", get_device, nullptr, "The device that produced it.", nullptr},
+                            // NumPy leaves array + tensor to the tensor because of it.
+                            {"__array_priority__", get_priority, nullptr, nullptr, nullptr},
+                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyObject* numpy(PyObject* self, PyObject*) {
   return guarded([&] { return to_numpy(value_of(self)); });
@@ -53,7 +52,8 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* keywords) {
   return guarded([&] {
     static const char* names[] = {"dtype", "copy", nullptr};
     PyObject *dtype = Py_None, *copy = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OO", const_cast<char**>(names), &dtype, &copy)) throw PythonErrorSet{};
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OO", const_cast<char**>(names), &dtype, &copy))
+      throw PythonErrorSet{};
     if (copy == Py_False) raise(PyExc_ValueError, "a tensor's values are always copied into a NumPy array");
     const Object value(to_numpy(value_of(self)));
     Object result(as_array(value.get()));
@@ -61,6 +61,18 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* keywords) {
     return checked(PyObject_CallMethod(result.get(), "astype", "O", dtype));
   });
 }
+
+/// For numpy.from_dlpack and other libraries: of a copy, as numpy() is.
+PyObject* dlpack(PyObject* self, PyObject* args, PyObject* keywords) {
+  return guarded([&] {
+    const Object value(to_numpy(value_of(self)));
+    const Object array(as_array(value.get()));
+    const Object method(checked(PyObject_GetAttrString(array.get(), "__dlpack__")));
+    return checked(PyObject_Call(method.get(), args, keywords));
+  });
+}
+
+PyObject* dlpack_device(PyObject*, PyObject*) { return Py_BuildValue("(ii)", 1, 0); }  // the host
 
 PyObject* format(PyObject* self, PyObject* spec) {
   return guarded([&] {
@@ -92,7 +104,9 @@ PyObject* reduce(PyObject* self, PyObject*) {
 
 PyMethodDef methods[] = {
     {"numpy", numpy, METH_NOARGS, "numpy()\n--\n\nThe values as a NumPy array, or a NumPy scalar; a copy."},
-    {"__array__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(array)), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"__array__", as_method(array), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"__dlpack__", as_method(dlpack), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"__dlpack_device__", dlpack_device, METH_NOARGS, nullptr},
     {"__format__", format, METH_O, nullptr},
     {"__copy__", copied, METH_NOARGS, nullptr},
     {"__deepcopy__", copied, METH_O, nullptr},
@@ -104,7 +118,7 @@ PyMethodDef methods[] = {
 }  // namespace
 
 PyTypeObject tensor_type = {
-    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0)  // the macro ends in a comma
+    .ob_base = {PyObject_HEAD_INIT(nullptr) 0},
     .tp_name = "tandemflow.Tensor",
     .tp_basicsize = sizeof(TensorObject),
     .tp_dealloc = dealloc,

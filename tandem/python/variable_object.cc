@@ -15,12 +15,12 @@ void dealloc(PyObject* self) {
 /// Accepts what TensorFlow accepts; what has no meaning here is ignored.
 PyObject* make(PyTypeObject*, PyObject* args, PyObject* keywords) {
   return guarded([&] {
-    static const char* names[] = {"initial_value", "trainable", "validate_shape", "caching_device", "name",
-                                  "variable_def",  "dtype",     nullptr};
+    static const char* names[] = {"initial_value", "trainable",    "validate_shape", "caching_device",
+                                  "name",          "variable_def", "dtype",          nullptr};
     PyObject *initial = nullptr, *trainable = Py_None, *ignored = nullptr, *dtype = Py_None;
     const char* name = nullptr;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOOzOO:Variable", const_cast<char**>(names), &initial, &trainable,
-                                     &ignored, &ignored, &name, &ignored, &dtype))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOOzOO:Variable", const_cast<char**>(names), &initial,
+                                     &trainable, &ignored, &ignored, &name, &ignored, &dtype))
       throw PythonErrorSet{};
     Object made;
     if (PyCallable_Check(initial) && !has_own_dtype(initial)) {
@@ -36,7 +36,8 @@ PyObject* make(PyTypeObject*, PyObject* args, PyObject* keywords) {
 std::string described(const Variable& variable) {
   const std::string value = numpy_value_repr(variable.value());
   return "<tf.Variable '" + variable.name() + ":0' shape=" + tuple_text(variable.shape()) +
-         " dtype=" + std::string(dtype_name(variable.dtype())) + ", numpy=" + (value.find('\n') == value.npos ? "" : "\n") + value + ">";
+         " dtype=" + std::string(dtype_name(variable.dtype())) +
+         ", numpy=" + (value.find('\n') == value.npos ? "" : "\n") + value + ">";
 }
 
 PyObject* text_object(const std::string& text) {
@@ -62,14 +63,15 @@ PyObject* get_device(PyObject* self, void*) {
 }
 PyObject* get_priority(PyObject*, void*) { return PyFloat_FromDouble(100); }
 
-PyGetSetDef properties[] = {{"dtype", get_dtype, nullptr, "The dtype of the elements.", nullptr},
-                            {"shape", get_shape, nullptr, "The sizes of the axes.", nullptr},
-                            {"ndim", get_ndim, nullptr, "The number of axes.", nullptr},
-                            {"name", get_name, nullptr, "The name, with TensorFlow's ':0'.", nullptr},
-                            {"trainable", get_trainable, nullptr, "Whether tapes watch it by themselves.", nullptr},
-                            {"device", get_device, nullptr, "The device that holds the value.", nullptr},
-                            {"__array_priority__", get_priority, nullptr, nullptr, nullptr},
-                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef properties[] = {
+    {"dtype", get_dtype, nullptr, "The dtype of the elements.", nullptr},
+    {"shape", get_shape, nullptr, "The sizes of the axes.", nullptr},
+    {"ndim", get_ndim, nullptr, "The number of axes.", nullptr},
+    {"name", get_name, nullptr, "The name, with TensorFlow's ':0'.", nullptr},
+    {"trainable", get_trainable, nullptr, "Whether tapes watch it by themselves.", nullptr},
+    {"device", get_device, nullptr, "The device that holds the value.", nullptr},
+    {"__array_priority__", get_priority, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 using Assign = const Variable& (Variable::*)(const Tensor&) const;
 
@@ -79,10 +81,11 @@ PyObject* assign(PyObject* self, PyObject* args, PyObject* keywords) {
   return guarded([&] {
     static const char* names[] = {"value", "use_locking", "name", "read_value", nullptr};
     static const char* delta_names[] = {"delta", "use_locking", "name", "read_value", nullptr};
-    constexpr bool kIsAssign = kAssign == &Variable::assign;
+    const bool is_assign = kAssign == &Variable::assign;
     PyObject *value = nullptr, *ignored = nullptr;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOO", const_cast<char**>(kIsAssign ? names : delta_names), &value,
-                                     &ignored, &ignored, &ignored))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOO",
+                                     const_cast<char**>(is_assign ? names : delta_names), &value, &ignored,
+                                     &ignored, &ignored))
       throw PythonErrorSet{};
     (variable_of(self).*kAssign)(to_tensor_beside(value, variable_of(self).dtype()));
     Py_INCREF(self);
@@ -113,15 +116,12 @@ PyObject* ref(PyObject* self, PyObject*) {
   return guarded([&] { return checked(PyObject_CallOneArg(reference_class(), self)); });
 }
 
-template <class F>
-PyCFunction as_method(F* function) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
-}
-
 PyMethodDef methods[] = {
     {"assign", as_method(assign<&Variable::assign>), METH_VARARGS | METH_KEYWORDS, "Replaces the value."},
-    {"assign_add", as_method(assign<&Variable::assign_add>), METH_VARARGS | METH_KEYWORDS, "Adds to the value."},
-    {"assign_sub", as_method(assign<&Variable::assign_sub>), METH_VARARGS | METH_KEYWORDS, "Subtracts from the value."},
+    {"assign_add", as_method(assign<&Variable::assign_add>), METH_VARARGS | METH_KEYWORDS,
+     "Adds to the value."},
+    {"assign_sub", as_method(assign<&Variable::assign_sub>), METH_VARARGS | METH_KEYWORDS,
+     "Subtracts from the value."},
     {"value", read, METH_NOARGS, "value()\n--\n\nThe value as it is now."},
     {"read_value", read, METH_NOARGS, "read_value()\n--\n\nThe value as it is now."},
     {"numpy", numpy, METH_NOARGS, "numpy()\n--\n\nThe values as a NumPy array; a copy."},
@@ -133,7 +133,7 @@ PyMethodDef methods[] = {
 }  // namespace
 
 PyTypeObject variable_type = {
-    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0)  // the macro ends in a comma
+    .ob_base = {PyObject_HEAD_INIT(nullptr) 0},
     .tp_name = "tandemflow.Variable",
     .tp_basicsize = sizeof(VariableObject),
     .tp_dealloc = dealloc,
@@ -143,8 +143,9 @@ PyTypeObject variable_type = {
     .tp_as_mapping = &indexing_methods,
     .tp_hash = unhashable,
     .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_doc = "Variable(initial_value, trainable=True, name=None, dtype=None)\n--\n\n"
-              "A tensor that can be assigned. Ops read its value; gradient tapes watch it when it is trainable.",
+    .tp_doc =
+        "Variable(initial_value, trainable=True, name=None, dtype=None)\n--\n\n"
+        "A tensor that can be assigned. Ops read its value; gradient tapes watch it when it is trainable.",
     .tp_richcompare = rich_compare,
     .tp_iter = iterate,
     .tp_methods = methods,

@@ -40,6 +40,11 @@ def test_ops_of_one_name_prints_only_that_op():
     assert code == 0 and {choice["op"] for choice in json.loads(out)} == {"matmul"}
 
 
+def test_the_page_of_ops_is_what_the_records_say():
+    code, out, _ = tandem("ops", "--markdown")
+    assert code == 0 and out == (ROOT / "docs" / "ops.md").read_text(), "write it anew: build/tandem ops --markdown > docs/ops.md"
+
+
 def test_errors_explains_a_code_by_number_and_by_name():
     by_number, by_name = tandem("errors", "E0102"), tandem("errors", "shape_mismatch")
     assert by_number[0] == 0 and by_number == by_name and "docs/errors/E0102.md" in by_number[1]

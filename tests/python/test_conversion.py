@@ -176,3 +176,8 @@ def test_integer_lists_may_be_anything_integral():
     for bad in ("12", 1.5, {"a": 1}, [None]):
         with pytest.raises(TypeError):
             tf.reduce_sum(x, axis=bad)
+
+
+def test_dlpack_shares_values_with_other_libraries():
+    tensor = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    assert np.from_dlpack(tensor).tolist() == [[1, 2], [3, 4]]

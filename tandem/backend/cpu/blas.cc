@@ -83,9 +83,10 @@ void openblas_gemm(const Gemm<double>& gemm) { gemm_or_gemv(gemm); }
 //   32x1024x1024 44 / 78    128x1024x1024 46 / 90    256^3 (a transposed) 77 / 89
 // (m x k x n.) oneDNN wins small and skinny products. It reads large ones in place, and then steps along k of a
 // multiple of 2 KiB (of 512 bytes in a transposed a) fight for the same few cache sets; OpenBLAS copies its blocks
-// first and does not care.
+// first and does not care. For the very smallest OpenBLAS is quicker to call, and needs no 15 ms to make its code.
 bool openblas_is_faster(const Gemm<float>& g) {
-  constexpr std::int64_t kSmall = 4 << 20, kLargeSide = 512, kLongSum = 128;
+  constexpr std::int64_t kTiny = 8 << 10, kSmall = 4 << 20, kLargeSide = 512, kLongSum = 128;
+  if (g.m * g.n * g.k < kTiny) return true;
   if (g.m == 1 || g.n == 1 || g.m * g.n * g.k < kSmall) return false;
   if (g.m >= kLargeSide && g.n >= kLargeSide && g.k >= kLargeSide) return true;
   const bool unlucky_a = g.transpose_a && g.lda % 128 == 0 && g.lda >= 256;

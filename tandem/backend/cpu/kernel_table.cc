@@ -41,7 +41,7 @@ KernelTable kernel_table() {
   table.set(concat_op, with(concat_kernels(), reference_concat()));
   table.set(slice_op, with(slice_kernels(), reference_slice()));
   table.set(gather_op, with(gather_kernels(), reference_gather()));
-  table.set(gather_grad_op, {reference_gather_grad()});
+  table.set(gather_grad_op, with(gather_grad_kernels(), reference_gather_grad()));
   table.set(one_hot_op, with(one_hot_kernels(), reference_one_hot()));
   table.set(pad_op, with(pad_kernels(), reference_pad()));
   table.set(broadcast_to_op, with(broadcast_to_kernels(), reference_broadcast_to()));

@@ -19,6 +19,7 @@ KernelList concat_kernels();
 KernelList slice_kernels();
 KernelList pad_kernels();
 KernelList gather_kernels();
+KernelList gather_grad_kernels();
 KernelList one_hot_kernels();
 KernelList argmax_kernels();
 

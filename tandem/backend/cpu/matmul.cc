@@ -64,16 +64,18 @@ struct Grid {
   std::int64_t group = 1, slices = 1;    // products a slice; slices in all
 };
 
-// A slice below a million multiply-adds (20 us) does not pay for waking a thread. Each further cut makes a library
+// Two slices of a hundred thousand multiply-adds (2 us) pay when the pool is awake, as it is between the ops of a
+// training step; more slices need a million each. Each further cut makes a library
 // pack rows or columns again: with OpenBLAS on 1024^3, blocks of 512 x 512 reach 97 % of the speed of the whole,
 // 256 x 512 94 %, 256 x 256 93 %, 128 x 128 86 %. So up to eight slices, as long as packing stays small; beyond,
 // blocks of 512 x 512.
 Grid grid_of(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k) {
-  constexpr std::int64_t kSliceWork = 1 << 20, kSlices = 8, kBlockArea = 512 * 512, kLeastSide = 32, kRound = 16;
+  constexpr std::int64_t kPairWork = 200'000, kSliceWork = 1 << 20, kSlices = 8, kBlockArea = 512 * 512, kLeastSide = 32, kRound = 16;
   constexpr double kRepacking = 1.0 / 256;  // elements packed again, a multiply-add
   // Matrix times vector is bound by memory: a multiply-add costs as much as four.
   const std::int64_t work = m * n * k * (m == 1 || n == 1 ? 4 : 1);
-  const std::int64_t wanted = std::clamp<std::int64_t>(work * batch / kSliceWork, 1, kSlices);
+  const std::int64_t least = work * batch >= kPairWork ? 2 : 1;
+  const std::int64_t wanted = std::clamp<std::int64_t>(work * batch / kSliceWork, least, kSlices);
   Grid grid{.rows = m, .columns = n};
   for (std::int64_t count = batch;; count *= 2) {
     const bool large = grid.rows * grid.columns > kBlockArea && work > 2 * kSliceWork;
