@@ -92,7 +92,7 @@ std::unique_ptr<PreparedCall> prepare(const OpCall& call, const DeviceSet& set) 
                     .device = choice.device->name().short_name(),
                     .reason = choice.reason};
   if (call.op.view) decision.kernel = "view";
-  else prepared->kernel = choose_kernel({call.op, call.attrs, inputs, outputs}, *choice.device, decision);
+  else prepared->kernel = choose_kernel({call.op, call.attrs, inputs, outputs, choice.device}, *choice.device, decision);
   prepared->decision = intern(decision);
   return prepared;
 }

@@ -40,6 +40,7 @@ struct KernelCall {
   const Attrs& attrs;
   std::span<const Operand> inputs;
   std::span<const Operand> outputs;
+  Device* device = nullptr;  // for which the kernel is prepared; the CPU's kernels do not ask
 
   AttrView attr() const { return {op, attrs}; }
   DType dtype(int input = 0) const { return inputs[input].dtype(); }
