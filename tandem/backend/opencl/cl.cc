@@ -1,0 +1,41 @@
+#include "tandem/backend/opencl/cl.h"
+
+namespace tandem::opencl {
+
+std::string status_text(cl_int status) {
+  struct Name {
+    cl_int status;
+    const char* name;
+  };
+  static constexpr Name kNames[] = {
+      {CL_DEVICE_NOT_FOUND, "CL_DEVICE_NOT_FOUND"},
+      {CL_DEVICE_NOT_AVAILABLE, "CL_DEVICE_NOT_AVAILABLE"},
+      {CL_COMPILER_NOT_AVAILABLE, "CL_COMPILER_NOT_AVAILABLE"},
+      {CL_MEM_OBJECT_ALLOCATION_FAILURE, "CL_MEM_OBJECT_ALLOCATION_FAILURE"},
+      {CL_OUT_OF_RESOURCES, "CL_OUT_OF_RESOURCES"},
+      {CL_OUT_OF_HOST_MEMORY, "CL_OUT_OF_HOST_MEMORY"},
+      {CL_BUILD_PROGRAM_FAILURE, "CL_BUILD_PROGRAM_FAILURE"},
+      {CL_INVALID_VALUE, "CL_INVALID_VALUE"},
+      {CL_INVALID_BUFFER_SIZE, "CL_INVALID_BUFFER_SIZE"},
+      {CL_INVALID_BINARY, "CL_INVALID_BINARY"},
+      {CL_INVALID_ARG_SIZE, "CL_INVALID_ARG_SIZE"},
+      {CL_INVALID_KERNEL_ARGS, "CL_INVALID_KERNEL_ARGS"},
+      {CL_INVALID_WORK_GROUP_SIZE, "CL_INVALID_WORK_GROUP_SIZE"},
+  };
+  for (const Name& known : kNames)
+    if (known.status == status) return text(known.name, " (", status, ")");
+  return text("OpenCL error ", status);
+}
+
+bool is_out_of_memory(cl_int status) {
+  return status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_RESOURCES || status == CL_OUT_OF_HOST_MEMORY ||
+         status == CL_INVALID_BUFFER_SIZE;
+}
+
+void check(cl_int status, std::string_view doing) {
+  if (status == CL_SUCCESS) return;
+  fail(is_out_of_memory(status) ? ErrorCode::out_of_memory : ErrorCode::device_unavailable, "OpenCL: ", doing,
+       " failed: ", status_text(status));
+}
+
+}  // namespace tandem::opencl

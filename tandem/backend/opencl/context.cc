@@ -1,0 +1,239 @@
+#include "tandem/backend/opencl/context.h"
+
+#include <algorithm>
+
+namespace tandem::opencl {
+namespace {
+
+template <class T>
+T device_info(cl_device_id device, cl_device_info what) {
+  T value{};
+  check(clGetDeviceInfo(device, what, sizeof(value), &value, nullptr), "asking for a property of the device");
+  return value;
+}
+
+std::string device_text(cl_device_id device, cl_device_info what) {
+  std::size_t size = 0;
+  check(clGetDeviceInfo(device, what, 0, nullptr, &size), "asking for a property of the device");
+  std::string value(size, '\0');
+  check(clGetDeviceInfo(device, what, size, value.data(), nullptr), "asking for a property of the device");
+  while (!value.empty() && (value.back() == '\0' || value.back() == ' ')) value.pop_back();
+  return value;
+}
+
+constexpr int kErrorWords = 4;
+
+}  // namespace
+
+Traits traits_of(cl_device_id device) {
+  Traits t;
+  t.name = device_text(device, CL_DEVICE_NAME);
+  t.driver = device_text(device, CL_DRIVER_VERSION);
+  const auto platform = device_info<cl_platform_id>(device, CL_DEVICE_PLATFORM);
+  char platform_name[256] = {};
+  clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(platform_name) - 1, platform_name, nullptr);
+  t.platform = platform_name;
+  t.cpu_type = device_info<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU;
+  t.fp64 = device_text(device, CL_DEVICE_EXTENSIONS).find("cl_khr_fp64") != std::string::npos;
+  t.exact_division =
+      device_info<cl_device_fp_config>(device, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
+  t.units = static_cast<int>(device_info<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS));
+  t.memory_bytes = device_info<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE);
+  t.largest_buffer = device_info<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  return t;
+}
+
+Context::Context(cl_device_id device, Traits traits, std::string device_name, std::size_t memory_limit)
+    : device_(device), traits_(std::move(traits)), device_name_(std::move(device_name)), cache_(ProgramCache::default_folder()) {
+  cl_int status = CL_SUCCESS;
+  context_ = ContextHandle(clCreateContext(nullptr, 1, &device_, nullptr, nullptr, &status));
+  check(status, "opening the device");
+  queue_ = QueueHandle(clCreateCommandQueue(context_.get(), device_, 0, &status));
+  check(status, "making a queue");
+  const std::size_t limit = memory_limit ? memory_limit : traits_.memory_bytes / 10 * 8;
+  pool_ = std::make_unique<BufferPool>(context_.get(), device_name_, limit, traits_.largest_buffer);
+  const cl_int zeros[kErrorWords] = {};
+  error_word_ = new Buffer{MemoryHandle(clCreateBuffer(context_.get(), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                                                       sizeof(zeros), const_cast<cl_int*>(zeros), &status)),
+                           sizeof(zeros)};
+  check(status, "making the error word");
+}
+
+Context::~Context() {
+  clFinish(queue_.get());
+  try {
+    save_programs();
+  } catch (const Error&) {  // the cache is a convenience
+  }
+  delete error_word_;
+}
+
+std::int64_t Context::elements_per_item(std::int64_t total, double work) const {
+  if (!traits_.cpu_type) return 1;
+  // Enough work to pay for a work-group, and enough work-groups to keep all units busy to the end.
+  const auto least = static_cast<std::int64_t>(std::max(1.0, 8192 / std::max(work, 1.0)));
+  return std::clamp<std::int64_t>(total / (traits_.units * 8), least, 4 * least);
+}
+
+KernelFunction Context::kernel(const std::string& source, const std::string& name) {
+  std::lock_guard building(build_mutex_);
+  BuiltProgram& built = program(source);
+  auto found = built.kernels.find(name);
+  if (found == built.kernels.end()) {
+    cl_int status = CL_SUCCESS;
+    KernelHandle made(clCreateKernel(built.program.get(), name.c_str(), &status));
+    check(status, text("finding kernel ", name));
+    found = built.kernels.emplace(name, std::move(made)).first;
+  }
+  return {found->second.get(), &built};
+}
+
+BuiltProgram& Context::program(const std::string& source) {
+  std::string options = text("-DLOCAL=", local_size());
+  if (traits_.exact_division) options += " -cl-fp32-correctly-rounded-divide-sqrt";
+  const std::string key = program_key({source, options, traits_.platform, traits_.name, traits_.driver, text(traits_.units)});
+  if (auto found = programs_.find(key); found != programs_.end()) return *found->second;
+  auto built = std::make_unique<BuiltProgram>();
+  built->key = key;
+  built->program = load(key);
+  built->saved = static_cast<bool>(built->program);
+  if (!built->program) built->program = build(source, options);
+  std::lock_guard lock(mutex_);
+  return *programs_.emplace(key, std::move(built)).first->second;
+}
+
+ProgramHandle Context::load(const std::string& key) {
+  const auto binary = cache_.load(key);
+  if (!binary) return {};
+  const unsigned char* data = binary->data();
+  const std::size_t size = binary->size();
+  cl_int status = CL_SUCCESS, binary_status = CL_SUCCESS;
+  ProgramHandle program(clCreateProgramWithBinary(context_.get(), 1, &device_, &size, &data, &binary_status, &status));
+  if (status != CL_SUCCESS || binary_status != CL_SUCCESS) return {};
+  if (clBuildProgram(program.get(), 1, &device_, "", nullptr, nullptr) != CL_SUCCESS) return {};
+  return program;
+}
+
+ProgramHandle Context::build(const std::string& source, const std::string& options) {
+  const char* data = source.data();
+  const std::size_t size = source.size();
+  cl_int status = CL_SUCCESS;
+  ProgramHandle program(clCreateProgramWithSource(context_.get(), 1, &data, &size, &status));
+  check(status, "making a program");
+  status = clBuildProgram(program.get(), 1, &device_, options.c_str(), nullptr, nullptr);
+  if (status != CL_SUCCESS)
+    fail(ErrorCode::device_unavailable, device_name_, ": a program does not compile (", status_text(status), "): ",
+         build_log(program.get()), "\n", source);
+  return program;
+}
+
+std::string Context::build_log(cl_program program) const {
+  std::size_t size = 0;
+  if (clGetProgramBuildInfo(program, device_, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) != CL_SUCCESS) return "no log";
+  std::string log(size, '\0');
+  clGetProgramBuildInfo(program, device_, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
+  return log;
+}
+
+void Context::enqueue(const KernelFunction& function, std::size_t items, std::size_t batch) {
+  const std::size_t local[2] = {local_size(), 1};
+  const std::size_t global[2] = {(items + local[0] - 1) / local[0] * local[0], batch};
+  check(clEnqueueNDRangeKernel(queue_.get(), function.kernel, 2, nullptr, global, local, 0, nullptr, nullptr),
+        "starting a kernel");
+  check(clFlush(queue_.get()), "starting a kernel");
+  BuiltProgram& program = *function.program;
+  if (program.saved || program.launched) return;
+  program.launched = true;
+  unsaved_.push_back(&program);
+  has_unsaved_ = true;
+}
+
+void Context::save_programs() {
+  std::vector<BuiltProgram*> programs;
+  {
+    std::lock_guard lock(mutex_);
+    programs.swap(unsaved_);
+    has_unsaved_ = false;
+  }
+  for (BuiltProgram* built : programs) {
+    std::size_t size = 0;
+    check(clGetProgramInfo(built->program.get(), CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, nullptr), "reading a program");
+    ProgramCache::Bytes binary(size);
+    unsigned char* data = binary.data();
+    check(clGetProgramInfo(built->program.get(), CL_PROGRAM_BINARIES, sizeof(data), &data, nullptr), "reading a program");
+    if (size) cache_.store(built->key, binary);
+    built->saved = true;
+  }
+}
+
+void Context::read(void* to, const Buffer& from, std::size_t bytes) {
+  ErrorReport report{};
+  bool check_report;
+  {
+    std::lock_guard lock(mutex_);
+    check_report = may_report_.exchange(false);
+    if (check_report)  // in order before the data, so that one wait is enough
+      check(clEnqueueReadBuffer(queue_.get(), error_word_->memory.get(), CL_FALSE, 0, sizeof(report), &report, 0, nullptr, nullptr),
+            "reading the error word");
+    if (!bytes && check_report) check(clFinish(queue_.get()), "waiting for the device");
+  }
+  if (bytes)
+    check(clEnqueueReadBuffer(queue_.get(), from.memory.get(), CL_TRUE, 0, bytes, to, 0, nullptr, nullptr),
+          "copying to the host");
+  if (has_unsaved_) save_programs();
+  if (check_report) report_error(report);
+}
+
+void Context::write(const Buffer& to, const void* from, std::size_t bytes) {
+  if (bytes)
+    check(clEnqueueWriteBuffer(queue_.get(), to.memory.get(), CL_TRUE, 0, bytes, from, 0, nullptr, nullptr),
+          "copying from the host");
+}
+
+void Context::fill(const Buffer& to, const void* pattern, std::size_t pattern_bytes, std::size_t bytes) {
+  if (!bytes) return;
+  check(clEnqueueFillBuffer(queue_.get(), to.memory.get(), pattern, pattern_bytes, 0, bytes, 0, nullptr, nullptr),
+        "filling a buffer");
+  check(clFlush(queue_.get()), "filling a buffer");
+}
+
+void Context::synchronize() {
+  check(clFinish(queue_.get()), "waiting for the device");
+  if (may_report_ || has_unsaved_) read(nullptr, *error_word_, 0);
+}
+
+int Context::error_site(const std::string& op) {
+  std::lock_guard lock(mutex_);
+  auto found = std::find(sites_.begin(), sites_.end(), op);
+  if (found == sites_.end()) found = sites_.insert(sites_.end(), op);
+  return static_cast<int>(found - sites_.begin()) + 1;
+}
+
+void Context::report_error(const ErrorReport& report) {
+  if (!report.site) return;
+  const cl_int zeros[kErrorWords] = {};
+  write(*error_word_, zeros, sizeof(zeros));
+  std::string op;
+  {
+    std::lock_guard lock(mutex_);
+    op = sites_[static_cast<std::size_t>(report.site) - 1];
+  }
+  fail(ErrorCode::index_out_of_range, op, ": index ", report.value, " at position ", report.position, " is outside 0..",
+       report.limit - 1, " (on ", device_name_, ")");
+}
+
+Launch& Launch::bytes(const void* data, std::size_t size) {
+  check(clSetKernelArg(function_.kernel, next_++, size, data), "setting an argument of a kernel");
+  return *this;
+}
+
+Launch& Launch::error(int site) {
+  context_.may_report_ = true;
+  return buffer(&context_.error_word()).value<cl_int>(site);
+}
+
+void Launch::run(std::int64_t items, std::int64_t batch) {
+  if (items > 0 && batch > 0) context_.enqueue(function_, static_cast<std::size_t>(items), static_cast<std::size_t>(batch));
+}
+
+}  // namespace tandem::opencl

@@ -1,0 +1,131 @@
+// One opened OpenCL device: its queue, its programs, its memory and the error word that kernels report through.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "tandem/backend/opencl/cl.h"
+#include "tandem/backend/opencl/memory.h"
+#include "tandem/backend/opencl/program_cache.h"
+#include "tandem/kernel/kernel.h"
+
+namespace tandem::opencl {
+
+/// What was asked of the driver about a device.
+struct Traits {
+  std::string platform, name, driver;
+  bool cpu_type = false;        // wants few long work-items with explicit vectors, not many short ones
+  bool fp64 = false;
+  bool exact_division = false;  // takes -cl-fp32-correctly-rounded-divide-sqrt
+  int units = 1;
+  std::size_t memory_bytes = 0;
+  std::size_t largest_buffer = 0;
+};
+Traits traits_of(cl_device_id device);
+
+/// A program that was built; its binary goes to the disk once a kernel of it has run, because drivers finish
+/// compiling at the first launch.
+struct BuiltProgram {
+  ProgramHandle program;
+  std::string key;
+  bool saved = false;
+  bool launched = false;
+  std::unordered_map<std::string, KernelHandle> kernels;
+};
+
+/// A kernel of a program. Its arguments are set under the context's lock.
+struct KernelFunction {
+  cl_kernel kernel = nullptr;
+  BuiltProgram* program = nullptr;
+};
+
+class Context {
+ public:
+  Context(cl_device_id device, Traits traits, std::string device_name, std::size_t memory_limit);
+  ~Context();
+
+  const Traits& traits() const { return traits_; }
+  BufferPool& pool() { return *pool_; }
+  /// Work-items of a work-group, the same for all kernels: each new size would cost a compilation.
+  std::size_t local_size() const { return traits_.cpu_type ? 1 : 64; }
+  /// How many elements one work-item should handle, of `total` at `work` simple operations each.
+  std::int64_t elements_per_item(std::int64_t total, double work = 1) const;
+
+  /// Builds `source`, or takes it from memory or disk.
+  KernelFunction kernel(const std::string& source, const std::string& name);
+
+  void read(void* to, const Buffer& from, std::size_t bytes);
+  void write(const Buffer& to, const void* from, std::size_t bytes);
+  /// Fills with a pattern of 1, 2, 4 or 8 bytes.
+  void fill(const Buffer& to, const void* pattern, std::size_t pattern_bytes, std::size_t bytes);
+  /// Waits for the queue; throws the first failure not yet reported.
+  void synchronize();
+
+  /// Number by which kernels of `op` report bad indices.
+  int error_site(const std::string& op);
+  const Buffer& error_word() const { return *error_word_; }
+
+ private:
+  friend class Launch;
+  struct ErrorReport {
+    int site, value, position, limit;
+  };
+
+  BuiltProgram& program(const std::string& source);
+  ProgramHandle load(const std::string& key);
+  ProgramHandle build(const std::string& source, const std::string& options);
+  std::string build_log(cl_program program) const;
+  void enqueue(const KernelFunction& function, std::size_t items, std::size_t batch);
+  void save_programs();
+  void report_error(const ErrorReport& report);
+
+  cl_device_id device_;
+  Traits traits_;
+  std::string device_name_;
+  ContextHandle context_;
+  QueueHandle queue_;
+  std::unique_ptr<BufferPool> pool_;
+  Buffer* error_word_ = nullptr;
+  ProgramCache cache_;
+
+  std::mutex mutex_;        // the arguments of kernels, the queue's order, the programs
+  std::mutex build_mutex_;  // one compilation at a time, without stopping launches
+  std::unordered_map<std::string, std::unique_ptr<BuiltProgram>> programs_;
+  std::vector<BuiltProgram*> unsaved_;
+  std::vector<std::string> sites_;
+  std::atomic<bool> has_unsaved_{false};
+  std::atomic<bool> may_report_{false};  // a kernel that may set the error word was enqueued since it was read
+};
+
+/// Sets the arguments of one kernel in their order and enqueues it. Holds the context's lock while it lives.
+class Launch {
+ public:
+  Launch(Context& context, const KernelFunction& function) : context_(context), function_(function), lock_(context.mutex_) {}
+
+  Launch& buffer(const void* address) {
+    const cl_mem memory = static_cast<const Buffer*>(address)->memory.get();
+    return bytes(&memory, sizeof(memory));
+  }
+  template <class T>
+  Launch& value(const T& argument) {
+    return bytes(&argument, sizeof(argument));
+  }
+  Launch& bytes(const void* data, std::size_t size);
+  /// The error word and the number of the op's site.
+  Launch& error(int site);
+  /// `batch` is the size of the second dimension.
+  void run(std::int64_t items, std::int64_t batch = 1);
+
+ private:
+  Context& context_;
+  const KernelFunction& function_;
+  std::lock_guard<std::mutex> lock_;
+  cl_uint next_ = 0;
+};
+
+/// The context of the device a call is prepared for.
+Context& context_of(const KernelCall& call);
+
+}  // namespace tandem::opencl

@@ -1,0 +1,246 @@
+// Convolution and its two gradients as matrix products; patches of the image are packed straight into panels.
+#include <algorithm>
+#include <array>
+
+#include "tandem/backend/opencl/gemm.h"
+#include "tandem/backend/opencl/source.h"
+#include "tandem/op/window.h"
+
+namespace tandem::opencl {
+namespace {
+
+/// Elements of packed patches at a time; larger batches are worked off in parts, which stay near the caches.
+constexpr std::int64_t kPatchElements = 4 << 20;
+
+/// Input [batch, h, w, c], filter [kh, kw, c, o], output [batch, oh, ow, o]. The fields of the struct Image below.
+struct Geometry {
+  Window rows, columns;
+  std::int64_t batch, channels, outputs;
+
+  Geometry(const AttrView& attrs, const Shape& input, const Shape& filter)
+      : batch(input[0]), channels(input[3]), outputs(filter[3]) {
+    const auto strides = attrs.ints("strides"), dilations = attrs.ints("dilations");
+    const bool same = attrs.choice("padding") == "same";
+    rows = Window::make(input[1], filter[0], strides.front(), dilations.front(), same);
+    columns = Window::make(input[2], filter[1], strides.back(), dilations.back(), same);
+  }
+  std::int64_t patch() const { return rows.kernel * columns.kernel * channels; }
+  std::int64_t pixels() const { return rows.output * columns.output; }  // of one output image
+  std::int64_t input_pixels() const { return rows.input * columns.input; }
+  std::int64_t images_at_once() const {
+    return std::clamp<std::int64_t>(kPatchElements / std::max<std::int64_t>(1, pixels() * patch()), 1, std::max<std::int64_t>(batch, 1));
+  }
+  std::array<std::int64_t, 13> words() const {
+    return {rows.input,    columns.input,    channels,       rows.output,      columns.output,  rows.kernel,     columns.kernel,
+            rows.stride,   columns.stride,   rows.dilation,  columns.dilation, rows.pad_before, columns.pad_before};
+  }
+};
+
+constexpr std::string_view kImage = R"(
+typedef struct { long h, w, c, oh, ow, kh, kw, sy, sx, dy, dx, py, px; } Image;
+
+// Where the patch of output pixel (image, oy, ox) meets the input at (ky, kx); -1 outside.
+static long meets(const Image g, long image, long oy, long ox, long ky, long kx) {
+  const long y = oy * g.sy + ky * g.dy - g.py, x = ox * g.sx + kx * g.dx - g.px;
+  return y < 0 || y >= g.h || x < 0 || x >= g.w ? -1 : ((image * g.h + y) * g.w + x) * g.c;
+}
+)";
+
+constexpr std::string_view kPackPatches = R"(
+// Rows are output pixels, columns the elements of a patch: panels[pixels/6][patch][6].
+KERNEL pack_patches(__global const T_mem* x, const long first_image, __global P* panels, const long pixels, const Image g) {
+  const long panel = get_global_id(0), patch = g.kh * g.kw * g.c;
+  if (panel * 6 >= pixels) return;
+  long image[6], oy[6], ox[6];
+  for (int r = 0; r < 6; ++r) {
+    const long pixel = panel * 6 + r, line = pixel / g.ow;
+    ox[r] = pixel - line * g.ow;
+    image[r] = line / g.oh;
+    oy[r] = line - image[r] * g.oh;
+  }
+  __global P* to = panels + panel * patch * 6;
+  for (long ky = 0; ky < g.kh; ++ky)
+    for (long kx = 0; kx < g.kw; ++kx) {
+      long from[6];
+      for (int r = 0; r < 6; ++r)
+        from[r] = panel * 6 + r < pixels ? meets(g, first_image + image[r], oy[r], ox[r], ky, kx) : -1;
+      for (long c = 0; c < g.c; ++c, to += 6)
+        for (int r = 0; r < 6; ++r) to[r] = from[r] < 0 ? (P)0 : (P)T_load(x, from[r] + c);
+    }
+}
+)";
+
+constexpr std::string_view kPackTransposed = R"(
+// Rows are the elements of a patch, columns output pixels: panels[patch/6][pixels][6].
+KERNEL pack_transposed(__global const T_mem* x, const long first_image, __global P* panels, const long images, const Image g) {
+  const long panel = get_global_id(0), patch = g.kh * g.kw * g.c;
+  if (panel * 6 >= patch) return;
+  long ky[6], kx[6], c[6];
+  for (int r = 0; r < 6; ++r) {
+    const long element = min(panel * 6 + r, patch - 1), tap = element / g.c;
+    c[r] = element - tap * g.c;
+    ky[r] = tap / g.kw;
+    kx[r] = tap - ky[r] * g.kw;
+  }
+  __global P* to = panels + panel * images * g.oh * g.ow * 6;
+  for (long image = 0; image < images; ++image)
+    for (long oy = 0; oy < g.oh; ++oy)
+      for (long ox = 0; ox < g.ow; ++ox, to += 6)
+        for (int r = 0; r < 6; ++r) {
+          const long from = panel * 6 + r < patch ? meets(g, first_image + image, oy, ox, ky[r], kx[r]) : -1;
+          to[r] = from < 0 ? (P)0 : (P)T_load(x, from + c[r]);
+        }
+}
+)";
+
+constexpr std::string_view kGatherPatches = R"(
+// Each input pixel adds up what the patches that cover it hold: patches[pixels][patch].
+KERNEL gather_patches(__global const L_mem* patches, __global T_mem* y, const long first_image, const long count, const Image g,
+                      const long per_item) {
+  FOR_EACH(i, count, per_item) {
+    const long line = i / g.w, px = i - line * g.w, image = line / g.h, py = line - image * g.h;
+    const long patch = g.kh * g.kw * g.c, to = (first_image * g.h * g.w + i) * g.c;
+    for (long c = 0; c < g.c; c += 8) {
+      const int m = (int)min(8l, g.c - c);
+      L_lane8 sum = (L_lane8)(0);
+      for (long ky = 0; ky < g.kh; ++ky) {
+        const long oy = py + g.py - ky * g.dy;
+        if (oy < 0 || oy % g.sy != 0 || oy / g.sy >= g.oh) continue;
+        for (long kx = 0; kx < g.kw; ++kx) {
+          const long ox = px + g.px - kx * g.dx;
+          if (ox < 0 || ox % g.sx != 0 || ox / g.sx >= g.ow) continue;
+          const long from = ((image * g.oh + oy / g.sy) * g.ow + ox / g.sx) * patch + (ky * g.kw + kx) * g.c + c;
+          sum += m == 8 ? L_load8(patches, from) : L_part(patches, from, 1, m, 0);
+        }
+      }
+      if (m == 8) T_store8(y, to + c, sum);
+      else T_store_part(y, to + c, sum, 1, m);
+    }
+  }
+}
+)";
+
+std::size_t lane_bytes(std::int64_t elements, DType dtype) { return static_cast<std::size_t>(elements) * packed_bytes(dtype); }
+
+class Conv2d final : public PreparedKernel {
+ public:
+  explicit Conv2d(const KernelCall& call)
+      : gemm_(context_of(call), call.dtype()),
+        g_(call.attr(), call.shape(0), call.shape(1)),
+        pack_(gemm_.context().kernel(text(gemm_prelude(call.dtype()), kImage, kPackPatches), "pack_patches")),
+        empty_(call.outputs[0].shape().elements() == 0) {}
+
+  void run(const KernelArgs& args) const override {
+    if (empty_) return;
+    Context& context = gemm_.context();
+    const DType dtype = gemm_.dtype();
+    const std::int64_t depth = g_.patch(), step = g_.images_at_once();
+    const Scratch a(context.pool(), lane_bytes(packed_elements(step * g_.pixels(), depth, kTileRows), dtype));
+    const Scratch b(context.pool(), lane_bytes(packed_elements(g_.outputs, depth, kTileColumns), dtype));
+    if (depth) gemm_.pack_b({args.inputs[1], 0, g_.outputs, 1}, depth, g_.outputs, b.get());
+    for (std::int64_t image = 0; image < g_.batch; image += step) {
+      const std::int64_t pixels = std::min(step, g_.batch - image) * g_.pixels();
+      Launch(context, pack_).buffer(args.inputs[0]).value(image).buffer(a.get()).value(pixels).value(g_.words())
+          .run(blocks(pixels, kTileRows));
+      gemm_.multiply(a.get(), b.get(), args.outputs[0], image * g_.pixels() * g_.outputs, pixels, g_.outputs, depth, {}, false);
+    }
+  }
+
+ private:
+  Gemm gemm_;
+  Geometry g_;
+  KernelFunction pack_;
+  bool empty_;
+};
+
+class Conv2dBackpropInput final : public PreparedKernel {
+ public:
+  explicit Conv2dBackpropInput(const KernelCall& call)
+      : packing_(context_of(call), call.dtype()),
+        product_(context_of(call), lane_dtype(call.dtype())),
+        g_(call.attr(), call.outputs[0].shape(), call.shape(0)),
+        gather_(packing_.context().kernel(text(prelude(call.dtype() == DType::f64), kForEach, define_dtype("T", call.dtype()),
+                                               define_dtype("L", lane_dtype(call.dtype())), kImage, kGatherPatches),
+                                          "gather_patches")),
+        empty_(call.outputs[0].shape().elements() == 0) {}
+
+  void run(const KernelArgs& args) const override {
+    if (empty_) return;
+    Context& context = packing_.context();
+    const DType dtype = packing_.dtype();
+    const std::int64_t patch = g_.patch(), depth = g_.outputs, step = g_.images_at_once();
+    const Scratch a(context.pool(), lane_bytes(packed_elements(step * g_.pixels(), depth, kTileRows), dtype));
+    const Scratch b(context.pool(), lane_bytes(packed_elements(patch, depth, kTileColumns), dtype));
+    const Scratch patches(context.pool(), lane_bytes(step * g_.pixels() * patch, dtype));
+    // The filter [patch, outputs], transposed by its strides.
+    if (depth) packing_.pack_b({args.inputs[0], 0, 1, g_.outputs}, depth, patch, b.get());
+    for (std::int64_t image = 0; image < g_.batch; image += step) {
+      const std::int64_t images = std::min(step, g_.batch - image), pixels = images * g_.pixels();
+      if (pixels && depth) packing_.pack_a({args.inputs[1], image * g_.pixels() * depth, depth, 1}, pixels, depth, a.get());
+      product_.multiply(a.get(), b.get(), patches.get(), 0, pixels, patch, depth, {}, false);
+      const std::int64_t count = images * g_.input_pixels(), per_item = context.elements_per_item(count, static_cast<double>(patch));
+      Launch(context, gather_).buffer(patches.get()).buffer(args.outputs[0]).value(image).value(count).value(g_.words())
+          .value(per_item).run(blocks(count, per_item));
+    }
+  }
+
+ private:
+  Gemm packing_, product_;
+  Geometry g_;
+  KernelFunction gather_;
+  bool empty_;
+};
+
+class Conv2dBackpropFilter final : public PreparedKernel {
+ public:
+  explicit Conv2dBackpropFilter(const KernelCall& call)
+      : packing_(context_of(call), call.dtype()),
+        product_(context_of(call), lane_dtype(call.dtype())),
+        g_(call.attr(), call.shape(0), call.outputs[0].shape()),
+        pack_(packing_.context().kernel(text(gemm_prelude(call.dtype()), kImage, kPackTransposed), "pack_transposed")),
+        narrowing_(packing_.context(), call.dtype(), call.outputs[0].shape().elements()),
+        elements_(call.outputs[0].shape().elements()) {}
+
+  void run(const KernelArgs& args) const override {
+    if (elements_ == 0) return;
+    Context& context = packing_.context();
+    const DType dtype = packing_.dtype();
+    const std::int64_t patch = g_.patch(), n = g_.outputs, step = g_.images_at_once(), most = step * g_.pixels();
+    const Scratch a(context.pool(), lane_bytes(packed_elements(patch, most, kTileRows), dtype));
+    const Scratch b(context.pool(), lane_bytes(packed_elements(n, most, kTileColumns), dtype));
+    const Scratch sums(context.pool(), narrowing_.needed() ? lane_bytes(elements_, dtype) : 0);
+    void* to = narrowing_.needed() ? sums.get() : args.outputs[0];
+    for (std::int64_t image = 0; image == 0 || image < g_.batch; image += step) {
+      const std::int64_t images = std::min(step, g_.batch - image), depth = images * g_.pixels();
+      if (depth) {
+        Launch(context, pack_).buffer(args.inputs[0]).value(image).buffer(a.get()).value(images).value(g_.words())
+            .run(blocks(patch, kTileRows));
+        packing_.pack_b({args.inputs[1], image * g_.pixels() * n, n, 1}, depth, n, b.get());
+      }
+      product_.multiply(a.get(), b.get(), to, 0, patch, n, depth, {}, image > 0);
+    }
+    if (narrowing_.needed()) narrowing_.run(sums.get(), args.outputs[0]);
+  }
+
+ private:
+  Gemm packing_, product_;
+  Geometry g_;
+  KernelFunction pack_;
+  Narrowing narrowing_;
+  std::int64_t elements_;
+};
+
+template <class K>
+KernelList list() {
+  return {{.name = "opencl packed", .supports = dtypes_supported, .prepare = [](const KernelCall& call) -> Prepared {
+             return std::make_unique<K>(call);
+           }}};
+}
+
+}  // namespace
+
+KernelList conv2d_kernels() { return list<Conv2d>(); }
+KernelList conv2d_backprop_input_kernels() { return list<Conv2dBackpropInput>(); }
+KernelList conv2d_backprop_filter_kernels() { return list<Conv2dBackpropFilter>(); }
+
+}  // namespace tandem::opencl

@@ -1,0 +1,161 @@
+// Ops that pick by index: gather, its gradient, one_hot. A bad index is reported through the error word.
+#include <array>
+
+#include "tandem/backend/opencl/kernels.h"
+#include "tandem/backend/opencl/source.h"
+
+namespace tandem::opencl {
+namespace {
+
+/// params [outer, axis, inner]: how gather and its gradient see any shape.
+struct Geometry {
+  std::int64_t outer = 1, axis = 1, inner = 1, count = 1;
+  bool wide;
+  Geometry(const Shape& params, const Operand& indices, int at)
+      : axis(params[at]), count(indices.shape().elements()), wide(indices.dtype() == DType::i64) {
+    for (int i = 0; i < at; ++i) outer *= params[i];
+    for (int i = at + 1; i < params.rank(); ++i) inner *= params[i];
+  }
+};
+
+constexpr std::string_view kIndex = R"(
+// Index i, or -1 and a report when it is outside 0..axis-1.
+static long index_at(__global const void* indices, int wide, long i, long axis, __global int* error, int site) {
+  const long value = wide ? ((__global const long*)indices)[i] : (long)((__global const int*)indices)[i];
+  if (value >= 0 && value < axis) return value;
+  if (atomic_cmpxchg(error, 0, site) == 0) {
+    error[1] = (int)value;
+    error[2] = (int)i;
+    error[3] = (int)axis;
+  }
+  return -1;
+}
+)";
+
+constexpr std::string_view kGather = R"(
+KERNEL gather(__global const E* x, __global const void* indices, const int wide, __global E* y, const long outer,
+              const long axis, const long inner, const long count, __global int* error, const int site, const long per_item) {
+  FOR_EACH(i, outer * count, per_item) {
+    const long o = i / count, at = index_at(indices, wide, i - o * count, axis, error, site);
+    __global const E* from = x + (o * axis + at) * inner;
+    __global E* to = y + i * inner;
+    for (long k = 0; k < inner; ++k) to[k] = at < 0 ? (E)0 : from[k];
+  }
+}
+)";
+
+// Several indices may be equal, so one work-item adds up a column, in the order of the indices.
+constexpr std::string_view kGatherGrad = R"(
+KERNEL gather_grad(__global const T_mem* dy, __global const void* indices, const int wide, __global L_mem* sums,
+                   const long outer, const long axis, const long inner, const long count, __global int* error,
+                   const int site, const long width) {
+  const long columns = (inner + width - 1) / width, item = get_global_id(0), o = item / columns;
+  if (o >= outer) return;
+  const long begin = (item - o * columns) * width, end = min(inner, begin + width);
+  for (long i = 0; i < count; ++i) {
+    const long at = index_at(indices, wide, i, axis, error, site);
+    if (at < 0) continue;
+    for (long k = begin; k < end; ++k) {
+      const long to = (o * axis + at) * inner + k;
+      L_store(sums, to, L_load(sums, to) + T_load(dy, (o * count + i) * inner + k));
+    }
+  }
+}
+)";
+
+constexpr std::string_view kOneHot = R"(
+KERNEL one_hot(__global const void* indices, const int bytes, __global E* y, const E on, const E off, const long depth,
+               const long inner, const long count, const long per_item) {
+  FOR_EACH(i, count, per_item) {
+    const long rest = i / inner, o = rest / depth, position = rest - o * depth, at = o * inner + (i - rest * inner);
+    const long index = bytes == 8 ? ((__global const long*)indices)[at]
+                     : bytes == 4 ? (long)((__global const int*)indices)[at]
+                                  : (long)((__global const uchar*)indices)[at];
+    y[i] = index == position ? on : off;
+  }
+}
+)";
+
+std::string element_source(std::size_t bytes, std::string_view more, std::string_view body) {
+  const char* type = bytes == 1 ? "uchar" : bytes == 2 ? "ushort" : bytes == 4 ? "uint" : "ulong";
+  return text(prelude(false), kForEach, "typedef ", type, " E;\n", more, body);
+}
+
+Prepared prepare_gather(const KernelCall& call) {
+  Context& context = context_of(call);
+  const Geometry g(call.shape(), call.inputs[1], normalize_axis("gather", call.attr().integer("axis"), call.shape().rank()));
+  const std::int64_t slices = g.inner ? g.outer * g.count : 0;
+  const std::int64_t per_item = context.elements_per_item(slices, static_cast<double>(g.inner));
+  const int site = context.error_site("gather");
+  const KernelFunction kernel = context.kernel(element_source(dtype_size(call.dtype()), kIndex, kGather), "gather");
+  return prepared([=, &context](const KernelArgs& args) {
+    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[1]).value<cl_int>(g.wide).buffer(args.outputs[0])
+        .value(g.outer).value(g.axis).value(g.inner).value(g.count).error(site).value(per_item).run(blocks(slices, per_item));
+  });
+}
+
+Prepared prepare_gather_grad(const KernelCall& call) {
+  Context& context = context_of(call);
+  const Shape params = call.outputs[0].shape();
+  const Geometry g(params, call.inputs[1], normalize_axis("gather", call.attr().integer("axis"), params.rank()));
+  const DType lane = lane_dtype(call.dtype());
+  const std::int64_t elements = params.elements(), width = 16;
+  const int site = context.error_site("gather_grad");
+  const KernelFunction kernel = context.kernel(
+      text(prelude(lane == DType::f64), define_dtype("T", call.dtype()), define_dtype("L", lane), kIndex, kGatherGrad), "gather_grad");
+  return prepared([=, &context, narrowing = Narrowing(context, call.dtype(), elements)](const KernelArgs& args) {
+    if (elements == 0) return;
+    const std::size_t bytes = static_cast<std::size_t>(elements) * dtype_size(lane);
+    const Scratch scratch(context.pool(), narrowing.needed() ? bytes : 0);
+    Buffer* sums = narrowing.needed() ? scratch.get() : args.output<Buffer>();
+    const std::int64_t zero = 0;
+    context.fill(*sums, &zero, dtype_size(lane), bytes);
+    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[1]).value<cl_int>(g.wide).buffer(sums).value(g.outer)
+        .value(g.axis).value(g.inner).value(g.count).error(site).value(width).run(g.outer * blocks(g.inner, width));
+    if (narrowing.needed()) narrowing.run(sums, args.outputs[0]);
+  });
+}
+
+Prepared prepare_one_hot(const KernelCall& call) {
+  Context& context = context_of(call);
+  const Shape out = call.outputs[0].shape();
+  const int axis = normalize_axis("one_hot", call.attr().integer("axis"), out.rank());
+  std::int64_t inner = 1;
+  for (int i = axis + 1; i < out.rank(); ++i) inner *= out[i];
+  const DType dtype = call.outputs[0].dtype();
+  const std::int64_t depth = out[axis], count = out.elements(), per_item = context.elements_per_item(count, 4);
+  const auto index_bytes = static_cast<cl_int>(dtype_size(call.dtype()));
+  const KernelFunction kernel = context.kernel(element_source(dtype_size(dtype), "", kOneHot), "one_hot");
+  return prepared([=, &context](const KernelArgs& args) {
+    const auto on = element_bits(dtype, std::bit_cast<double>(args.run_time[0]));
+    const auto off = element_bits(dtype, std::bit_cast<double>(args.run_time[1]));
+    Launch(context, kernel).buffer(args.inputs[0]).value(index_bytes).buffer(args.outputs[0]).bytes(on.data(), dtype_size(dtype))
+        .bytes(off.data(), dtype_size(dtype)).value(depth).value(inner).value(count).value(per_item).run(blocks(count, per_item));
+  });
+}
+
+std::string narrow_source(DType dtype) {
+  return text(prelude(false), kForEach, define_dtype("T", dtype), define_dtype("L", lane_dtype(dtype)), R"(
+KERNEL narrow(__global const L_mem* x, __global T_mem* y, const long count, const long per_item) {
+  FOR_EACH(i, count, per_item) T_store(y, i, L_load(x, i));
+}
+)");
+}
+
+}  // namespace
+
+Narrowing::Narrowing(Context& context, DType dtype, std::int64_t elements)
+    : context_(&context), needed_(lane_dtype(dtype) != dtype), elements_(elements) {
+  if (needed_) kernel_ = context.kernel(narrow_source(dtype), "narrow");
+}
+
+void Narrowing::run(const void* lanes, void* to) const {
+  const std::int64_t per_item = context_->elements_per_item(elements_);
+  Launch(*context_, kernel_).buffer(lanes).buffer(to).value(elements_).value(per_item).run(blocks(elements_, per_item));
+}
+
+KernelList gather_kernels() { return {{.name = "opencl", .prepare = prepare_gather}}; }
+KernelList gather_grad_kernels() { return {{.name = "opencl", .supports = dtypes_supported, .prepare = prepare_gather_grad}}; }
+KernelList one_hot_kernels() { return {{.name = "opencl", .prepare = prepare_one_hot}}; }
+
+}  // namespace tandem::opencl

@@ -1,0 +1,151 @@
+#include "tandem/backend/opencl/gemm.h"
+
+#include <algorithm>
+
+#include "tandem/backend/opencl/source.h"
+
+namespace tandem::opencl {
+namespace {
+
+/// Depth multiplied in one launch: a panel of b this deep stays in the first-level cache.
+constexpr std::int64_t kDepthBlock = 1024;
+
+constexpr std::string_view kPackA = R"(
+KERNEL pack_a(__global const T_mem* a, const long offset, const long row_stride, const long column_stride,
+              const long matrix_stride, __global P* panels, const long m, const long depth) {
+  const long panel = get_global_id(0), matrix = get_global_id(1), count = (m + 5) / 6;
+  if (panel >= count) return;
+  const long from = offset + matrix * matrix_stride + panel * 6 * row_stride;
+  __global P* to = panels + (matrix * count + panel) * depth * 6;
+  const int rows = (int)min(6l, m - panel * 6);
+  if (rows == 6) {
+    for (long k = 0; k < depth; ++k)
+      for (int r = 0; r < 6; ++r) to[k * 6 + r] = (P)T_load(a, from + r * row_stride + k * column_stride);
+  } else {
+    for (long k = 0; k < depth; ++k)
+      for (int r = 0; r < 6; ++r) to[k * 6 + r] = r < rows ? (P)T_load(a, from + r * row_stride + k * column_stride) : (P)0;
+  }
+}
+)";
+
+constexpr std::string_view kPackB = R"(
+KERNEL pack_b(__global const T_mem* b, const long offset, const long row_stride, const long column_stride,
+              const long matrix_stride, __global P* panels, const long depth, const long n) {
+  const long panel = get_global_id(0), matrix = get_global_id(1), count = (n + 15) / 16;
+  if (panel >= count) return;
+  const long from = offset + matrix * matrix_stride + panel * 16 * column_stride;
+  __global P* to = panels + (matrix * count + panel) * depth * 16;
+  const int columns = (int)min(16l, n - panel * 16);
+  if (columns == 16 && column_stride == 1) {
+    for (long k = 0; k < depth; ++k) {
+      vstore8(AS_P8(T_load8(b, from + k * row_stride)), 0, to + k * 16);
+      vstore8(AS_P8(T_load8(b, from + k * row_stride + 8)), 0, to + k * 16 + 8);
+    }
+  } else {
+    for (long k = 0; k < depth; ++k)
+      for (int c = 0; c < 16; ++c) to[k * 16 + c] = c < columns ? (P)T_load(b, from + k * row_stride + c * column_stride) : (P)0;
+  }
+}
+)";
+
+constexpr std::string_view kMultiply = R"(
+typedef struct { long rank; long size[8]; long a[8]; long b[8]; } Batch;
+
+#define STEP(r, low, high) { const P8 x = (P8)(pa[r]); low = MAD(x, b0, low); high = MAD(x, b1, high); }
+#define PUT(r, low, high) if (r < rows) put_row(c, to + r * n, columns, low, high, add);
+
+static void put_row(__global T_mem* c, long to, int columns, P8 low, P8 high, int add) {
+  if (columns == 16) {
+    if (add) {
+      low += AS_P8(T_load8(c, to));
+      high += AS_P8(T_load8(c, to + 8));
+    }
+    T_store8(c, to, AS_T8(low));
+    T_store8(c, to + 8, AS_T8(high));
+    return;
+  }
+  P all[16];
+  vstore8(low, 0, all);
+  vstore8(high, 1, all);
+  for (int k = 0; k < columns; ++k) T_store(c, to + k, (T_lane)(add ? all[k] + (P)T_load(c, to + k) : all[k]));
+}
+
+// Rows run fastest over work-items: a panel of b stays in the cache while those of a pass by.
+KERNEL multiply(__global const P* a, __global const P* b, __global T_mem* c, const long offset, const long m, const long n,
+                const long depth, const long k_begin, const long k_end, const int add, const Batch batch) {
+  const long item = get_global_id(0), result = get_global_id(1), row_panels = (m + 5) / 6, column_panels = (n + 15) / 16;
+  const long column = item / row_panels, row = item - column * row_panels;
+  if (column >= column_panels) return;
+  long a_matrix = 0, b_matrix = 0, rest = result;
+  for (int d = (int)batch.rank - 1; d >= 0; --d) {
+    const long q = rest / batch.size[d], at = rest - q * batch.size[d];
+    rest = q;
+    a_matrix += at * batch.a[d];
+    b_matrix += at * batch.b[d];
+  }
+  __global const P* pa = a + ((a_matrix * row_panels + row) * depth + k_begin) * 6;
+  __global const P* pb = b + ((b_matrix * column_panels + column) * depth + k_begin) * 16;
+  P8 l0 = (P8)(0), l1 = l0, l2 = l0, l3 = l0, l4 = l0, l5 = l0, h0 = l0, h1 = l0, h2 = l0, h3 = l0, h4 = l0, h5 = l0;
+  for (long k = k_begin; k < k_end; ++k, pa += 6, pb += 16) {
+    const P8 b0 = vload8(0, pb), b1 = vload8(1, pb);
+    STEP(0, l0, h0)
+    STEP(1, l1, h1)
+    STEP(2, l2, h2)
+    STEP(3, l3, h3)
+    STEP(4, l4, h4)
+    STEP(5, l5, h5)
+  }
+  const int rows = (int)min(6l, m - row * 6), columns = (int)min(16l, n - column * 16);
+  const long to = offset + (result * m + row * 6) * n + column * 16;
+  PUT(0, l0, h0)
+  PUT(1, l1, h1)
+  PUT(2, l2, h2)
+  PUT(3, l3, h3)
+  PUT(4, l4, h4)
+  PUT(5, l5, h5)
+}
+)";
+
+}  // namespace
+
+std::size_t packed_bytes(DType dtype) { return dtype_size(lane_dtype(dtype)); }
+
+std::string gemm_prelude(DType dtype) {
+  const DType lane = lane_dtype(dtype);
+  // Integers wrap, which only unsigned ones do by the language.
+  const std::string p = lane == DType::i32 ? "uint" : lane == DType::i64 ? "ulong" : lane == DType::f64 ? "double" : "float";
+  return text(prelude(lane == DType::f64), define_dtype("T", dtype), "typedef ", p, " P;\ntypedef ", p, "8 P8;\n#define AS_P8 as_", p,
+              "8\n#define AS_T8 as_", lane_type(expr::lane_of(dtype)), "8\n",
+              is_floating(lane) ? "#define MAD(a, b, c) fma(a, b, c)\n" : "#define MAD(a, b, c) ((a) * (b) + (c))\n");
+}
+
+Gemm::Gemm(Context& context, DType dtype)
+    : context_(&context),
+      dtype_(dtype),
+      pack_a_(context.kernel(text(gemm_prelude(dtype), kPackA), "pack_a")),
+      pack_b_(context.kernel(text(gemm_prelude(dtype), kPackB), "pack_b")),
+      multiply_(context.kernel(text(gemm_prelude(dtype), kMultiply), "multiply")) {}
+
+void Gemm::pack_a(const Matrix& a, std::int64_t m, std::int64_t depth, void* panels, std::int64_t count,
+                  std::int64_t matrix_stride) const {
+  Launch(*context_, pack_a_).buffer(a.buffer).value(a.offset).value(a.row_stride).value(a.column_stride).value(matrix_stride)
+      .buffer(panels).value(m).value(depth).run(blocks(m, kTileRows), count);
+}
+
+void Gemm::pack_b(const Matrix& b, std::int64_t depth, std::int64_t n, void* panels, std::int64_t count,
+                  std::int64_t matrix_stride) const {
+  Launch(*context_, pack_b_).buffer(b.buffer).value(b.offset).value(b.row_stride).value(b.column_stride).value(matrix_stride)
+      .buffer(panels).value(depth).value(n).run(blocks(n, kTileColumns), count);
+}
+
+void Gemm::multiply(const void* a, const void* b, void* c, std::int64_t offset, std::int64_t m, std::int64_t n,
+                    std::int64_t depth, const Batch& batch, bool add) const {
+  // Sums that would be rounded to 16 bits between blocks are made in one go.
+  const std::int64_t block = packed_bytes(dtype_) == dtype_size(dtype_) ? kDepthBlock : std::max<std::int64_t>(depth, 1);
+  for (std::int64_t k = 0; k == 0 || k < depth; k += block)
+    Launch(*context_, multiply_).buffer(a).buffer(b).buffer(c).value(offset).value(m).value(n).value(depth).value(k)
+        .value(std::min(depth, k + block)).value<cl_int>(add || k > 0).value(batch.words)
+        .run(blocks(m, kTileRows) * blocks(n, kTileColumns), batch.count);
+}
+
+}  // namespace tandem::opencl

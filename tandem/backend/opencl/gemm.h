@@ -1,0 +1,57 @@
+// The matrix product behind matmul and convolution: both sides packed into panels, a work-item a tile of 6 x 16.
+#pragma once
+#include <array>
+
+#include "tandem/backend/opencl/kernels.h"
+
+namespace tandem::opencl {
+
+inline constexpr std::int64_t kTileRows = 6, kTileColumns = 16;
+
+/// Bytes of a lane in packed panels: f16 and bf16 are packed as f32.
+std::size_t packed_bytes(DType dtype);
+/// Elements of `rows` (or columns) by `depth` when packed.
+inline std::int64_t packed_elements(std::int64_t rows, std::int64_t depth, std::int64_t tile) {
+  return blocks(rows, tile) * tile * depth;
+}
+
+/// A matrix inside a buffer: element (i, k) at offset + i * row_stride + k * column_stride, and further matrices of the
+/// same kind `matrix_stride` apart.
+struct Matrix {
+  const void* buffer;
+  std::int64_t offset = 0;
+  std::int64_t row_stride = 0, column_stride = 1;
+};
+
+/// Which packed matrices make which result: result b takes matrix sum(position of b * stride) of each side.
+struct Batch {
+  std::int64_t count = 1;
+  std::array<std::int64_t, 3 * kMaxRank + 1> words{};  // rank, sizes, strides of a, strides of b
+};
+
+class Gemm {
+ public:
+  Gemm(Context& context, DType dtype);
+
+  /// panels[m/6][k][6] from a (m x depth); panels[n/16][k][16] from b (depth x n), `count` matrices `matrix_stride` apart.
+  void pack_a(const Matrix& a, std::int64_t m, std::int64_t depth, void* panels, std::int64_t count = 1,
+              std::int64_t matrix_stride = 0) const;
+  void pack_b(const Matrix& b, std::int64_t depth, std::int64_t n, void* panels, std::int64_t count = 1,
+              std::int64_t matrix_stride = 0) const;
+  /// c[m, n] at `offset`, dense, for each of the batch; `add`: to what is there.
+  void multiply(const void* a, const void* b, void* c, std::int64_t offset, std::int64_t m, std::int64_t n, std::int64_t depth,
+                const Batch& batch, bool add) const;
+
+  Context& context() const { return *context_; }
+  DType dtype() const { return dtype_; }
+
+ private:
+  Context* context_;
+  DType dtype_;
+  KernelFunction pack_a_, pack_b_, multiply_;
+};
+
+/// What packed matrices are made of: the types and macros of a program for `dtype`.
+std::string gemm_prelude(DType dtype);
+
+}  // namespace tandem::opencl

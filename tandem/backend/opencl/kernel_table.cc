@@ -1,0 +1,36 @@
+// The one list of the OpenCL kernels. An op that is not in it runs on the CPU.
+#include "tandem/backend/opencl/kernels.h"
+#include "tandem/op/records.h"
+
+namespace tandem::opencl {
+
+KernelTable kernel_table() {
+  KernelTable table;
+  for (const OpDef* op : op_list())
+    if (op->scalar) table.set(*op, elementwise_kernels());
+  for (const OpDef* op : {&reduce_sum_op, &reduce_mean_op, &reduce_max_op}) table.set(*op, reduction_kernels());
+  for (const OpDef* op : {&softmax_op, &log_softmax_op, &sparse_softmax_cross_entropy_op,
+                          &sparse_softmax_cross_entropy_grad_op, &softmax_cross_entropy_op, &softmax_cross_entropy_grad_op})
+    table.set(*op, softmax_kernels());
+  for (const OpDef* op : {&random_normal_op, &random_uniform_op}) table.set(*op, random_kernels());
+  table.set(argmax_op, argmax_kernels());
+  table.set(matmul_op, matmul_kernels());
+  table.set(conv2d_op, conv2d_kernels());
+  table.set(conv2d_backprop_input_op, conv2d_backprop_input_kernels());
+  table.set(conv2d_backprop_filter_op, conv2d_backprop_filter_kernels());
+  table.set(max_pool2d_op, max_pool2d_kernels());
+  table.set(max_pool2d_grad_op, max_pool2d_grad_kernels());
+  table.set(transpose_op, transpose_kernels());
+  table.set(concat_op, concat_kernels());
+  table.set(slice_op, slice_kernels());
+  table.set(pad_op, pad_kernels());
+  table.set(broadcast_to_op, broadcast_to_kernels());
+  table.set(gather_op, gather_kernels());
+  table.set(gather_grad_op, gather_grad_kernels());
+  table.set(one_hot_op, one_hot_kernels());
+  table.set(fill_op, fill_kernels());
+  table.set(range_op, range_kernels());
+  return table;
+}
+
+}  // namespace tandem::opencl

@@ -1,0 +1,188 @@
+// Ops that move elements: transposes, joins, blocks, margins, broadcasting, constants and ranges.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "tandem/backend/opencl/kernels.h"
+#include "tandem/backend/opencl/source.h"
+
+namespace tandem::opencl {
+namespace {
+
+std::string_view bits_type(std::size_t bytes) {
+  return bytes == 1 ? "uchar" : bytes == 2 ? "ushort" : bytes == 4 ? "uint" : "ulong";
+}
+
+/// Rows side by side in both operands are copied in vectors; a stride takes one element at a time.
+std::string copy_source(std::size_t bytes) {
+  return text(prelude(false), nest_source(2), "typedef ", bits_type(bytes), " E;\n", R"(
+KERNEL copy(const Nest n, __global const E* x, const long x_offset, __global E* y, const long y_offset) {
+  ITEM_ROWS {
+    ROW_OFFSETS
+    __global const E* from = x + x_offset + o0;
+    __global E* to = y + y_offset + o1;
+    const long s0 = n.inner[0], s1 = n.inner[1];
+    long j = begin;
+    if (s0 == 1 && s1 == 1) {
+      for (; j + 8 <= end; j += 8) vstore8(vload8(0, from + j), 0, to + j);
+      for (; j < end; ++j) to[j] = from[j];
+    } else if (s1 == 1) {
+      for (; j < end; ++j) to[j] = from[j * s0];
+    } else {
+      for (; j < end; ++j) to[j * s1] = from[j * s0];
+    }
+  }
+}
+)");
+}
+
+StridedCopy make_copy(const KernelCall& call, const Shape& shape, const Strides& from, const Strides& to) {
+  return {context_of(call), dtype_size(call.outputs[0].dtype()), join_axes(shape, std::array{from, to})};
+}
+
+Prepared prepare_transpose(const KernelCall& call) {
+  const Shape out = call.outputs[0].shape();
+  const auto perm = call.attr().ints("perm");
+  Strides from{};
+  for (int i = 0; i < out.rank(); ++i) {
+    const int axis = perm.empty() ? out.rank() - 1 - i : normalize_axis("transpose", perm[static_cast<std::size_t>(i)], out.rank());
+    from[static_cast<std::size_t>(i)] = call.inputs[0].strides[static_cast<std::size_t>(axis)];
+  }
+  return prepared([copy = make_copy(call, out, from, call.outputs[0].strides)](const KernelArgs& args) {
+    copy.run(args.inputs[0], 0, args.outputs[0], 0);
+  });
+}
+
+Prepared prepare_broadcast(const KernelCall& call) {
+  const Shape out = call.outputs[0].shape();
+  const Strides from = broadcast_strides(call.inputs[0], out);
+  return prepared([copy = make_copy(call, out, from, call.outputs[0].strides)](const KernelArgs& args) {
+    copy.run(args.inputs[0], 0, args.outputs[0], 0);
+  });
+}
+
+Prepared prepare_concat(const KernelCall& call) {
+  const auto axis = static_cast<std::size_t>(normalize_axis("concat", call.attr().integer("axis"), call.shape().rank()));
+  const Strides out = call.outputs[0].strides;
+  struct Part {
+    StridedCopy copy;
+    std::int64_t offset;
+  };
+  std::vector<Part> parts;
+  std::int64_t begin = 0;
+  for (const Operand& input : call.inputs) {
+    parts.push_back({make_copy(call, input.shape(), input.strides, out), begin * out[axis]});
+    begin += input.shape()[static_cast<int>(axis)];
+  }
+  return prepared([parts = std::move(parts)](const KernelArgs& args) {
+    for (std::size_t i = 0; i < parts.size(); ++i) parts[i].copy.run(args.inputs[i], 0, args.outputs[0], parts[i].offset);
+  });
+}
+
+Prepared prepare_slice(const KernelCall& call) {
+  const Shape in = call.shape(), out = call.outputs[0].shape();
+  const Strides from = call.inputs[0].strides;
+  return prepared([=, copy = make_copy(call, out, from, call.outputs[0].strides)](const KernelArgs& args) {
+    const auto begin = args.run_time.subspan(1);  // after their number
+    std::int64_t offset = 0;
+    for (int i = 0; i < in.rank(); ++i) {
+      const std::int64_t at = begin[static_cast<std::size_t>(i)];
+      if (at < 0 || at > in[i] - out[i])
+        fail(ErrorCode::index_out_of_range, "slice: ", out[i], " elements from ", at, " in axis ", i, " are outside ", in);
+      offset += at * from[static_cast<std::size_t>(i)];
+    }
+    copy.run(args.inputs[0], offset, args.outputs[0], 0);
+  });
+}
+
+Prepared prepare_pad(const KernelCall& call) {
+  Context& context = context_of(call);
+  const Shape in = call.shape();
+  const Strides to = call.outputs[0].strides;
+  const auto paddings = call.attr().ints("paddings");
+  std::int64_t offset = 0;
+  for (int i = 0; i < in.rank(); ++i) offset += paddings[static_cast<std::size_t>(2 * i)] * to[static_cast<std::size_t>(i)];
+  const TensorSpec spec = call.outputs[0].spec;
+  return prepared([=, &context, copy = make_copy(call, in, call.inputs[0].strides, to)](const KernelArgs& args) {
+    const auto bits = element_bits(spec.dtype(), std::bit_cast<double>(args.run_time[0]));
+    context.fill(*args.output<Buffer>(), bits.data(), dtype_size(spec.dtype()), spec.bytes());
+    copy.run(args.inputs[0], 0, args.outputs[0], offset);
+  });
+}
+
+Prepared prepare_fill(const KernelCall& call) {
+  Context& context = context_of(call);
+  return prepared([&context, spec = call.outputs[0].spec](const KernelArgs& args) {
+    const auto bits = element_bits(spec.dtype(), std::bit_cast<double>(args.run_time[0]));
+    context.fill(*args.output<Buffer>(), bits.data(), dtype_size(spec.dtype()), spec.bytes());
+  });
+}
+
+/// Floats as TensorFlow makes them: start + i * delta in double, rounded once.
+std::string range_source(DType dtype) {
+  const bool floating = is_floating(dtype);
+  return text(prelude(floating), kForEach, define_dtype("Y", dtype), "typedef ", floating ? "double" : "long", " N;\n", R"(
+KERNEL range(__global Y_mem* y, const N start, const N delta, const long count, const long per_item) {
+  FOR_EACH(i, count, per_item) Y_store(y, i, (Y_lane)(start + (N)i * delta));
+}
+)");
+}
+
+Support range_supports(const KernelCall& call) {
+  const bool floating = is_floating(call.outputs[0].dtype());
+  return floating && !context_of(call).traits().fp64 ? no(kNoFloat64) : yes();
+}
+
+Prepared prepare_range(const KernelCall& call) {
+  Context& context = context_of(call);
+  const DType dtype = call.outputs[0].dtype();
+  const std::int64_t count = call.outputs[0].shape().elements(), per_item = context.elements_per_item(count);
+  const KernelFunction kernel = context.kernel(range_source(dtype), "range");
+  return prepared([=, &context](const KernelArgs& args) {
+    const double start = std::bit_cast<double>(args.run_time[0]), delta = std::bit_cast<double>(args.run_time[1]);
+    Launch launch(context, kernel);
+    launch.buffer(args.outputs[0]);
+    if (is_floating(dtype)) launch.value(start).value(delta);
+    else launch.value(static_cast<std::int64_t>(start)).value(static_cast<std::int64_t>(delta));
+    launch.value(count).value(per_item).run(blocks(count, per_item));
+  });
+}
+
+Kernel copying(Prepared (*prepare)(const KernelCall&)) { return {.name = "opencl copy", .prepare = prepare}; }
+
+}  // namespace
+
+StridedCopy::StridedCopy(Context& context, std::size_t element_bytes, const Axes& axes)
+    : context_(&context), nest_(make_nest(axes, 2, context, 1)), kernel_(context.kernel(copy_source(element_bytes), "copy")) {}
+
+void StridedCopy::run(const void* from, std::int64_t from_offset, void* to, std::int64_t to_offset) const {
+  Launch(*context_, kernel_)
+      .bytes(nest_.words.data(), nest_.words.size() * sizeof(std::int64_t))
+      .buffer(from)
+      .value(from_offset)
+      .buffer(to)
+      .value(to_offset)
+      .run(nest_.items);
+}
+
+std::array<unsigned char, 8> element_bits(DType dtype, double value) {
+  std::array<unsigned char, 8> bits{};
+  visit_dtype(dtype, [&]<class T>(TypeTag<T>) {
+    T element;
+    if constexpr (std::is_same_v<T, bool>) element = value != 0;
+    else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) element = T(static_cast<float>(value));
+    else element = static_cast<T>(value);
+    std::memcpy(bits.data(), &element, sizeof(T));
+  });
+  return bits;
+}
+
+KernelList transpose_kernels() { return {copying(prepare_transpose)}; }
+KernelList concat_kernels() { return {copying(prepare_concat)}; }
+KernelList slice_kernels() { return {copying(prepare_slice)}; }
+KernelList pad_kernels() { return {copying(prepare_pad)}; }
+KernelList broadcast_to_kernels() { return {copying(prepare_broadcast)}; }
+KernelList fill_kernels() { return {{.name = "opencl fill", .prepare = prepare_fill}}; }
+KernelList range_kernels() { return {{.name = "opencl range", .supports = range_supports, .prepare = prepare_range}}; }
+
+}  // namespace tandem::opencl

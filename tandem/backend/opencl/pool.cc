@@ -1,0 +1,115 @@
+// Pooling: the largest value of each window, and where its gradient goes.
+#include <array>
+
+#include "tandem/backend/opencl/kernels.h"
+#include "tandem/backend/opencl/source.h"
+#include "tandem/op/window.h"
+
+namespace tandem::opencl {
+namespace {
+
+struct Geometry {
+  Window rows, columns;
+  std::int64_t batch, channels;
+
+  explicit Geometry(const KernelCall& call) : batch(call.shape()[0]), channels(call.shape()[3]) {
+    const auto ksize = call.attr().ints("ksize"), strides = call.attr().ints("strides");
+    const bool same = call.attr().choice("padding") == "same";
+    rows = Window::make(call.shape()[1], ksize.front(), strides.front(), 1, same);
+    columns = Window::make(call.shape()[2], ksize.back(), strides.back(), 1, same);
+  }
+  std::array<std::int64_t, 11> words() const {
+    return {rows.input,  columns.input,  channels,        rows.output,       columns.output, rows.kernel, columns.kernel,
+            rows.stride, columns.stride, rows.pad_before, columns.pad_before};
+  }
+};
+
+constexpr std::string_view kWindow = R"(
+typedef struct { long h, w, c, oh, ow, kh, kw, sy, sx, py, px; } Image;
+
+// The element that holds the first largest value of a window; NaN is above all.
+static long largest(__global const T_mem* x, const Image g, long image, long oy, long ox, long c) {
+  long best = -1;
+  T_lane value = 0;
+  for (long ky = 0; ky < g.kh; ++ky)
+    for (long kx = 0; kx < g.kw; ++kx) {
+      const long iy = oy * g.sy + ky - g.py, ix = ox * g.sx + kx - g.px;
+      if (iy < 0 || iy >= g.h || ix < 0 || ix >= g.w) continue;
+      const long at = ((image * g.h + iy) * g.w + ix) * g.c + c;
+      const T_lane v = T_load(x, at);
+      if (best < 0 || v > value || (v != v && value == value)) {
+        best = at;
+        value = v;
+      }
+    }
+  return best;
+}
+)";
+
+constexpr std::string_view kForward = R"(
+KERNEL pool(__global const T_mem* x, __global T_mem* y, const Image g, const long count, const long per_item) {
+  FOR_EACH(i, count, per_item) {
+    const long pixel = i / g.c, c = i - pixel * g.c, line = pixel / g.ow, ox = pixel - line * g.ow;
+    const long image = line / g.oh, oy = line - image * g.oh;
+    T_store(y, i, T_load(x, largest(x, g, image, oy, ox, c)));
+  }
+}
+)";
+
+// Windows may overlap, so one work-item adds up a channel of an image, in the order of the windows.
+constexpr std::string_view kBackward = R"(
+KERNEL pool_grad(__global const T_mem* x, __global const T_mem* dy, __global L_mem* sums, const Image g, const long count,
+                 const long per_item) {
+  FOR_EACH(i, count, per_item) {
+    const long image = i / g.c, c = i - image * g.c;
+    for (long oy = 0; oy < g.oh; ++oy)
+      for (long ox = 0; ox < g.ow; ++ox) {
+        const long at = largest(x, g, image, oy, ox, c);
+        L_store(sums, at, L_load(sums, at) + T_load(dy, ((image * g.oh + oy) * g.ow + ox) * g.c + c));
+      }
+  }
+}
+)";
+
+Prepared prepare(const KernelCall& call) {
+  Context& context = context_of(call);
+  const Geometry g(call);
+  const std::int64_t count = call.outputs[0].shape().elements();
+  const std::int64_t per_item = context.elements_per_item(count, 4.0 * static_cast<double>(g.rows.kernel * g.columns.kernel));
+  const KernelFunction kernel =
+      context.kernel(text(prelude(call.dtype() == DType::f64), kForEach, define_dtype("T", call.dtype()), kWindow, kForward), "pool");
+  return prepared([=, &context](const KernelArgs& args) {
+    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value(g.words()).value(count).value(per_item)
+        .run(blocks(count, per_item));
+  });
+}
+
+Prepared prepare_grad(const KernelCall& call) {
+  Context& context = context_of(call);
+  const Geometry g(call);
+  const DType lane = lane_dtype(call.dtype());
+  const std::int64_t elements = call.shape().elements();
+  const std::int64_t count = call.shape(1).elements() ? g.batch * g.channels : 0;
+  const std::int64_t per_item = context.elements_per_item(count, static_cast<double>(g.rows.output * g.columns.output * 16));
+  const KernelFunction kernel = context.kernel(text(prelude(lane == DType::f64), kForEach, define_dtype("T", call.dtype()),
+                                                    define_dtype("L", lane), kWindow, kBackward),
+                                               "pool_grad");
+  return prepared([=, &context, narrowing = Narrowing(context, call.dtype(), elements)](const KernelArgs& args) {
+    if (elements == 0) return;
+    const std::size_t bytes = static_cast<std::size_t>(elements) * dtype_size(lane);
+    const Scratch scratch(context.pool(), narrowing.needed() ? bytes : 0);
+    Buffer* sums = narrowing.needed() ? scratch.get() : args.output<Buffer>();
+    const std::int64_t zero = 0;
+    context.fill(*sums, &zero, dtype_size(lane), bytes);
+    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[2]).buffer(sums).value(g.words()).value(count)
+        .value(per_item).run(blocks(count, per_item));
+    if (narrowing.needed()) narrowing.run(sums, args.outputs[0]);
+  });
+}
+
+}  // namespace
+
+KernelList max_pool2d_kernels() { return {{.name = "opencl", .supports = dtypes_supported, .prepare = prepare}}; }
+KernelList max_pool2d_grad_kernels() { return {{.name = "opencl", .supports = dtypes_supported, .prepare = prepare_grad}}; }
+
+}  // namespace tandem::opencl

@@ -1,0 +1,33 @@
+// Compiled programs on disk, so that a second process compiles nothing.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tandem::opencl {
+
+/// One file an entry. Written to a temporary name and renamed, so that other processes see all of it or nothing;
+/// an entry whose checksum is wrong counts as missing.
+class ProgramCache {
+ public:
+  /// $TANDEM_CACHE_DIR/opencl, else $XDG_CACHE_HOME or ~/.cache and tandem/opencl.
+  static std::filesystem::path default_folder();
+
+  explicit ProgramCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  using Bytes = std::vector<unsigned char>;
+  std::optional<Bytes> load(const std::string& key) const;
+  /// A disk that cannot be written to costs speed, not results: failures are silent.
+  void store(const std::string& key, const Bytes& binary) const;
+  std::filesystem::path path_of(const std::string& key) const { return folder_ / (key + ".bin"); }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+/// 32 hexadecimal digits for everything that decides what a compiled program is.
+std::string program_key(const std::vector<std::string>& parts);
+
+}  // namespace tandem::opencl

@@ -1,0 +1,170 @@
+// Softmax, log_softmax and the cross entropies: one work-item a row, in three passes over it.
+#include <algorithm>
+
+#include "tandem/backend/opencl/kernels.h"
+#include "tandem/backend/opencl/source.h"
+#include "tandem/op/records.h"
+
+namespace tandem::opencl {
+namespace {
+
+enum class Kind { softmax, log_softmax, sparse_loss, sparse_grad, dense_loss, dense_grad };
+
+Kind kind_of(const OpDef& op) {
+  if (&op == &softmax_op) return Kind::softmax;
+  if (&op == &log_softmax_op) return Kind::log_softmax;
+  if (&op == &sparse_softmax_cross_entropy_op) return Kind::sparse_loss;
+  if (&op == &sparse_softmax_cross_entropy_grad_op) return Kind::sparse_grad;
+  return &op == &softmax_cross_entropy_op ? Kind::dense_loss : Kind::dense_grad;
+}
+bool is_sparse(Kind kind) { return kind == Kind::sparse_loss || kind == Kind::sparse_grad; }
+bool is_loss(Kind kind) { return kind >= Kind::sparse_loss; }
+bool has_gradient(Kind kind) { return kind == Kind::sparse_grad || kind == Kind::dense_grad; }
+
+/// The largest value and the sum of exponentials of a row of n elements, `stride` apart.
+constexpr std::string_view kRowText = R"(
+static T_lane8 piece(__global const T_mem* x, long at, long stride, int m, T_lane rest) {
+  return stride == 1 && m == 8 ? T_load8(x, at) : T_part(x, at, stride, m, rest);
+}
+static void piece_store(__global T_mem* y, long at, long stride, int m, T_lane8 v) {
+  if (stride == 1 && m == 8) T_store8(y, at, v);
+  else T_store_part(y, at, v, stride, m);
+}
+static T_lane sum_of(T_lane8 v) {
+  const T_lane4 a = v.lo + v.hi;
+  const T_lane2 b = a.lo + a.hi;
+  return b.x + b.y;
+}
+static T_lane first(T_lane8 v) { return v.s0; }
+
+static T_lane row_max(__global const T_mem* x, long from, long n, long stride) {
+  T_lane8 best = (T_lane8)(-INFINITY);
+  for (long k = 0; k < n; k += 8) {
+    const T_lane8 v = piece(x, from + k * stride, stride, (int)min(8l, n - k), -INFINITY);
+    best = best != best ? best : (best > v ? best : v);
+  }
+  T_lane all[8], largest = -INFINITY;
+  vstore8(best, 0, all);
+  for (int u = 0; u < 8; ++u)
+    if (!(all[u] <= largest)) largest = all[u];
+  return largest;
+}
+static T_lane row_sum(__global const T_mem* x, long from, long n, long stride, T_lane largest) {
+  T_lane8 sum = (T_lane8)(0);
+  for (long k = 0; k < n; k += 8) sum += row_exp(piece(x, from + k * stride, stride, (int)min(8l, n - k), -INFINITY) - largest);
+  return sum_of(sum);
+}
+)";
+
+/// Of a row whose values are all -infinity the total is -infinity, as in the reference.
+constexpr std::string_view kKernelText = R"(
+KERNEL rows(__global const T_mem* x, __global T_mem* y, const long outer, const long n, const long inner, const long per_item
+#if LOSS
+            , __global const void* labels, const int wide, __global int* error, const int site
+#endif
+#if GRADIENT
+            , __global const T_mem* dy
+#endif
+            ) {
+  FOR_EACH(i, outer * inner, per_item) {
+    const long o = i / inner, from = o * n * inner + (i - o * inner), stride = inner;
+    const T_lane largest = row_max(x, from, n, stride);
+    const T_lane shift = largest == -INFINITY ? 0 : largest;
+    const T_lane sum = row_sum(x, from, n, stride, shift);
+#if SPARSE
+    const long label = wide ? ((__global const long*)labels)[i] : (long)((__global const int*)labels)[i];
+    const int bad = label < 0 || label >= n;
+    if (bad && atomic_cmpxchg(error, 0, site) == 0) {
+      error[1] = (int)label;
+      error[2] = (int)i;
+      error[3] = (int)n;
+    }
+#endif
+#if KIND == 0
+    for (long k = 0; k < n; k += 8) {
+      const int m = (int)min(8l, n - k);
+      piece_store(y, from + k * stride, stride, m, row_exp(piece(x, from + k * stride, stride, m, 0) - shift) / sum);
+    }
+#elif KIND == 1
+    const T_lane total = first(row_log((T_lane8)(sum))) + shift;
+    for (long k = 0; k < n; k += 8) {
+      const int m = (int)min(8l, n - k);
+      piece_store(y, from + k * stride, stride, m, piece(x, from + k * stride, stride, m, 0) - total);
+    }
+#elif KIND == 2
+    const T_lane total = first(row_log((T_lane8)(sum))) + shift;
+    T_store(y, i, bad ? (T_lane)0 : total - T_load(x, from + label));
+#elif KIND == 3
+    const T_lane g = T_load(dy, i);
+    for (long k = 0; k < n; k += 8) {
+      const int m = (int)min(8l, n - k);
+      T_lane8 p = row_exp(piece(x, from + k, 1, m, 0) - shift) / sum;
+      T_lane all[8];
+      vstore8(p, 0, all);
+      if (label >= k && label < k + 8) all[label - k] -= 1;
+      piece_store(y, from + k, 1, m, vload8(0, all) * g);
+    }
+#elif KIND == 4
+    const T_lane total = first(row_log((T_lane8)(sum))) + shift;
+    T_lane8 loss = (T_lane8)(0);
+    for (long k = 0; k < n; k += 8) {
+      const int m = (int)min(8l, n - k);
+      const T_lane8 label = piece((__global const T_mem*)labels, from + k, 1, m, 0);
+      // A label of 0 gives 0 even where the logit is infinite.
+      loss += label == (T_lane8)(0) ? (T_lane8)(0) : label * (total - piece(x, from + k, 1, m, 0));
+    }
+    T_store(y, i, sum_of(loss));
+#else
+    const T_lane g = T_load(dy, i);
+    T_lane8 label_sums = (T_lane8)(0);
+    for (long k = 0; k < n; k += 8) label_sums += piece((__global const T_mem*)labels, from + k, 1, (int)min(8l, n - k), 0);
+    const T_lane label_sum = sum_of(label_sums);
+    for (long k = 0; k < n; k += 8) {
+      const int m = (int)min(8l, n - k);
+      const T_lane8 label = piece((__global const T_mem*)labels, from + k, 1, m, 0);
+      piece_store(y, from + k, 1, m, (row_exp(piece(x, from + k, 1, m, 0) - shift) / sum * label_sum - label) * g);
+    }
+#endif
+  }
+}
+)";
+
+std::string softmax_source(Kind kind, DType dtype) {
+  const DType lane = lane_dtype(dtype);
+  const std::string_view type = lane_type(expr::lane_of(dtype));
+  return text(prelude(lane == DType::f64), kForEach, define_dtype("T", dtype), "typedef ", type, "4 T_lane4;\ntypedef ", type,
+              "2 T_lane2;\n#define KIND ", static_cast<int>(kind), "\n#define LOSS ", is_loss(kind), "\n#define SPARSE ",
+              is_sparse(kind), "\n#define GRADIENT ", has_gradient(kind), "\n",
+              define_function("row_exp", lane, 1, [](auto& in) { return exp(in[0]); }),
+              define_function("row_log", lane, 1, [](auto& in) { return log(in[0]); }), kRowText, kKernelText);
+}
+
+Prepared prepare(const KernelCall& call) {
+  Context& context = context_of(call);
+  const Kind kind = kind_of(call.op);
+  const int logits = is_loss(kind) ? 1 : 0;
+  const Shape& shape = call.shape(logits);
+  const int axis = is_loss(kind) ? shape.rank() - 1 : normalize_axis(call.op.name, call.attr().integer("axis"), shape.rank());
+  std::int64_t outer = 1, inner = 1;
+  for (int i = 0; i < axis; ++i) outer *= shape[i];
+  for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
+  const std::int64_t n = shape[axis], rows = n ? outer * inner : 0;
+  const std::int64_t per_item = context.elements_per_item(rows, 40.0 * static_cast<double>(n));
+  const bool wide = call.dtype(0) == DType::i64;
+  const int site = is_sparse(kind) ? context.error_site(std::string(call.op.name)) : 0;
+  const KernelFunction kernel = context.kernel(softmax_source(kind, call.dtype(logits)), "rows");
+  return prepared([=, &context](const KernelArgs& args) {
+    Launch launch(context, kernel);
+    launch.buffer(args.inputs[logits]).buffer(args.outputs[0]).value(outer).value(n).value(inner).value(per_item);
+    if (is_sparse(kind)) launch.buffer(args.inputs[0]).value<cl_int>(wide).error(site);
+    else if (is_loss(kind)) launch.buffer(args.inputs[0]).value<cl_int>(0).buffer(&context.error_word()).value<cl_int>(0);
+    if (has_gradient(kind)) launch.buffer(args.inputs[2]);
+    launch.run(blocks(rows, per_item));
+  });
+}
+
+}  // namespace
+
+KernelList softmax_kernels() { return {{.name = "opencl rows", .supports = dtypes_supported, .prepare = prepare}}; }
+
+}  // namespace tandem::opencl

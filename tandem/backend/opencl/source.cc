@@ -1,0 +1,261 @@
+#include "tandem/backend/opencl/source.h"
+
+#include <cstdio>
+
+#include "tandem/base/error.h"
+
+namespace tandem::opencl {
+namespace {
+
+using expr::Lane;
+using expr::Node;
+using expr::Prim;
+
+std::string hex(std::uint64_t bits, const char* suffix) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof(buffer), "0x%llx%s", static_cast<unsigned long long>(bits), suffix);
+  return buffer;
+}
+
+std::string vector_type(Lane lane) { return text(lane_type(lane), kWidth); }
+std::string unsigned_type(Lane lane) { return lane == Lane::i64 ? "ulong8" : "uint8"; }
+bool is_integer_lane(Lane lane) { return lane == Lane::i32 || lane == Lane::i64; }
+bool is_wide(Lane lane) { return lane == Lane::f64 || lane == Lane::i64; }
+
+std::string constant(const Node& node) {
+  switch (node.lane) {
+    case Lane::f32: return text("(float8)(as_float(", hex(node.bits & 0xFFFFFFFFu, "u"), "))");
+    case Lane::f64: return text("(double8)(as_double(", hex(node.bits, "ul"), "))");
+    case Lane::i32: return text("(int8)(as_int(", hex(node.bits & 0xFFFFFFFFu, "u"), "))");
+    case Lane::i64: return text("(long8)(as_long(", hex(node.bits, "ul"), "))");
+    default: return node.bits ? "(int8)(-1)" : "(int8)(0)";
+  }
+}
+
+/// Writes the statements of one program.
+class Writer {
+ public:
+  explicit Writer(const expr::Program& program) : program_(program) {}
+
+  std::string run() {
+    std::string out;
+    for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
+      const Node& node = program_.nodes[i];
+      out += text("      const ", vector_type(node.lane), " v", i, " = ", expression(node), ";\n");
+    }
+    return out;
+  }
+
+ private:
+  static std::string name(std::int32_t node) { return text("v", node); }
+  Lane lane(std::int32_t node) const { return program_.nodes[static_cast<std::size_t>(node)].lane; }
+
+  /// A mask with the width of `wanted`'s lanes: what a vector's ?: asks for.
+  std::string mask_for(std::int32_t mask, Lane wanted) const {
+    return is_wide(wanted) ? text("convert_long8(", name(mask), ")") : name(mask);
+  }
+
+  std::string expression(const Node& node) const {
+    switch (node.prim) {
+      case Prim::input: return text("in", node.bits);
+      case Prim::constant: return constant(node);
+      case Prim::index_lo: return "as_int8(convert_uint8(index & 0xFFFFFFFFul))";
+      case Prim::index_hi: return "as_int8(convert_uint8(index >> 32))";
+      case Prim::convert: return conversion(node);
+      case Prim::bitcast: return text("as_", vector_type(node.lane), "(", name(node.a), ")");
+      case Prim::select: return text(mask_for(node.a, node.lane), " ? ", name(node.b), " : ", name(node.c));
+      case Prim::eq: return comparison(node, "==");
+      case Prim::lt: return comparison(node, "<");
+      case Prim::le: return comparison(node, "<=");
+      default: return arithmetic(node);
+    }
+  }
+
+  std::string comparison(const Node& node, const char* sign) const {
+    const std::string compared = text("(", name(node.a), " ", sign, " ", name(node.b), ")");
+    return is_wide(lane(node.a)) ? text("convert_int8", compared) : compared;
+  }
+
+  /// Integers wrap, which only unsigned ones do by the language.
+  std::string infix(const Node& node, const char* sign) const {
+    if (!is_integer_lane(node.lane)) return text(name(node.a), " ", sign, " ", name(node.b));
+    const std::string u = unsigned_type(node.lane);
+    return text("as_", vector_type(node.lane), "(as_", u, "(", name(node.a), ") ", sign, " as_", u, "(", name(node.b), "))");
+  }
+
+  std::string shift(const Node& node, const char* sign) const {
+    return text("as_", vector_type(node.lane), "(as_", unsigned_type(node.lane), "(", name(node.a), ") ", sign, " ", node.bits,
+                node.lane == Lane::i64 ? "ul)" : "u)");
+  }
+
+  std::string arithmetic(const Node& node) const {
+    const bool whole = is_integer_lane(node.lane);
+    const std::string a = name(node.a), b = node.b >= 0 ? name(node.b) : "";
+    switch (node.prim) {
+      case Prim::add: return infix(node, "+");
+      case Prim::sub: return infix(node, "-");
+      case Prim::mul: return infix(node, "*");
+      case Prim::div: return whole ? text(node.lane == Lane::i64 ? "divide_long(" : "divide_int(", a, ", ", b, ")") : infix(node, "/");
+      case Prim::fma: return text("fma(", a, ", ", b, ", ", name(node.c), ")");
+      case Prim::neg: return whole ? text("as_", vector_type(node.lane), "(0 - as_", unsigned_type(node.lane), "(", a, "))") : text("-", a);
+      case Prim::abs: return whole ? text("as_", vector_type(node.lane), "(abs(", a, "))") : text("fabs(", a, ")");
+      case Prim::sqrt: return text("sqrt(", a, ")");
+      case Prim::min: return text("(", a, " < ", b, ") ? ", a, " : ", b);
+      case Prim::max: return text("(", a, " > ", b, ") ? ", a, " : ", b);
+      case Prim::round_even: return text("rint(", a, ")");
+      case Prim::floor: return text("floor(", a, ")");
+      case Prim::trunc: return text("trunc(", a, ")");
+      case Prim::bit_and: return text(a, " & ", b);
+      case Prim::bit_or: return text(a, " | ", b);
+      case Prim::bit_xor: return text(a, " ^ ", b);
+      case Prim::bit_not: return text("~", a);
+      case Prim::shift_left: return shift(node, "<<");
+      case Prim::shift_right: return shift(node, ">>");
+      case Prim::mul_hi_u32:
+        return text("as_int8(convert_uint8((convert_ulong8(as_uint8(", a, ")) * convert_ulong8(as_uint8(", b, "))) >> 32))");
+      default: TANDEM_CHECK(false, "no OpenCL text for ", expr::prim_name(node.prim)); return "";
+    }
+  }
+
+  std::string conversion(const Node& node) const {
+    const Lane from = lane(node.a);
+    const std::string a = name(node.a), to = vector_type(node.lane);
+    if (node.lane == from) return a;
+    if (from == Lane::mask) return text(mask_for(node.a, node.lane), " ? (", to, ")(1) : (", to, ")(0)");
+    if (node.lane == Lane::mask) {
+      const std::string compared = text("(", a, " != (", vector_type(from), ")(0))");
+      return is_wide(from) ? text("convert_int8", compared) : compared;
+    }
+    if (expr::is_float_lane(from) && is_integer_lane(node.lane)) return cut(node, from);
+    return text("convert_", to, "(", a, ")");
+  }
+
+  /// Towards zero; what does not fit, NaN included, gives the smallest integer, as x86 does.
+  std::string cut(const Node& node, Lane from) const {
+    const bool wide = node.lane == Lane::i64;
+    const std::string a = name(node.a), bound = text(from == Lane::f64 ? "(double8)(" : "(float8)(", wide ? "0x1p63" : "0x1p31",
+                                                     from == Lane::f64 ? ")" : "f)");
+    std::string fits = text("((", a, " > -", bound, ") & (", a, " < ", bound, "))");
+    if (is_wide(from) && !wide) fits = text("convert_int8", fits);
+    if (!is_wide(from) && wide) fits = text("convert_long8", fits);
+    const std::string smallest = wide ? "(long8)(LONG_MIN)" : "(int8)(INT_MIN)";
+    return text(fits, " ? convert_", vector_type(node.lane), "(", fits_only(a, from, bound), ") : ", smallest);
+  }
+
+  /// Converting what does not fit is undefined: such lanes are 0 on the way.
+  static std::string fits_only(const std::string& a, Lane from, const std::string& bound) {
+    return text("((", a, " > -", bound, ") & (", a, " < ", bound, ")) ? ", a, " : (", vector_type(from), ")(0)");
+  }
+
+  const expr::Program& program_;
+};
+
+constexpr std::string_view kDivide = R"(
+// Truncates; x / 0 is 0, and the smallest integer divided by -1 wraps.
+static int8 divide_int(int8 a, int8 b) {
+  const int8 plain = (b == 0) | (b == -1);
+  const int8 q = a / (plain ? (int8)(1) : b);
+  return b == 0 ? (int8)(0) : (b == -1 ? as_int8(0 - as_uint8(a)) : q);
+}
+static long8 divide_long(long8 a, long8 b) {
+  const long8 plain = (b == 0) | (b == -1);
+  const long8 q = a / (plain ? (long8)(1) : b);
+  return b == 0 ? (long8)(0) : (b == -1 ? as_long8(0 - as_ulong8(a)) : q);
+}
+)";
+
+/// How one dtype is kept in memory; in the texts p is a pointer, i an index, v a lane value or a vector of eight.
+struct MemoryText {
+  std::string_view memory, load, load8, store, store8;
+};
+
+MemoryText memory_text(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+      return {"ushort", "vload_half(i, (__global const half*)p)", "vload_half8(0, (__global const half*)(p + i))",
+              "vstore_half_rte(v, i, (__global half*)p)", "vstore_half8_rte(v, 0, (__global half*)(p + i))"};
+    case DType::bf16:
+      return {"ushort", "as_float((uint)p[i] << 16)", "as_float8(convert_uint8(vload8(0, p + i)) << 16)",
+              "p[i] = to_bf16(v)", "vstore8(to_bf16_8(v), 0, p + i)"};
+    case DType::f32: return {"float", "p[i]", "vload8(0, p + i)", "p[i] = v", "vstore8(v, 0, p + i)"};
+    case DType::f64: return {"double", "p[i]", "vload8(0, p + i)", "p[i] = v", "vstore8(v, 0, p + i)"};
+    case DType::i8:
+      return {"char", "p[i]", "convert_int8(vload8(0, p + i))", "p[i] = (char)v", "vstore8(convert_char8(v), 0, p + i)"};
+    case DType::u8:
+      return {"uchar", "p[i]", "convert_int8(vload8(0, p + i))", "p[i] = (uchar)v", "vstore8(convert_uchar8(v), 0, p + i)"};
+    case DType::i32: return {"int", "p[i]", "vload8(0, p + i)", "p[i] = v", "vstore8(v, 0, p + i)"};
+    case DType::i64: return {"long", "p[i]", "vload8(0, p + i)", "p[i] = v", "vstore8(v, 0, p + i)"};
+    default:
+      return {"uchar", "p[i] ? -1 : 0", "convert_int8(vload8(0, p + i)) != (int8)(0)", "p[i] = (uchar)(v & 1)",
+              "vstore8(convert_uchar8(v & (int8)(1)), 0, p + i)"};
+  }
+}
+
+constexpr std::string_view kBFloat16 = R"(
+static ushort8 to_bf16_8(float8 v) {
+  const uint8 u = as_uint8(v);
+  const uint8 rounded = (u + 0x7FFFu + ((u >> 16) & 1u)) >> 16;  // to nearest, ties to even
+  return convert_ushort8(isnan(v) ? ((u >> 16) | 0x40u) : rounded);
+}
+static ushort to_bf16(float v) {
+  const uint u = as_uint(v);
+  return (ushort)(isnan(v) ? ((u >> 16) | 0x40u) : (u + 0x7FFFu + ((u >> 16) & 1u)) >> 16);
+}
+)";
+
+}  // namespace
+
+DType lane_dtype(DType dtype) {
+  switch (expr::lane_of(dtype)) {
+    case Lane::f32: return DType::f32;
+    case Lane::f64: return DType::f64;
+    case Lane::i64: return DType::i64;
+    default: return DType::i32;
+  }
+}
+
+std::string_view lane_type(Lane lane) {
+  constexpr std::string_view kTypes[] = {"float", "double", "int", "long", "int"};
+  return kTypes[static_cast<int>(lane)];
+}
+
+std::string prelude(bool fp64) {
+  return text("#pragma OPENCL FP_CONTRACT OFF\n", fp64 ? "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" : "",
+              "#define KERNEL __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void\n", kDivide, kBFloat16);
+}
+
+std::string define_dtype(std::string_view slot, DType dtype) {
+  const MemoryText m = memory_text(dtype);
+  const std::string lane(lane_type(expr::lane_of(dtype)));
+  const std::string in = text("(__global const ", slot, "_mem* p, long i"), out = text("(__global ", slot, "_mem* p, long i, ");
+  return text(
+      "typedef ", m.memory, " ", slot, "_mem;\ntypedef ", lane, " ", slot, "_lane;\ntypedef ", lane, "8 ", slot, "_lane8;\n",
+      "static ", lane, " ", slot, "_load", in, ") { return ", m.load, "; }\n",
+      "static ", lane, "8 ", slot, "_load8", in, ") { return ", m.load8, "; }\n",
+      // The first m of eight, `stride` apart; the others are `rest`.
+      "static ", lane, "8 ", slot, "_part", in, ", long stride, int m, ", lane, " rest) {\n  ", lane,
+      " v[8];\n  for (int k = 0; k < 8; ++k) v[k] = k < m ? ", slot, "_load(p, i + k * stride) : rest;\n  return vload8(0, v);\n}\n",
+      "static void ", slot, "_store", out, lane, " v) { ", m.store, "; }\n",
+      "static void ", slot, "_store8", out, lane, "8 v) { ", m.store8, "; }\n",
+      "static void ", slot, "_store_part", out, lane, "8 v, long stride, int m) {\n  ", lane,
+      " all[8];\n  vstore8(v, 0, all);\n  for (int k = 0; k < m; ++k) ", slot, "_store(p, i + k * stride, all[k]);\n}\n");
+}
+
+std::string statements(const expr::Program& program) { return Writer(program).run(); }
+
+std::string define_function_from(std::string_view name, DType lane, const expr::Program& program) {
+  const std::string type = text(lane_type(expr::lane_of(lane)), "8");
+  std::string parameters;
+  for (std::size_t i = 0; i < program.inputs.size(); ++i) parameters += text(i ? ", " : "", type, " in", i);
+  return text("static ", type, " ", name, "(", parameters, ") {\n", statements(program), "      return v", program.outputs[0].node, ";\n}\n");
+}
+
+bool uses_fp64(const expr::Program& program) {
+  for (const Node& node : program.nodes)
+    if (node.lane == Lane::f64) return true;
+  for (DType dtype : program.inputs)
+    if (dtype == DType::f64) return true;
+  return false;
+}
+
+}  // namespace tandem::opencl

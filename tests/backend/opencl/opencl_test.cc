@@ -1,0 +1,364 @@
+// The OpenCL backend on a real driver, PoCL serving as a GPU: every op against the CPU's reference, and the device's
+// own promises about memory, errors, threads and the programs on disk.
+#include "tandem/backend/opencl/opencl_device.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "tandem/backend/opencl/program_cache.h"
+#include "tandem/kernel/kernel.h"
+#include "tandem/op/ops.h"
+#include "tandem/op/records.h"
+#include "tandem/runtime/runtime.h"
+#include "tests/op/compare.h"
+#include "tests/op/sample_data.h"
+
+namespace tandem::opencl {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A cache of the tests' own, unless one is given: removed when the process ends.
+struct CacheFolder {
+  CacheFolder() {
+    if (std::getenv("TANDEM_CACHE_DIR")) return;
+    path = fs::temp_directory_path() / text("tandem-opencl-test-", ::getpid());
+    setenv("TANDEM_CACHE_DIR", path.c_str(), 1);
+  }
+  ~CacheFolder() {
+    std::error_code ignored;
+    if (!path.empty()) fs::remove_all(path, ignored);
+  }
+  fs::path path;
+};
+
+std::vector<std::unique_ptr<Device>> devices(const Options& options) {
+  static const CacheFolder cache;
+  return make_devices(options);
+}
+
+/// The device most tests share; null without a driver.
+Device* shared_device() {
+  static const auto made = devices({.cpu_as_gpu = 1});
+  return made.empty() ? nullptr : made[0].get();
+}
+
+class OpenCl : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!shared_device()) GTEST_SKIP() << "no OpenCL driver";
+  }
+};
+
+/// One call of an op on a device: inputs copied over, run, results copied back.
+struct Call {
+  const OpDef& op;
+  const Attrs& attrs;
+  Tensors inputs;
+  std::vector<Operand> in, out;
+  Specs specs;
+
+  Call(const OpDef& op, const Attrs& attrs, Tensors values) : op(op), attrs(attrs), inputs(std::move(values)) {
+    std::vector<const TensorSpec*> pointers;
+    for (const Tensor& input : inputs) {
+      pointers.push_back(&input.spec());
+      in.emplace_back(input.spec());
+    }
+    specs = infer(op, pointers, attrs);
+    for (const TensorSpec& spec : specs) out.emplace_back(spec);
+  }
+
+  KernelCall kernel_call(Device* device) const { return {op, attrs, in, out, device}; }
+
+  Tensors run_reference() const {
+    Tensors outputs;
+    std::vector<const void*> from;
+    std::vector<void*> to;
+    for (const Tensor& input : inputs) from.push_back(input.raw_data());
+    for (const TensorSpec& spec : specs) {
+      outputs.push_back(Tensor::uninitialized(spec, host_memory(), nullptr));
+      to.push_back(outputs.back().impl()->storage->address());
+    }
+    const Kernel& kernel = default_runtime().devices()[0]->kernels().of(op).back();
+    kernel.prepare(kernel_call(nullptr))->run({from.data(), to.data(), attrs.run_time()});
+    return outputs;
+  }
+
+  Tensors run(Device& device, const Kernel& kernel) const {
+    MemorySpace& memory = device.memory();
+    std::vector<Allocation> blocks;
+    std::vector<const void*> from;
+    std::vector<void*> to;
+    for (const Tensor& input : inputs) {
+      blocks.emplace_back(memory, input.spec().bytes());
+      wait(memory.copy_from_host(blocks.back().address(), input.raw_data(), input.spec().bytes()));
+      from.push_back(blocks.back().address());
+    }
+    for (const TensorSpec& spec : specs) {
+      blocks.emplace_back(memory, spec.bytes());
+      to.push_back(blocks.back().address());
+      const std::vector<char> junk(spec.bytes(), 0x5A);
+      wait(memory.copy_from_host(to.back(), junk.data(), junk.size()));
+    }
+    kernel.prepare(kernel_call(&device))->run({from.data(), to.data(), attrs.run_time()});
+    Tensors outputs;
+    for (std::size_t k = 0; k < specs.size(); ++k) {
+      outputs.push_back(Tensor::uninitialized(specs[k], host_memory(), nullptr));
+      wait(memory.copy_to_host(outputs.back().impl()->storage->address(), to[k], specs[k].bytes()));
+    }
+    return outputs;
+  }
+  Tensor run(Device& device) const { return run(device, device.kernels().of(op)[0])[0]; }
+};
+
+// --- Every op. ---
+
+std::vector<const OpDef*> runnable_ops() {
+  std::vector<const OpDef*> ops;
+  for (const OpDef* op : op_list())
+    if (!op->view) ops.push_back(op);
+  return ops;
+}
+
+class OpenClConformance : public ::testing::TestWithParam<const OpDef*> {};
+
+TEST_P(OpenClConformance, AgreesWithTheReferenceOfTheCpu) {
+  Device* device = shared_device();
+  if (!device) GTEST_SKIP() << "no OpenCL driver";
+  const OpDef& op = *GetParam();
+  ASSERT_FALSE(device->kernels().of(op).empty()) << op.name << " has no OpenCL kernel";
+  int compared = 0;
+  for (DType dtype : sample_dtypes(op))
+    for (const OpSample& sample : samples(op, dtype)) {
+      const Call call(op, sample.attrs, random_inputs(sample));
+      const Tensors expected = call.run_reference();
+      for (const Kernel& kernel : device->kernels().of(op)) {
+        const Support support = kernel.supports ? kernel.supports(call.kernel_call(device)) : yes();
+        if (!support) {
+          EXPECT_FALSE(support.reason.empty()) << kernel.name << " refuses " << op.name << " without a reason";
+          continue;
+        }
+        const Tensors got = call.run(*device, kernel);
+        ++compared;
+        for (std::size_t k = 0; k < got.size(); ++k)
+          expect_close(got[k], expected[k], op.random ? 0 : tolerance(got[k].dtype()), describe(op, sample, kernel.name));
+        if (HasFatalFailure()) return;
+      }
+    }
+  EXPECT_GT(compared, 0) << op.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, OpenClConformance, ::testing::ValuesIn(runnable_ops()),
+                         [](const auto& info) { return std::string(info.param->name); });
+
+// --- Sizes beyond the samples: several tiles, segments and blocks of depth. ---
+
+Tensor random_f32(const Shape& shape, unsigned seed = 1) {
+  std::mt19937 engine(seed);
+  return random_tensor({{DType::f32, shape}, {-1, 1}}, engine);
+}
+
+void expect_agrees(const OpDef& op, const Attrs& attrs, const Tensors& inputs, double allowed = tolerance(DType::f32)) {
+  const Call call(op, attrs, inputs);
+  expect_close(call.run(*shared_device()), call.run_reference()[0], allowed, std::string(op.name));
+}
+
+TEST_F(OpenCl, MatmulsDeeperThanOneBlockAgree) {
+  for (bool ta : {false, true})
+    for (bool tb : {false, true})
+      expect_agrees(matmul_op, make_attrs(matmul_op, ta, tb),
+                    {random_f32(ta ? Shape{2100, 37} : Shape{37, 2100}), random_f32(tb ? Shape{50, 2100} : Shape{2100, 50}, 2)}, 2e-5);
+}
+
+TEST_F(OpenCl, ReductionsOfManyTilesAgree) {
+  const Tensor x = random_f32({3, 9000}), y = random_f32({1500, 70}), z = random_f32({5, 1300, 9}), all = random_f32({1 << 20});
+  expect_agrees(reduce_sum_op, make_attrs(reduce_sum_op, Ints{1}, false), {x}, 2e-5);
+  expect_agrees(reduce_mean_op, make_attrs(reduce_mean_op, Ints{0}, false), {y}, 2e-5);
+  expect_agrees(reduce_max_op, make_attrs(reduce_max_op, Ints{1}, true), {z}, 0);
+  expect_agrees(reduce_sum_op, make_attrs(reduce_sum_op, Ints{}, false), {all}, 2e-4);
+}
+
+TEST_F(OpenCl, ConvolutionsWorkedOffInPartsAgree) {
+  const Shape input{5, 40, 40, 64}, filter{3, 3, 64, 8}, output{5, 40, 40, 8};
+  const Ints one{1, 1};
+  expect_agrees(conv2d_op, make_attrs(conv2d_op, one, "same", one), {random_f32(input), random_f32(filter, 2)}, 2e-5);
+  expect_agrees(conv2d_backprop_input_op, make_attrs(conv2d_backprop_input_op, input, one, "same", one),
+                {random_f32(filter), random_f32(output, 2)}, 2e-5);
+  expect_agrees(conv2d_backprop_filter_op, make_attrs(conv2d_backprop_filter_op, filter, one, "same", one),
+                {random_f32(input), random_f32(output, 2)}, 5e-5);
+}
+
+// --- The device's promises. ---
+
+const OpDef& square() { return *find_op("square"); }
+Tensor squared(Device& device, const Tensor& x) { return Call(square(), {}, {x}).run(device); }
+
+TEST_F(OpenCl, OneDriverSplitInTwoServesAsTwoDevices) {
+  const auto two = devices({.cpu_as_gpu = 2});
+  ASSERT_EQ(two.size(), 2u);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(two[static_cast<std::size_t>(i)]->name().short_name(), text("/GPU:", i));
+    const Tensor x = random_f32({1000});
+    expect_close(squared(*two[static_cast<std::size_t>(i)], x), Call(square(), {}, {x}).run_reference()[0], 1e-6, "square");
+  }
+}
+
+TEST_F(OpenCl, NothingIsPretendedUnlessAskedFor) {
+  EXPECT_TRUE(devices({}).empty());
+  const auto rejected = rejected_devices();
+  ASSERT_FALSE(rejected.empty());
+  for (const Rejected& r : rejected) EXPECT_FALSE(r.reason.empty() || r.remedy.empty());
+}
+
+TEST_F(OpenCl, ADeviceWhoseFloat64IsHiddenRefusesItWithThatReason) {
+  const auto made = devices({.cpu_as_gpu = 1, .hide_fp64 = true});
+  ASSERT_EQ(made.size(), 1u);
+  for (const OpDef* op : runnable_ops())
+    for (const OpSample& sample : samples(*op, DType::f64)) {
+      const Call call(*op, sample.attrs, random_inputs(sample));
+      for (const Kernel& kernel : made[0]->kernels().of(*op)) {
+        if (kernel.name == "opencl copy" || kernel.name == "opencl fill" || op == &gather_op) continue;  // moves bytes
+        ASSERT_TRUE(kernel.supports) << op->name;
+        const Support support = kernel.supports(call.kernel_call(made[0].get()));
+        EXPECT_FALSE(support) << op->name;
+        EXPECT_EQ(support.reason, "the device has no float64");
+      }
+      break;
+    }
+}
+
+TEST_F(OpenCl, MemoryBeyondTheLimitIsAnErrorAndNothingIsLost) {
+  const auto made = devices({.cpu_as_gpu = 1, .memory_limit = 1 << 20});
+  ASSERT_EQ(made.size(), 1u);
+  MemorySpace& memory = made[0]->memory();
+  void* kept = memory.allocate(600'000);
+  try {
+    memory.allocate(600'000);
+    FAIL() << "600,000 bytes more fit into a megabyte";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
+    EXPECT_NE(std::string(error.what()).find("/GPU:0"), std::string::npos);
+  }
+  memory.free(kept, 600'000);
+  void* larger = memory.allocate(700'000);  // the block kept for reuse makes room
+  memory.free(larger, 700'000);
+  EXPECT_LE(memory_stats(*made[0]).cached, std::size_t{1} << 20);
+  EXPECT_EQ(memory_stats(*made[0]).in_use, 0u);
+  EXPECT_THROW(memory.allocate(2 << 20), Error);
+  const Tensor x = random_f32({100});
+  expect_close(squared(*made[0], x), Call(square(), {}, {x}).run_reference()[0], 1e-6, "square");
+}
+
+TEST_F(OpenCl, ABlockFreedWhileAKernelUsesItMayBeHandedOutAtOnce) {
+  Device& device = *shared_device();
+  const Tensor x = random_f32({1 << 16});
+  const Tensor expected = Call(square(), {}, {x}).run_reference()[0];
+  for (int round = 0; round < 50; ++round) expect_close(squared(device, x), expected, 1e-6, "square");
+}
+
+void expect_index_error(const OpDef& op, const Attrs& attrs, const Tensors& inputs) {
+  Device& device = *shared_device();
+  try {
+    Call(op, attrs, inputs).run(device);
+    FAIL() << op.name << " took a bad index";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::index_out_of_range);
+    EXPECT_NE(std::string(error.what()).find(op.name), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find('9'), std::string::npos) << error.what();
+  }
+  device.synchronize();  // reported once
+}
+
+TEST_F(OpenCl, ABadIndexIsReportedOnceByTheNameOfItsOp) {
+  const Tensor indices = Tensor::from<std::int32_t>({1, 9, 0}, {3});
+  expect_index_error(gather_op, make_attrs(gather_op, 0), {random_f32({4, 2}), indices});
+  expect_index_error(gather_grad_op, make_attrs(gather_grad_op, Shape{4, 2}, 0), {random_f32({3, 2}), indices});
+  expect_index_error(sparse_softmax_cross_entropy_op, {}, {indices, random_f32({3, 5})});
+}
+
+TEST_F(OpenCl, SeveralThreadsMayUseOneDeviceAtOnce) {
+  Device& device = *shared_device();
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (unsigned t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      const Tensor x = random_f32({1000 + 37 * static_cast<int>(t)}, t + 1);
+      for (int round = 0; round < 20; ++round) {
+        const Tensor got = squared(device, x);
+        for (std::int64_t i = 0; i < x.size(); ++i)
+          wrong += got.data<float>()[i] != x.data<float>()[i] * x.data<float>()[i];
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+// --- Programs on disk. ---
+
+std::vector<fs::path> cached_programs() {
+  std::vector<fs::path> files;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(ProgramCache::default_folder(), missing)) files.push_back(entry.path());
+  return files;
+}
+
+TEST_F(OpenCl, ANewShapeCompilesNothing) {
+  Device& device = *shared_device();
+  squared(device, random_f32({10}));
+  const std::size_t programs = cached_programs().size();
+  EXPECT_GT(programs, 0u);
+  for (const Shape& shape : {Shape{11}, Shape{4, 5}, Shape{2, 3, 4, 5}, Shape{100'000}}) squared(device, random_f32(shape));
+  EXPECT_EQ(cached_programs().size(), programs);
+}
+
+TEST_F(OpenCl, ACorruptedProgramIsBuiltAgain) {
+  squared(*shared_device(), random_f32({10}));
+  int turn = 0;
+  for (const fs::path& path : cached_programs()) {
+    if (turn++ % 2) fs::resize_file(path, fs::file_size(path) / 2);
+    else {
+      std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+      file.seekp(200);
+      file.write("garbage", 7);
+    }
+  }
+  const auto made = devices({.cpu_as_gpu = 1});
+  ASSERT_EQ(made.size(), 1u);
+  const Tensor x = random_f32({10});
+  expect_close(squared(*made[0], x), Call(square(), {}, {x}).run_reference()[0], 1e-6, "square");
+}
+
+TEST(OpenClProgramCache, GivesBackWhatItKeptAndNothingElse) {
+  const fs::path folder = fs::temp_directory_path() / text("tandem-program-cache-", ::getpid());
+  const ProgramCache cache(folder);
+  const ProgramCache::Bytes binary{1, 2, 3, 4, 5, 6, 7, 8, 9};
+  const std::string key = program_key({"source", "options"});
+  EXPECT_NE(key, program_key({"source", "option", "s"}));
+  EXPECT_FALSE(cache.load(key));
+  cache.store(key, binary);
+  EXPECT_EQ(cache.load(key), binary);
+  std::ofstream(cache.path_of(key), std::ios::app | std::ios::binary) << "more";
+  EXPECT_FALSE(cache.load(key));
+  fs::remove_all(folder);
+}
+
+TEST(OpenClOptions, ComeFromTheEnvironment) {
+  setenv("TANDEM_OPENCL_CPU_AS_GPU", "2", 1);
+  setenv("TANDEM_OPENCL_CORES", "0,3", 1);
+  setenv("TANDEM_OPENCL_HIDE_FP64", "1", 1);
+  const Options options = options_from_environment();
+  EXPECT_EQ(options.cpu_as_gpu, 2);
+  EXPECT_EQ(options.cores, (std::vector<int>{0, 3}));
+  EXPECT_TRUE(options.hide_fp64);
+  setenv("TANDEM_OPENCL_CPU_AS_GPU", "many", 1);
+  EXPECT_THROW(options_from_environment(), Error);
+  for (const char* name : {"TANDEM_OPENCL_CPU_AS_GPU", "TANDEM_OPENCL_CORES", "TANDEM_OPENCL_HIDE_FP64"}) unsetenv(name);
+}
+
+}  // namespace
+}  // namespace tandem::opencl
