@@ -28,6 +28,8 @@ std::string device_reason(const Decision& d) {
       if (d.requested.empty()) return text("the device that holds its data has no kernel for ", d.signature);
       return text(d.requested, " was requested but has no kernel for ", d.signature);
     case ReasonCode::near_its_data: return "its data is there";
+    case ReasonCode::memory:
+      return text(d.requested.empty() ? "the device that holds its data" : d.requested, " has not enough memory for it");
     case ReasonCode::host_value: return "made from host data";
   }
   return "";
@@ -42,6 +44,7 @@ std::string_view reason_name(ReasonCode code) {
     case ReasonCode::device_missing: return "device_missing";
     case ReasonCode::no_kernel: return "no_kernel";
     case ReasonCode::near_its_data: return "near_its_data";
+    case ReasonCode::memory: return "memory";
     case ReasonCode::host_value: return "host_value";
   }
   return "";

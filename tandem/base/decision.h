@@ -14,6 +14,7 @@ enum class ReasonCode {
   device_missing,  // the requested device does not exist
   no_kernel,       // the device it should have run on has no kernel for it
   near_its_data,   // its operands lie there
+  memory,          // the device it should have run on cannot hold its operands and results
   host_value,      // made from host data
 };
 std::string_view reason_name(ReasonCode code);

@@ -96,8 +96,18 @@ void EagerDispatcher::run(OpCall& call) {
   }
   // An op run from inside the kernel could replace the slot; kernels run no ops, so a plain reference will do.
   const PreparedCall& prepared = *slot.call;
-  if (call.op.view) call.outputs[0] = share_storage(*call.inputs[0], prepared.outputs[0], prepared.decision);
-  else execute(prepared, call);
+  if (call.op.view) {
+    call.outputs[0] = share_storage(*call.inputs[0], prepared.outputs[0], prepared.decision);
+    return;
+  }
+  try {
+    execute(prepared, call);
+  } catch (const Error& error) {
+    const bool device_is_full = error.code() == ErrorCode::out_of_memory && prepared.device != &devices_.host_device();
+    if (!device_is_full || !soft_placement()) throw;
+    // Not kept in the cache: there may be room the next time.
+    execute(*prepare(call, devices_, {.to_host = ReasonCode::memory}), call);
+  }
 }
 
 std::shared_ptr<const PreparedCall> EagerDispatcher::find_or_prepare(const OpCall& call, std::uint64_t hash) {

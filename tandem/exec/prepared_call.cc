@@ -23,6 +23,7 @@ struct Choice {
 };
 
 Choice choose_device(const OpCall& call, DeviceRegistry& devices, PlacementRules rules) {
+  if (rules.to_host) return {&devices.host_device(), *rules.to_host};
   if (call.requested) {
     if (Device* device = devices.find(*call.requested)) return {device, ReasonCode::requested};
     if (!rules.soft_placement)

@@ -45,6 +45,8 @@ class DeviceRegistry {
 struct PlacementRules {
   /// An op asked for a device that is missing or has no kernel runs on the host, and its decision says why.
   bool soft_placement = true;
+  /// Set: the op runs on the host, for this reason.
+  std::optional<ReasonCode> to_host = {};
 };
 
 /// Infers, chooses device and kernel, prepares. Throws Error when the call is wrong or nothing can run it.

