@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include "tandem/kernel/kernel.h"
 #include "tandem/tandem.h"
 
 namespace tandem {
