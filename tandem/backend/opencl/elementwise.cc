@@ -114,7 +114,7 @@ Prepared prepare(const KernelCall& call) { return std::make_unique<LoopKernel>(c
 
 Nest flat_nest(const KernelCall& call) {
   const Strides dense{1};
-  const Axes axes = join_axes(Shape{call.outputs[0].shape().elements()}, std::array{dense});
+  const Axes axes = join_axes(Shape{call.outputs[0].shape().elements()}, std::array<Strides, 1>{dense});
   Nest nest = make_nest(axes, 0, context_of(call), call.op.flops_per_element);
   nest.words.resize(nest.words.size() + kMaxRank, 0);  // a nest without operands has room for one
   return nest;
