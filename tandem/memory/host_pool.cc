@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-constexpr int kClasses = 512;
+constexpr std::size_t kMostBytes = std::size_t{1} << 60;
+constexpr int kClasses = 16 + (60 - 10) * 8;  // up to kMostBytes, see size_class
 
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kKeepBlocks = false;  // so that the sanitizer sees each use after free
@@ -169,7 +170,7 @@ bool cached(int index, const HostPool::Shared* owner) {
 }  // namespace
 
 HostPool::HostPool(std::size_t limit) : shared_(std::make_unique<Shared>()) {
-  shared_->stats.limit = limit ? limit : usable_memory();
+  set_limit(limit ? limit : usable_memory());
 }
 
 HostPool::~HostPool() { trim(); }
@@ -206,7 +207,7 @@ PoolStats HostPool::stats() const {
 
 void HostPool::set_limit(std::size_t limit) {
   std::lock_guard lock(shared_->mutex);
-  shared_->stats.limit = limit;
+  shared_->stats.limit = std::min(limit, kMostBytes);
 }
 
 void HostPool::trim() {
