@@ -89,12 +89,16 @@ KERNEL copy_tiles(const Tiles n, __global const E* x, const long x_offset, __glo
   }
   const int rows = (int)min(16l, n.n0 - i0), width = (int)min(16l, n.n1 - j0);
   if (rows < 16 || width < 16) {
+#pragma unroll 1
     for (int i = 0; i < rows; ++i)
+#pragma unroll 1
       for (int j = 0; j < width; ++j) y[to + i * n.y0 + j] = x[from + j * n.x1 + i];
     return;
   }
   E tile[256];
+#pragma unroll 1
   for (int j = 0; j < 16; ++j) vstore16(vload16(0, x + from + j * n.x1), j, tile);
+#pragma unroll 1
   for (int i = 0; i < 16; ++i)
     for (int j = 0; j < 16; ++j) y[to + i * n.y0 + j] = tile[j * 16 + i];
 }

@@ -48,15 +48,17 @@ static T_lane8 largest(__global const T_mem* x, const Image g, long base, long o
 
 constexpr std::string_view kForward = R"(
 KERNEL pool(__global const T_mem* x, __global T_mem* y, const Image g, const long count, const long per_item) {
-  const long columns = (g.c + 7) / 8;
-  FOR_EACH(i, count, per_item) {
-    const long pixel = i / columns, c = (i - pixel * columns) * 8, line = pixel / g.ow, ox = pixel - line * g.ow;
-    const long image = line / g.oh, oy = line - image * g.oh, to = pixel * g.c + c;
-    const int m = (int)min(8l, g.c - c);
-    int8 where;
-    const T_lane8 value = largest(x, g, image * g.h * g.w * g.c, oy, ox, c, m, &where);
-    if (m == 8) T_store8(y, to, value);
-    else T_store_part(y, to, value, 1, m);
+  FOR_EACH(line, count, per_item) {
+    const long image = line / g.oh, oy = line - image * g.oh, base = image * g.h * g.w * g.c;
+    for (long ox = 0; ox < g.ow; ++ox)
+      for (long c = 0; c < g.c; c += 8) {
+        const int m = (int)min(8l, g.c - c);
+        const long to = (line * g.ow + ox) * g.c + c;
+        int8 where;
+        const T_lane8 value = largest(x, g, base, oy, ox, c, m, &where);
+        if (m == 8) T_store8(y, to, value);
+        else T_store_part(y, to, value, 1, m);
+      }
   }
 }
 )";
@@ -73,13 +75,17 @@ KERNEL pool_grad(__global const T_mem* x, __global const T_mem* dy, __global L_m
       for (long ox = 0; ox < g.ow; ++ox) {
         int8 where;
         largest(x, g, base, oy, ox, c, m, &where);
-        int pixel[8];
-        vstore8(where, 0, pixel);
         const long from = ((image * g.oh + oy) * g.ow + ox) * g.c + c;
-        for (int k = 0; k < m; ++k) {
-          const long at = base + (long)pixel[k] * g.c + c + k;
-          L_store(sums, at, L_load(sums, at) + T_load(dy, from + k));
-        }
+        const T_lane8 gradient = m == 8 ? T_load8(dy, from) : T_part(dy, from, 1, m, 0);
+        for (long ky = 0; ky < g.kh; ++ky)
+          for (long kx = 0; kx < g.kw; ++kx) {
+            const long iy = oy * g.sy + ky - g.py, ix = ox * g.sx + kx - g.px;
+            if (iy < 0 || iy >= g.h || ix < 0 || ix >= g.w) continue;
+            const long at = base + (iy * g.w + ix) * g.c + c;
+            const T_lane8 part = TO_LANES(where == (int8)((int)(iy * g.w + ix))) ? gradient : (T_lane8)(0);
+            if (m == 8) L_store8(sums, at, L_load8(sums, at) + part);
+            else L_store_part(sums, at, L_part(sums, at, 1, m, 0) + part, 1, m);
+          }
       }
   }
 }
@@ -94,8 +100,9 @@ std::string mask_macros(DType lane) {
 Prepared prepare(const KernelCall& call) {
   Context& context = context_of(call);
   const Geometry g(call);
-  const std::int64_t count = g.batch * g.rows.output * g.columns.output * blocks(g.channels, 8);
-  const std::int64_t per_item = context.elements_per_item(count, 32.0 * static_cast<double>(g.rows.kernel * g.columns.kernel));
+  const std::int64_t count = g.channels ? g.batch * g.rows.output : 0;  // lines
+  const auto work = static_cast<double>(g.columns.output * g.channels * g.rows.kernel * g.columns.kernel);
+  const std::int64_t per_item = context.elements_per_item(count, work);
   const KernelFunction kernel =
       context.kernel(text(prelude(call.dtype() == DType::f64), kForEach, define_dtype("T", call.dtype()),
                           mask_macros(lane_dtype(call.dtype())), kWindow, kForward),

@@ -249,13 +249,13 @@ std::string define_dtype(std::string_view slot, DType dtype) {
       "typedef ", m.memory, " ", slot, "_mem;\ntypedef ", lane, " ", slot, "_lane;\ntypedef ", lane, "8 ", slot, "_lane8;\n",
       "static ", lane, " ", slot, "_load", in, ") { return ", m.load, "; }\n",
       "static ", lane, "8 ", slot, "_load8", in, ") { return ", m.load8, "; }\n",
-      // The first m of eight, `stride` apart; the others are `rest`.
+      // The first m of eight, `stride` apart; the others are `rest`. Not unrolled: seldom run, and always compiled.
       "static ", lane, "8 ", slot, "_part", in, ", long stride, int m, ", lane, " rest) {\n  ", lane,
-      " v[8];\n  for (int k = 0; k < 8; ++k) v[k] = k < m ? ", slot, "_load(p, i + k * stride) : rest;\n  return vload8(0, v);\n}\n",
+      " v[8];\n#pragma unroll 1\n  for (int k = 0; k < 8; ++k) v[k] = k < m ? ", slot, "_load(p, i + k * stride) : rest;\n  return vload8(0, v);\n}\n",
       "static void ", slot, "_store", out, lane, " v) { ", m.store, "; }\n",
       "static void ", slot, "_store8", out, lane, "8 v) { ", m.store8, "; }\n",
       "static void ", slot, "_store_part", out, lane, "8 v, long stride, int m) {\n  ", lane,
-      " all[8];\n  vstore8(v, 0, all);\n  for (int k = 0; k < m; ++k) ", slot, "_store(p, i + k * stride, all[k]);\n}\n");
+      " all[8];\n  vstore8(v, 0, all);\n#pragma unroll 1\n  for (int k = 0; k < m; ++k) ", slot, "_store(p, i + k * stride, all[k]);\n}\n");
 }
 
 std::string statements(const expr::Program& program) { return Writer(program).run(); }
