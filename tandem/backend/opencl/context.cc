@@ -89,7 +89,7 @@ KernelFunction Context::kernel(const std::string& source, const std::string& nam
 }
 
 BuiltProgram& Context::program(const std::string& source) {
-  std::string options = text("-DLOCAL=", local_size());
+  std::string options = text("-w -DLOCAL=", local_size());
   if (traits_.exact_division) options += " -cl-fp32-correctly-rounded-divide-sqrt";
   const std::string key = program_key({source, options, traits_.platform, traits_.name, traits_.driver, text(traits_.units)});
   if (auto found = programs_.find(key); found != programs_.end()) return *found->second;

@@ -64,7 +64,14 @@ KERNEL pack_patches(__global const T_mem* x, const long first_image, __global P*
       long from[6];
       for (int r = 0; r < 6; ++r)
         from[r] = panel * 6 + r < pixels ? meets(g, first_image + image[r], oy[r], ox[r], ky, kx) : -1;
-      for (long c = 0; c < g.c; ++c, to += 6)
+      long c = 0;
+      for (; c + 8 <= g.c; c += 8, to += 48) {
+        P part[48];
+        for (int r = 0; r < 6; ++r) vstore8(from[r] < 0 ? (P8)(0) : AS_P8(T_load8(x, from[r] + c)), r, part);
+        for (int k = 0; k < 8; ++k)
+          for (int r = 0; r < 6; ++r) to[k * 6 + r] = part[r * 8 + k];
+      }
+      for (; c < g.c; ++c, to += 6)
         for (int r = 0; r < 6; ++r) to[r] = from[r] < 0 ? (P)0 : (P)T_load(x, from[r] + c);
     }
 }

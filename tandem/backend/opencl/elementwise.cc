@@ -13,6 +13,8 @@ namespace {
 /// Where the inputs of a program come from: tensors, or numbers given with each launch.
 enum class Inputs { tensors, numbers };
 
+constexpr std::size_t kShortProgram = 64;  // nodes
+
 /// The name under which define_dtype defines `dtype` here.
 std::string slot(DType dtype) { return text("D", static_cast<int>(dtype)); }
 
@@ -36,8 +38,25 @@ std::string parameters(const expr::Program& program, Inputs kind) {
   return out;
 }
 
+/// One step of the loop: m elements from column j.
+std::string loop_body(const expr::Program& program, Inputs kind) {
+  std::string out = "      const long at = row * n.length + j;\n"
+                    "      const ulong8 index = (ulong8)((ulong)at) + (ulong8)(0, 1, 2, 3, 4, 5, 6, 7);\n";
+  for (std::size_t i = 0; kind == Inputs::tensors && i < program.inputs.size(); ++i) {
+    const std::string d = slot(program.inputs[i]);
+    out += text("      const ", d, "_lane8 in", i, " = n.inner[", i, "] == 0 ? one", i, " : m == 8 ? ", d, "_load8(x", i, ", o", i,
+                " + j) : ", d, "_part(x", i, ", o", i, " + j, 1, m, 0);\n");
+  }
+  out += statements(program);
+  for (std::size_t k = 0; k < program.outputs.size(); ++k) {
+    const std::string v = text("v", program.outputs[k].node), d = slot(program.outputs[k].dtype);
+    out += text("      if (m == 8) ", d, "_store8(y", k, ", at, ", v, "); else ", d, "_store_part(y", k, ", at, ", v, ", 1, m);\n");
+  }
+  return out;
+}
+
 std::string loop_source(const expr::Program& program, Inputs kind) {
-  const std::size_t inputs = program.inputs.size(), outputs = program.outputs.size();
+  const std::size_t inputs = program.inputs.size();
   const bool tensors = kind == Inputs::tensors;
   std::string out = prelude(uses_fp64(program)) + define_dtypes(program) + nest_source(tensors ? static_cast<int>(inputs) : 0);
   out += text("KERNEL loop(", parameters(program, kind), ") {\n  ITEM_ROWS {\n    ROW_OFFSETS\n");
@@ -46,20 +65,12 @@ std::string loop_source(const expr::Program& program, Inputs kind) {
     if (tensors) out += text("    const ", type, " one", i, " = (", type, ")(", slot(program.inputs[i]), "_load(x", i, ", o", i, "));\n");
     else out += text("    const ", type, " in", i, " = (", type, ")(x", i, ");\n");
   }
-  out += "    for (long j = begin; j < end; j += 8) {\n      const int m = (int)min(8l, end - j);\n"
-         "      const long at = row * n.length + j;\n"
-         "      const ulong8 index = (ulong8)((ulong)at) + (ulong8)(0, 1, 2, 3, 4, 5, 6, 7);\n";
-  for (std::size_t i = 0; tensors && i < inputs; ++i) {
-    const std::string d = slot(program.inputs[i]);
-    out += text("      const ", d, "_lane8 in", i, " = n.inner[", i, "] == 0 ? one", i, " : m == 8 ? ", d, "_load8(x", i, ", o", i,
-                " + j) : ", d, "_part(x", i, ", o", i, " + j, 1, m, 0);\n");
-  }
-  out += statements(program);
-  for (std::size_t k = 0; k < outputs; ++k) {
-    const std::string v = text("v", program.outputs[k].node), d = slot(program.outputs[k].dtype);
-    out += text("      if (m == 8) ", d, "_store8(y", k, ", at, ", v, "); else ", d, "_store_part(y", k, ", at, ", v, ", 1, m);\n");
-  }
-  return out + "    }\n  }\n}\n";
+  // Short bodies are written twice, for whole vectors and for the rest of a row; long ones once, to compile in half the time.
+  const bool twice = program.nodes.size() < kShortProgram;
+  out += "    long j = begin;\n";
+  if (twice) out += text("    for (; j + 8 <= end; j += 8) {\n      const int m = 8;\n", loop_body(program, kind), "    }\n");
+  out += text("    for (; j < end; j += 8) {\n      const int m = (int)min(8l, end - j);\n", loop_body(program, kind), "    }\n");
+  return out + "  }\n}\n";
 }
 
 expr::Program program_of(const KernelCall& call) {

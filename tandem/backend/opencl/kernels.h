@@ -45,7 +45,8 @@ class StridedCopy {
 
  private:
   Context* context_;
-  Nest nest_;
+  std::vector<std::int64_t> words_;
+  std::int64_t items_ = 0, batch_ = 1;
   KernelFunction kernel_;
 };
 

@@ -36,6 +36,75 @@ KERNEL copy(const Nest n, __global const E* x, const long x_offset, __global E* 
 )");
 }
 
+/// The axis along which elements lie side by side where they come from, when that is another than where they go to:
+/// then a tile of both axes is turned at a time, so that whole cache lines are read and written. -1 when none.
+int turned_axis(const Axes& axes) {
+  const std::size_t inner = axes.sizes.size() - 1;
+  if (axes.strides[1][inner] != 1 || axes.strides[0][inner] <= 1 || axes.sizes[inner] < 8) return -1;
+  for (std::size_t d = 0; d < inner; ++d)
+    if (axes.strides[0][d] == 1 && axes.sizes[d] >= 8) return static_cast<int>(d);
+  return -1;
+}
+
+/// The words of the struct below.
+struct Tiles {
+  std::vector<std::int64_t> words;
+  std::int64_t items, batch = 1;
+};
+
+Tiles make_tiles(const Axes& axes, std::size_t turned) {
+  const std::size_t inner = axes.sizes.size() - 1;
+  Tiles t;
+  t.words = {axes.sizes[turned], axes.sizes[inner], axes.strides[1][turned], axes.strides[0][inner],
+             static_cast<std::int64_t>(inner) - 1};
+  t.items = blocks(axes.sizes[turned], 16) * blocks(axes.sizes[inner], 16);
+  for (const std::vector<std::int64_t>* values : {&axes.sizes, &axes.strides[0], &axes.strides[1]}) {
+    std::size_t count = 0;
+    for (std::size_t d = 0; d < inner; ++d) {
+      if (d == turned) continue;
+      t.words.push_back((*values)[d]);
+      ++count;
+    }
+    for (; count < kMaxRank - 2; ++count) t.words.push_back(0);
+  }
+  for (std::size_t d = 0; d < inner; ++d)
+    if (d != turned) t.batch *= axes.sizes[d];
+  return t;
+}
+
+std::string tiles_source(std::size_t bytes) {
+  return text(prelude(false), "typedef ", bits_type(bytes), " E;\n", R"(
+// Axis 0 lies side by side in x, axis 1 in y; the other axes count the batch.
+typedef struct { long n0, n1, y0, x1, rank; long size[6], x[6], y[6]; } Tiles;
+
+KERNEL copy_tiles(const Tiles n, __global const E* x, const long x_offset, __global E* y, const long y_offset) {
+  const long columns = (n.n1 + 15) / 16, item = get_global_id(0), i0 = item / columns * 16, j0 = item % columns * 16;
+  if (i0 >= n.n0) return;
+  long from = x_offset + j0 * n.x1 + i0, to = y_offset + i0 * n.y0 + j0, rest = get_global_id(1);
+  for (int d = (int)n.rank - 1; d >= 0; --d) {
+    const long q = rest / n.size[d], at = rest - q * n.size[d];
+    rest = q;
+    from += at * n.x[d];
+    to += at * n.y[d];
+  }
+  const int rows = (int)min(16l, n.n0 - i0), width = (int)min(16l, n.n1 - j0);
+  if (rows < 16 || width < 16) {
+#pragma unroll 1
+    for (int i = 0; i < rows; ++i)
+#pragma unroll 1
+      for (int j = 0; j < width; ++j) y[to + i * n.y0 + j] = x[from + j * n.x1 + i];
+    return;
+  }
+  E tile[256];
+#pragma unroll 1
+  for (int j = 0; j < 16; ++j) vstore16(vload16(0, x + from + j * n.x1), j, tile);
+#pragma unroll 1
+  for (int i = 0; i < 16; ++i)
+    for (int j = 0; j < 16; ++j) y[to + i * n.y0 + j] = tile[j * 16 + i];
+}
+)");
+}
+
 StridedCopy make_copy(const KernelCall& call, const Shape& shape, const Strides& from, const Strides& to) {
   return {context_of(call), dtype_size(call.outputs[0].dtype()), join_axes(shape, std::array{from, to})};
 }
@@ -152,17 +221,30 @@ Kernel copying(Prepared (*prepare)(const KernelCall&)) { return {.name = "opencl
 
 }  // namespace
 
-StridedCopy::StridedCopy(Context& context, std::size_t element_bytes, const Axes& axes)
-    : context_(&context), nest_(make_nest(axes, 2, context, 1)), kernel_(context.kernel(copy_source(element_bytes), "copy")) {}
+StridedCopy::StridedCopy(Context& context, std::size_t element_bytes, const Axes& axes) : context_(&context) {
+  const int turned = turned_axis(axes);
+  if (turned >= 0) {
+    Tiles tiles = make_tiles(axes, static_cast<std::size_t>(turned));
+    words_ = std::move(tiles.words);
+    items_ = tiles.items;
+    batch_ = tiles.batch;
+    kernel_ = context.kernel(tiles_source(element_bytes), "copy_tiles");
+    return;
+  }
+  Nest nest = make_nest(axes, 2, context, 1);
+  words_ = std::move(nest.words);
+  items_ = nest.items;
+  kernel_ = context.kernel(copy_source(element_bytes), "copy");
+}
 
 void StridedCopy::run(const void* from, std::int64_t from_offset, void* to, std::int64_t to_offset) const {
   Launch(*context_, kernel_)
-      .bytes(nest_.words.data(), nest_.words.size() * sizeof(std::int64_t))
+      .bytes(words_.data(), words_.size() * sizeof(std::int64_t))
       .buffer(from)
       .value(from_offset)
       .buffer(to)
       .value(to_offset)
-      .run(nest_.items);
+      .run(items_, batch_);
 }
 
 std::array<unsigned char, 8> element_bits(DType dtype, double value) {

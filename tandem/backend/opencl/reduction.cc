@@ -14,8 +14,7 @@ constexpr std::int64_t kTile = 4096;     // elements of a row folded at once
 constexpr std::int64_t kSegment = 512;   // rows of a column folded at once
 constexpr std::int64_t kColumns = 64;    // columns a work-item folds side by side
 
-/// Element i of a tile goes to lane i % 64; lanes are combined by halving, as on the CPU.
-constexpr std::string_view kFoldText = R"(
+constexpr std::string_view kFinish = R"(
 static R_lane finished(R_lane v, int mean, long count) {
 #if IS_FLOAT
   return mean ? v / (R_lane)count : v;
@@ -23,7 +22,10 @@ static R_lane finished(R_lane v, int mean, long count) {
   return mean ? (count ? v / (R_lane)count : 0) : v;
 #endif
 }
+)";
 
+/// Element i of a tile goes to lane i % 64; lanes are combined by halving, as on the CPU.
+constexpr std::string_view kFoldRows = R"(
 KERNEL fold_rows(__global const T_mem* x, __global R_mem* y, const long rows, const long length, const long tiles,
                  const int mean, const long count, const long per_item) {
   FOR_EACH(i, rows * tiles, per_item) {
@@ -48,11 +50,13 @@ KERNEL fold_rows(__global const T_mem* x, __global R_mem* y, const long rows, co
     T_lane v[8];
     vstore8(acc[0], 0, v);
     for (int half_count = 4; half_count > 0; half_count /= 2)
-      for (int u = 0; u < half_count; ++u) v[u] = COMBINE1(v[u], v[u + half_count]);
+      for (int u = 0; u < half_count; ++u) v[u] = COMBINE(v[u], v[u + half_count]);
     R_store(y, i, finished(v[0], mean, count));
   }
 }
+)";
 
+constexpr std::string_view kFoldColumns = R"(
 // x is [outer, length, inner], y [outer, segments, inner]; a segment is SEGMENT rows.
 KERNEL fold_columns(__global const T_mem* x, __global R_mem* y, const long outer, const long length, const long inner,
                     const long segments, const int mean, const long count, const long per_item) {
@@ -94,14 +98,14 @@ std::string identity_text(bool is_max, DType lane) {
   return lane == DType::i32 ? "INT_MIN" : lane == DType::i64 ? "LONG_MIN" : "(-INFINITY)";
 }
 
-std::string fold_source(bool is_max, DType from, DType to) {
+std::string fold_source(bool is_max, DType from, DType to, bool rows) {
   const DType lane = lane_dtype(from);
   return text(prelude(lane == DType::f64), kForEach, define_dtype("T", from), define_dtype("R", to), "#define TILE ", kTile,
               "\n#define SEGMENT ", kSegment, "\n#define IS_FLOAT ", is_floating(lane) ? 1 : 0, "\n#define IDENTITY ",
               identity_text(is_max, lane), "\n",
               // NaN wins, as in maximum.
               is_max ? "#define COMBINE(a, b) ((a) != (a) ? (a) : ((a) > (b) ? (a) : (b)))\n" : "#define COMBINE(a, b) ((a) + (b))\n",
-              "#define COMBINE1(a, b) COMBINE(a, b)\n", kFoldText);
+              kFinish, rows ? kFoldRows : kFoldColumns);
 }
 
 /// The input seen as [outer, length, inner], the middle reduced; transposed first when axes alternate more often.
@@ -167,7 +171,8 @@ class ReductionKernel final : public PreparedKernel {
     for (std::int64_t length = l.length;;) {
       const std::int64_t pieces = std::max<std::int64_t>(1, blocks(length, l.inner == 1 ? kTile : kSegment));
       const DType to = pieces == 1 ? call.dtype() : lane_dtype(call.dtype());
-      const auto kernel = context_.kernel(fold_source(is_max, from, to), l.inner == 1 ? "fold_rows" : "fold_columns");
+      const bool rows = l.inner == 1;
+      const auto kernel = context_.kernel(fold_source(is_max, from, to, rows), rows ? "fold_rows" : "fold_columns");
       passes_.push_back({kernel, l.outer, length, l.inner, pieces, to, pieces == 1});
       if (pieces == 1) break;
       from = to;

@@ -70,7 +70,23 @@ KERNEL rows(__global const T_mem* x, __global T_mem* y, const long outer, const 
     const long o = i / inner, from = o * n * inner + (i - o * inner), stride = inner;
     const T_lane largest = row_max(x, from, n, stride);
     const T_lane shift = largest == -INFINITY ? 0 : largest;
+#if KIND == 0 && KEEPS_LANES
+    // The exponentials wait in the result for their sum.
+    T_lane8 sums = (T_lane8)(0);
+    for (long k = 0; k < n; k += 8) {
+      const int m = (int)min(8l, n - k);
+      const T_lane8 e = row_exp(piece(x, from + k * stride, stride, m, -INFINITY) - shift);
+      sums += e;
+      piece_store(y, from + k * stride, stride, m, e);
+    }
+    const T_lane sum = sum_of(sums);
+    for (long k = 0; k < n; k += 8) {
+      const int m = (int)min(8l, n - k);
+      piece_store(y, from + k * stride, stride, m, piece(y, from + k * stride, stride, m, 0) / sum);
+    }
+#else
     const T_lane sum = row_sum(x, from, n, stride, shift);
+#endif
 #if SPARSE
     const long label = wide ? ((__global const long*)labels)[i] : (long)((__global const int*)labels)[i];
     const int bad = label < 0 || label >= n;
@@ -80,7 +96,8 @@ KERNEL rows(__global const T_mem* x, __global T_mem* y, const long outer, const 
       error[3] = (int)n;
     }
 #endif
-#if KIND == 0
+#if KIND == 0 && KEEPS_LANES
+#elif KIND == 0
     for (long k = 0; k < n; k += 8) {
       const int m = (int)min(8l, n - k);
       piece_store(y, from + k * stride, stride, m, row_exp(piece(x, from + k * stride, stride, m, 0) - shift) / sum);
@@ -134,7 +151,8 @@ std::string softmax_source(Kind kind, DType dtype) {
   const std::string_view type = lane_type(expr::lane_of(dtype));
   return text(prelude(lane == DType::f64), kForEach, define_dtype("T", dtype), "typedef ", type, "4 T_lane4;\ntypedef ", type,
               "2 T_lane2;\n#define KIND ", static_cast<int>(kind), "\n#define LOSS ", is_loss(kind), "\n#define SPARSE ",
-              is_sparse(kind), "\n#define GRADIENT ", has_gradient(kind), "\n",
+              is_sparse(kind), "\n#define GRADIENT ", has_gradient(kind),
+              "\n#define KEEPS_LANES ", dtype == lane, "\n",
               define_function("row_exp", lane, 1, [](auto& in) { return exp(in[0]); }),
               define_function("row_log", lane, 1, [](auto& in) { return log(in[0]); }), kRowText, kKernelText);
 }
