@@ -162,7 +162,6 @@ void Context::save_programs() {
     unsigned char* data = binary.data();
     check(clGetProgramInfo(built->program.get(), CL_PROGRAM_BINARIES, sizeof(data), &data, nullptr), "reading a program");
     if (size) cache_.store(built->key, binary);
-    built->saved = true;
   }
 }
 

@@ -30,8 +30,8 @@ Traits traits_of(cl_device_id device);
 struct BuiltProgram {
   ProgramHandle program;
   std::string key;
-  bool saved = false;
-  bool launched = false;
+  bool saved = false;     // it came from the disk
+  bool launched = false;  // and so is saved, or about to be
   std::unordered_map<std::string, KernelHandle> kernels;
 };
 

@@ -91,12 +91,20 @@ KERNEL pack_transposed(__global const T_mem* x, const long first_image, __global
   }
   __global P* to = panels + panel * images * g.oh * g.ow * 6;
   for (long image = 0; image < images; ++image)
-    for (long oy = 0; oy < g.oh; ++oy)
+    for (long oy = 0; oy < g.oh; ++oy) {
+      long line[6], shift[6];  // where the input's line begins, or -1 outside; by how much the output's is moved
+      for (int r = 0; r < 6; ++r) {
+        const long iy = oy * g.sy + ky[r] * g.dy - g.py;
+        const int inside = panel * 6 + r < patch && iy >= 0 && iy < g.h;
+        line[r] = inside ? ((first_image + image) * g.h + iy) * g.w * g.c + c[r] : -1;
+        shift[r] = kx[r] * g.dx - g.px;
+      }
       for (long ox = 0; ox < g.ow; ++ox, to += 6)
         for (int r = 0; r < 6; ++r) {
-          const long from = panel * 6 + r < patch ? meets(g, first_image + image, oy, ox, ky[r], kx[r]) : -1;
-          to[r] = from < 0 ? (P)0 : (P)T_load(x, from + c[r]);
+          const long ix = ox * g.sx + shift[r];
+          to[r] = line[r] < 0 || ix < 0 || ix >= g.w ? (P)0 : (P)T_load(x, line[r] + ix * g.c);
         }
+    }
 }
 )";
 

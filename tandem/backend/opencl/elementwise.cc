@@ -13,7 +13,7 @@ namespace {
 /// Where the inputs of a program come from: tensors, or numbers given with each launch.
 enum class Inputs { tensors, numbers };
 
-constexpr std::size_t kShortProgram = 64;  // nodes
+constexpr std::size_t kShortProgram = 16;  // nodes
 
 /// The name under which define_dtype defines `dtype` here.
 std::string slot(DType dtype) { return text("D", static_cast<int>(dtype)); }

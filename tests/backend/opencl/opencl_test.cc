@@ -125,6 +125,13 @@ std::vector<const OpDef*> runnable_ops() {
   return ops;
 }
 
+/// A cast is a program a pair of dtypes, of which a half stands for the rest: each dtype is read and written by some.
+bool left_out(const OpDef& op, const Call& call) {
+  if (&op != &cast_op) return false;
+  const DType from = call.in[0].dtype(), to = call.specs[0].dtype();
+  return from != DType::f32 && to != DType::f32 && (static_cast<int>(from) + static_cast<int>(to)) % 3 != 0;
+}
+
 class OpenClConformance : public ::testing::TestWithParam<const OpDef*> {};
 
 TEST_P(OpenClConformance, AgreesWithTheReferenceOfTheCpu) {
@@ -136,6 +143,7 @@ TEST_P(OpenClConformance, AgreesWithTheReferenceOfTheCpu) {
   for (DType dtype : sample_dtypes(op))
     for (const OpSample& sample : samples(op, dtype)) {
       const Call call(op, sample.attrs, random_inputs(sample));
+      if (left_out(op, call)) continue;
       const Tensors expected = call.run_reference();
       for (const Kernel& kernel : device->kernels().of(op)) {
         const Support support = kernel.supports ? kernel.supports(call.kernel_call(device)) : yes();
@@ -300,37 +308,55 @@ TEST_F(OpenCl, SeveralThreadsMayUseOneDeviceAtOnce) {
 
 // --- Programs on disk. ---
 
-std::vector<fs::path> cached_programs() {
-  std::vector<fs::path> files;
-  std::error_code missing;
-  for (const auto& entry : fs::directory_iterator(ProgramCache::default_folder(), missing)) files.push_back(entry.path());
-  return files;
-}
+/// A cache folder for one test, beside the one the shared device uses.
+class OwnFolder {
+ public:
+  OwnFolder() : path_(fs::temp_directory_path() / text("tandem-opencl-own-", ::getpid())), before_(std::getenv("TANDEM_CACHE_DIR")) {
+    setenv("TANDEM_CACHE_DIR", path_.c_str(), 1);
+  }
+  ~OwnFolder() {
+    setenv("TANDEM_CACHE_DIR", before_.c_str(), 1);
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  std::vector<fs::path> programs() const {
+    std::vector<fs::path> files;
+    std::error_code missing;
+    for (const auto& entry : fs::directory_iterator(path_ / "opencl", missing)) files.push_back(entry.path());
+    return files;
+  }
+
+ private:
+  fs::path path_;
+  std::string before_;
+};
 
 TEST_F(OpenCl, ANewShapeCompilesNothing) {
-  Device& device = *shared_device();
-  squared(device, random_f32({10}));
-  const std::size_t programs = cached_programs().size();
-  EXPECT_GT(programs, 0u);
-  for (const Shape& shape : {Shape{11}, Shape{4, 5}, Shape{2, 3, 4, 5}, Shape{100'000}}) squared(device, random_f32(shape));
-  EXPECT_EQ(cached_programs().size(), programs);
+  const OwnFolder folder;
+  const auto made = devices({.cpu_as_gpu = 1});
+  squared(*made.at(0), random_f32({10}));
+  const std::size_t programs = folder.programs().size();
+  EXPECT_EQ(programs, 2u);  // the proof of the device, and the op
+  for (const Shape& shape : {Shape{11}, Shape{4, 5}, Shape{2, 3, 4, 5}, Shape{100'000}}) squared(*made[0], random_f32(shape));
+  EXPECT_EQ(folder.programs().size(), programs);
+}
+
+void corrupt(const fs::path& path, bool by_cutting) {
+  if (by_cutting) return fs::resize_file(path, fs::file_size(path) / 2);
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(200);
+  file.write("garbage", 7);
 }
 
 TEST_F(OpenCl, ACorruptedProgramIsBuiltAgain) {
-  squared(*shared_device(), random_f32({10}));
-  int turn = 0;
-  for (const fs::path& path : cached_programs()) {
-    if (turn++ % 2) fs::resize_file(path, fs::file_size(path) / 2);
-    else {
-      std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-      file.seekp(200);
-      file.write("garbage", 7);
-    }
-  }
-  const auto made = devices({.cpu_as_gpu = 1});
-  ASSERT_EQ(made.size(), 1u);
+  const OwnFolder folder;
   const Tensor x = random_f32({10});
-  expect_close(squared(*made[0], x), Call(square(), {}, {x}).run_reference()[0], 1e-6, "square");
+  for (bool by_cutting : {false, true, false}) {
+    const auto made = devices({.cpu_as_gpu = 1});
+    expect_close(squared(*made.at(0), x), Call(square(), {}, {x}).run_reference()[0], 1e-6, "square");
+    EXPECT_EQ(folder.programs().size(), 2u);
+    for (const fs::path& path : folder.programs()) corrupt(path, by_cutting);
+  }
 }
 
 TEST(OpenClProgramCache, GivesBackWhatItKeptAndNothingElse) {
