@@ -44,6 +44,7 @@ KERNEL fold_rows(__global const T_mem* x, __global R_mem* y, const long rows, co
       acc[6] = COMBINE(acc[6], T_load8(x, from + k + 48));
       acc[7] = COMBINE(acc[7], T_load8(x, from + k + 56));
     }
+#pragma unroll 1
     for (int u = 0; k < n; k += 8, ++u) acc[u] = COMBINE(acc[u], T_part(x, from + k, 1, (int)min(8l, n - k), IDENTITY));
     for (int half_count = 4; half_count > 0; half_count /= 2)
       for (int u = 0; u < half_count; ++u) acc[u] = COMBINE(acc[u], acc[u + half_count]);
@@ -79,6 +80,7 @@ KERNEL fold_columns(__global const T_mem* x, __global R_mem* y, const long outer
         acc[6] = COMBINE(acc[6], T_load8(x, from + 48));
         acc[7] = COMBINE(acc[7], T_load8(x, from + 56));
       } else {
+#pragma unroll 1
         for (int u = 0; u * 8 < width; ++u) {
           const int m = min(8, width - u * 8);
           acc[u] = COMBINE(acc[u], m == 8 ? T_load8(x, from + u * 8) : T_part(x, from + u * 8, 1, m, IDENTITY));
@@ -88,6 +90,7 @@ KERNEL fold_columns(__global const T_mem* x, __global R_mem* y, const long outer
     T_lane v[64];
     for (int u = 0; u < 8; ++u) vstore8(acc[u], u, v);
     const long to = (o * segments + s) * inner + column;
+#pragma unroll 1
     for (int c = 0; c < width; ++c) R_store(y, to + c, finished(v[c], mean, count));
   }
 }
