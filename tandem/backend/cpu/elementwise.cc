@@ -1,17 +1,10 @@
 // Elementwise ops: the record's formula as a loop.
 #include "tandem/backend/cpu/loop_kernels.h"
 #include "tandem/backend/cpu/loop_nest.h"
+#include "tandem/kernel/elementwise_program.h"
 
 namespace tandem::cpu {
 namespace {
-
-expr::Program program_of(const KernelCall& call) {
-  std::vector<DType> inputs, outputs;
-  for (const Operand& input : call.inputs) inputs.push_back(input.dtype());
-  for (const Operand& output : call.outputs) outputs.push_back(output.dtype());
-  const DType dtype = inputs.back();  // a mask comes first, so the last input has the dtype of the op
-  return expr::make_program(call.op.scalar, inputs, call.op.compute_dtype ? call.op.compute_dtype(dtype) : dtype, outputs);
-}
 
 LoopNest nest_of(const KernelCall& call) {
   return {call.outputs[0].shape(), call.inputs, call.outputs, call.op.flops_per_element};
@@ -31,13 +24,13 @@ Support jit_supports(const KernelCall& call) {
   const LoopNest nest = nest_of(call);
   if (!nest.refusal().empty()) return no(nest.refusal());
   std::string refusal;
-  return jit_loop(program_of(call), nest.scalars(), refusal) ? yes() : no(refusal);
+  return jit_loop(elementwise_program(call), nest.scalars(), refusal) ? yes() : no(refusal);
 }
 
 Prepared prepare_jit(const KernelCall& call) {
   LoopNest nest = nest_of(call);
   std::string refusal;
-  auto loop = jit_loop(program_of(call), nest.scalars(), refusal);
+  auto loop = jit_loop(elementwise_program(call), nest.scalars(), refusal);
   TANDEM_CHECK(loop, refusal);
   return std::make_unique<LoopKernel>(std::move(nest), std::move(loop));
 }
@@ -49,7 +42,7 @@ Support tiles_support(const KernelCall& call) {
 
 Prepared prepare_tiles(const KernelCall& call) {
   LoopNest nest = nest_of(call);
-  auto loop = tile_loop(program_of(call), nest.scalars());
+  auto loop = tile_loop(elementwise_program(call), nest.scalars());
   return std::make_unique<LoopKernel>(std::move(nest), std::move(loop));
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tandem/backend/cpu/loop.h"
+#include "tandem/kernel/kernel.h"
 
 namespace tandem::cpu {
 
@@ -29,6 +30,29 @@ expr::Program program(const std::vector<DType>& inputs, DType output, F build) {
   for (std::size_t i = 0; i < inputs.size(); ++i) in.push_back(graph.input(static_cast<int>(i), expr::lane_of(inputs[i])));
   return expr::make_program(graph, inputs, {build(in)}, {output});
 }
+
+/// A kernel in its two forms. `kMakeParts(call, source)` gets the loops and folds it is made of; Body(call, parts) is
+/// the prepared kernel; `kCheck(call)` may refuse before.
+template <auto kMakeParts, class Body, Support (*kCheck)(const KernelCall&) = nullptr>
+struct TwoForms {
+  template <bool kGenerated>
+  static Support supports(const KernelCall& call) {
+    if constexpr (kCheck != nullptr)
+      if (Support support = kCheck(call); !support) return support;
+    LoopSource source(kGenerated);
+    kMakeParts(call, source);
+    return source.refusal().empty() ? yes() : no(source.refusal());
+  }
+  template <bool kGenerated>
+  static Prepared prepare(const KernelCall& call) {
+    LoopSource source(kGenerated);
+    return std::make_unique<Body>(call, kMakeParts(call, source));
+  }
+  static KernelList kernels() {
+    return {{.name = "jit", .supports = supports<true>, .prepare = prepare<true>},
+            {.name = "tiles", .supports = supports<false>, .prepare = prepare<false>}};
+  }
+};
 
 /// The dtype that holds a lane of `dtype` in memory: f32 for f16, i32 for i8, ….
 DType lane_dtype(DType dtype);

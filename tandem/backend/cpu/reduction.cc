@@ -274,24 +274,8 @@ class Reduction final : public PreparedKernel {
   std::int64_t groups_ = 1, combos_ = 1;  // positions of the kept and of the reduced axes, the last apart
 };
 
-template <bool kGenerated>
-Support supports(const KernelCall& call) {
-  LoopSource source(kGenerated);
-  make_parts(call, source);
-  return source.refusal().empty() ? yes() : no(source.refusal());
-}
-
-template <bool kGenerated>
-Prepared prepare(const KernelCall& call) {
-  LoopSource source(kGenerated);
-  return std::make_unique<Reduction>(call, make_parts(call, source));
-}
-
 }  // namespace
 
-KernelList reduction_kernels() {
-  return {{.name = "jit", .supports = supports<true>, .prepare = prepare<true>},
-          {.name = "tiles", .supports = supports<false>, .prepare = prepare<false>}};
-}
+KernelList reduction_kernels() { return TwoForms<make_parts, Reduction>::kernels(); }
 
 }  // namespace tandem::cpu

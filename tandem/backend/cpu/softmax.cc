@@ -7,7 +7,7 @@
 #include "tandem/backend/cpu/reference/access.h"
 #include "tandem/backend/cpu/scratch.h"
 #include "tandem/base/cores.h"
-#include "tandem/op/records.h"
+#include "tandem/kernel/softmax_kind.h"
 
 namespace tandem::cpu {
 namespace {
@@ -17,16 +17,7 @@ using Exprs = std::vector<expr::Expr>;
 /// Elements of a block of rows; a slice of the parallel grid is one block.
 constexpr std::int64_t kBlockElements = 8 * 1024;
 
-enum class Kind { softmax, log_softmax, sparse_loss, sparse_grad, dense_loss, dense_grad };
-
-Kind kind_of(const OpDef& op) {
-  if (&op == &softmax_op) return Kind::softmax;
-  if (&op == &log_softmax_op) return Kind::log_softmax;
-  if (&op == &sparse_softmax_cross_entropy_op) return Kind::sparse_loss;
-  if (&op == &sparse_softmax_cross_entropy_grad_op) return Kind::sparse_grad;
-  return &op == &softmax_cross_entropy_op ? Kind::dense_loss : Kind::dense_grad;
-}
-bool is_loss_kind(Kind kind) { return kind >= Kind::sparse_loss; }
+using Kind = SoftmaxKind;
 
 /// x: logits [rows, classes]. Lane values (f32, or f64 for f64 logits) hold what is computed a row.
 struct Parts {
@@ -43,7 +34,7 @@ struct Parts {
 };
 
 Parts make_parts(const KernelCall& call, LoopSource& source) {
-  const Kind kind = kind_of(call.op);
+  const Kind kind = softmax_kind(call.op);
   const DType x = call.inputs.back().dtype(), lane = lane_dtype(x);
   Parts p;
   p.max = source.fold(max_fold(x));
@@ -117,13 +108,13 @@ void run_fold(const Fold& fold, const void* input, std::int64_t row_stride, std:
 class SoftmaxKernel final : public PreparedKernel {
  public:
   SoftmaxKernel(const KernelCall& call, Parts parts)
-      : kind_(kind_of(call.op)),
+      : kind_(softmax_kind(call.op)),
         parts_(std::move(parts)),
         dtype_(call.inputs.back().dtype()),
         label_dtype_(call.dtype(0)),
         element_(static_cast<std::int64_t>(dtype_size(dtype_))),
         lane_(static_cast<std::int64_t>(dtype_size(lane_dtype(dtype_)))) {
-    const Shape& logits = call.shape(is_loss_kind(kind_) ? 1 : 0);
+    const Shape& logits = call.shape(is_loss(kind_) ? 1 : 0);
     classes_ = logits[-1];
     rows_ = classes_ ? logits.elements() / classes_ : 0;
     block_ = std::max<std::int64_t>(1, kBlockElements / std::max<std::int64_t>(classes_, 1));
@@ -152,7 +143,7 @@ class SoftmaxKernel final : public PreparedKernel {
   void run_block(const KernelArgs& args, std::int64_t begin, std::int64_t rows) const {
     const Block b = make_block();
     const std::int64_t x_stride = classes_ * element_, e_stride = classes_ * lane_;
-    const char* x = static_cast<const char*>(args.inputs[is_loss_kind(kind_) ? 1 : 0]) + begin * x_stride;
+    const char* x = static_cast<const char*>(args.inputs[is_loss(kind_) ? 1 : 0]) + begin * x_stride;
     fold_classes(*parts_.max, x, element_, rows, b.largest, true);
     Call(rows, classes_).in(x, x_stride).in(b.largest, lane_).out(b.exps, e_stride).run(*parts_.exps);
     fold_classes(*parts_.sum, b.exps, lane_, rows, b.sum, false);
@@ -277,28 +268,15 @@ class SoftmaxKernel final : public PreparedKernel {
   std::int64_t classes_ = 0, rows_ = 0, block_ = 1;
 };
 
-template <bool kGenerated>
-Support supports(const KernelCall& call) {
-  const Kind kind = kind_of(call.op);
-  if (!is_loss_kind(kind) && normalize_axis(call.op.name, call.attr().integer("axis"), call.shape().rank()) != call.shape().rank() - 1)
-    return no("takes the last axis only");
-  if (call.inputs.back().shape().elements() == 0 && !is_loss_kind(kind)) return no("takes no empty tensors");
-  LoopSource source(kGenerated);
-  make_parts(call, source);
-  return source.refusal().empty() ? yes() : no(source.refusal());
-}
-
-template <bool kGenerated>
-Prepared prepare(const KernelCall& call) {
-  LoopSource source(kGenerated);
-  return std::make_unique<SoftmaxKernel>(call, make_parts(call, source));
+Support check(const KernelCall& call) {
+  if (is_loss(softmax_kind(call.op))) return yes();
+  const int rank = call.shape().rank();
+  if (normalize_axis(call.op.name, call.attr().integer("axis"), rank) != rank - 1) return no("takes the last axis only");
+  return call.shape().elements() == 0 ? no("takes no empty tensors") : yes();
 }
 
 }  // namespace
 
-KernelList softmax_kernels() {
-  return {{.name = "jit", .supports = supports<true>, .prepare = prepare<true>},
-          {.name = "tiles", .supports = supports<false>, .prepare = prepare<false>}};
-}
+KernelList softmax_kernels() { return TwoForms<make_parts, SoftmaxKernel, check>::kernels(); }
 
 }  // namespace tandem::cpu

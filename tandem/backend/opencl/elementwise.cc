@@ -6,6 +6,7 @@
 #include "tandem/backend/opencl/nest.h"
 #include "tandem/backend/opencl/source.h"
 #include "tandem/kernel/random_program.h"
+#include "tandem/kernel/elementwise_program.h"
 
 namespace tandem::opencl {
 namespace {
@@ -73,14 +74,6 @@ std::string loop_source(const expr::Program& program, Inputs kind) {
   return out + "  }\n}\n";
 }
 
-expr::Program program_of(const KernelCall& call) {
-  std::vector<DType> inputs, outputs;
-  for (const Operand& input : call.inputs) inputs.push_back(input.dtype());
-  for (const Operand& output : call.outputs) outputs.push_back(output.dtype());
-  const DType dtype = inputs.back();  // a mask comes first, so the last input has the dtype of the op
-  return expr::make_program(call.op.scalar, inputs, call.op.compute_dtype ? call.op.compute_dtype(dtype) : dtype, outputs);
-}
-
 Axes axes_of(const KernelCall& call) {
   std::vector<Strides> strides;
   for (const Operand& input : call.inputs) strides.push_back(broadcast_strides(input, call.outputs[0].shape()));
@@ -91,7 +84,7 @@ Axes axes_of(const KernelCall& call) {
 
 Support supports(const KernelCall& call) {
   if (Support dtypes = dtypes_supported(call); !dtypes) return dtypes;
-  if (!context_of(call).traits().fp64 && uses_fp64(program_of(call))) return no(kNoFloat64);
+  if (!context_of(call).traits().fp64 && uses_fp64(elementwise_program(call))) return no(kNoFloat64);
   for (const auto& strides : axes_of(call).strides)
     if (strides.back() != 0 && strides.back() != 1) return no("an operand's elements do not lie side by side");
   return yes();
@@ -104,7 +97,7 @@ class LoopKernel final : public PreparedKernel {
         inputs_(call.inputs.size()),
         outputs_(call.outputs.size()),
         nest_(make_nest(axes_of(call), static_cast<int>(inputs_), context_, call.op.flops_per_element)),
-        kernel_(context_.kernel(loop_source(program_of(call), Inputs::tensors), "loop")) {}
+        kernel_(context_.kernel(loop_source(elementwise_program(call), Inputs::tensors), "loop")) {}
 
   void run(const KernelArgs& args) const override {
     Launch launch(context_, kernel_);

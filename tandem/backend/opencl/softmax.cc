@@ -3,22 +3,14 @@
 
 #include "tandem/backend/opencl/kernels.h"
 #include "tandem/backend/opencl/source.h"
-#include "tandem/op/records.h"
+#include "tandem/kernel/softmax_kind.h"
 
 namespace tandem::opencl {
 namespace {
 
-enum class Kind { softmax, log_softmax, sparse_loss, sparse_grad, dense_loss, dense_grad };
+using Kind = SoftmaxKind;
 
-Kind kind_of(const OpDef& op) {
-  if (&op == &softmax_op) return Kind::softmax;
-  if (&op == &log_softmax_op) return Kind::log_softmax;
-  if (&op == &sparse_softmax_cross_entropy_op) return Kind::sparse_loss;
-  if (&op == &sparse_softmax_cross_entropy_grad_op) return Kind::sparse_grad;
-  return &op == &softmax_cross_entropy_op ? Kind::dense_loss : Kind::dense_grad;
-}
 bool is_sparse(Kind kind) { return kind == Kind::sparse_loss || kind == Kind::sparse_grad; }
-bool is_loss(Kind kind) { return kind >= Kind::sparse_loss; }
 bool has_gradient(Kind kind) { return kind == Kind::sparse_grad || kind == Kind::dense_grad; }
 
 /// The largest value and the sum of exponentials of a row of n elements, `stride` apart.
@@ -159,7 +151,7 @@ std::string softmax_source(Kind kind, DType dtype) {
 
 Prepared prepare(const KernelCall& call) {
   Context& context = context_of(call);
-  const Kind kind = kind_of(call.op);
+  const Kind kind = softmax_kind(call.op);
   const int logits = is_loss(kind) ? 1 : 0;
   const Shape& shape = call.shape(logits);
   const int axis = is_loss(kind) ? shape.rank() - 1 : normalize_axis(call.op.name, call.attr().integer("axis"), shape.rank());
