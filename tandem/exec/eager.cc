@@ -15,13 +15,11 @@ struct FrontCache {
     std::shared_ptr<const PreparedCall> call;
   };
   std::array<Slot, kSlots> slots;
-  const void* owner = nullptr;
-  std::uint64_t epoch = 0;
+  std::uint64_t epoch = 0;  // of the dispatcher whose calls these are
 
-  void belong_to(const void* new_owner, std::uint64_t new_epoch) {
-    if (owner == new_owner && epoch == new_epoch) return;
+  void belong_to(std::uint64_t new_epoch) {
+    if (epoch == new_epoch) return;
     slots.fill({});
-    owner = new_owner;
     epoch = new_epoch;
   }
 };
@@ -87,7 +85,7 @@ const DeviceName* device_of_operands(const OpCall& call) {
 void EagerDispatcher::run(OpCall& call) {
   if (!call.requested) call.near = device_of_operands(call);
   thread_local FrontCache front;
-  front.belong_to(this, epoch_.load(std::memory_order_relaxed));
+  front.belong_to(epoch_.load(std::memory_order_relaxed));
   const std::uint64_t hash = hash_of(call);
   FrontCache::Slot& slot = front.slots[hash % FrontCache::kSlots];
   if (slot.hash != hash || !slot.call || !slot.call->key.matches(call)) {
@@ -129,7 +127,12 @@ std::shared_ptr<const PreparedCall> EagerDispatcher::find_or_prepare(const OpCal
 void EagerDispatcher::forget_calls() {
   std::lock_guard lock(mutex_);
   calls_.clear();
-  epoch_.fetch_add(1);
+  epoch_.store(next_epoch());
+}
+
+std::uint64_t EagerDispatcher::next_epoch() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
 }
 
 void EagerDispatcher::set_soft_placement(bool on) {

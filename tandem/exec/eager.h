@@ -25,13 +25,15 @@ class EagerDispatcher final : public Dispatcher {
   void forget_calls();
 
  private:
+  /// Never the same twice, so that a thread's cache cannot take one dispatcher for another at the same address.
+  static std::uint64_t next_epoch();
   std::shared_ptr<const PreparedCall> find_or_prepare(const OpCall& call, std::uint64_t hash);
 
   DeviceRegistry& devices_;
   PlacementRules rules_;
   mutable std::mutex mutex_;
   std::unordered_multimap<std::uint64_t, std::shared_ptr<const PreparedCall>> calls_;
-  std::atomic<std::uint64_t> epoch_{1};  // changes when cached calls no longer hold
+  std::atomic<std::uint64_t> epoch_{next_epoch()};  // changes when cached calls no longer hold
 };
 
 }  // namespace tandem

@@ -3,7 +3,6 @@
 
 #include <thread>
 
-#include "tandem/kernel/kernel.h"
 #include "tandem/tandem.h"
 
 namespace tandem {
@@ -63,16 +62,6 @@ TEST_F(Devices, WithoutAScopeAnOpRunsWhereItsDataIs) {
   EXPECT_EQ(explain(y).device, "/GPU:0");
   EXPECT_EQ(explain(y).reason, ReasonCode::near_its_data);
   EXPECT_EQ(y.to_vector<float>(), std::vector<float>(64, 6.f));
-}
-
-TEST_F(Devices, AnOpWithoutAKernelThereFallsBackAndSaysWhy) {
-  DeviceScope scope("/GPU:0");
-  for (const OpDef* op : op_list()) {
-    if (op->view || !gpu()->kernels().of(*op).empty()) continue;
-    SUCCEED() << op->name << " has no kernel on the GPU";
-  }
-  const Tensor words = Tensor::from_strings({"a", "b"}, {2, 1});
-  EXPECT_EQ(reshape(words, Ints{2}).strings(), (std::vector<std::string>{"a", "b"}));
 }
 
 /// The demo's classifier, a few steps on one device; returns the losses.
