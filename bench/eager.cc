@@ -1,10 +1,5 @@
 // What an op costs beside its arithmetic, and how soon the first result is there.
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+#include "bench/child.h"
 #include "bench/harness.h"
 #include "tandem/tandem.h"
 
@@ -36,29 +31,13 @@ std::vector<Row> pool() {
   return {{"system_allocations_after_first", calls, "calls", "1000 equal rounds", 0, calls, "<= 0"}};
 }
 
-/// Runs this program's sibling `first_result` and reads its own report: milliseconds since start, peak MB.
 std::vector<Row> first_result() {
-  char self[4096] = {};
-  if (readlink("/proc/self/exe", self, sizeof self - 1) < 0) return {};
-  const std::string folder = std::string(self).substr(0, std::string(self).rfind('/'));
   double ms = 1e9, mb = 0;
   for (int i = 0; i < 7; ++i) {
-    const double begin = now();
-    pid_t child = 0;
-    posix_spawn_file_actions_t quiet;
-    posix_spawn_file_actions_init(&quiet);
-    posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    std::string program = folder + "/first_result";
-    char* arguments[] = {program.data(), nullptr};
-    const int failed = posix_spawn(&child, program.c_str(), &quiet, nullptr, arguments, environ);
-    posix_spawn_file_actions_destroy(&quiet);
-    if (failed) return {};
-    int status = 0;
-    rusage usage{};
-    wait4(child, &status, 0, &usage);
-    if (status != 0) return {};
-    ms = std::min(ms, (now() - begin) * 1e3);
-    mb = static_cast<double>(usage.ru_maxrss) / 1024;
+    const auto child = run_child("first_result", {});
+    if (!child) return {};
+    ms = std::min(ms, child->seconds * 1e3);
+    mb = child->megabytes;
   }
   return {{"first_result_time", ms, "ms", "goal 30 ms", 30, ms / 30, "<= 1"},
           {"first_result_memory", mb, "MB", "goal 40 MB", 40, mb / 40, "<= 1"}};

@@ -1,11 +1,11 @@
-// tandem_bench [NAME…] [--json FILE]: runs the benchmarks whose name contains a NAME (all without one).
+// tandem_bench [--ops-gpu] [NAME…] [--json FILE]: runs the benchmarks whose name contains a NAME (all without one).
 #include <cstdio>
-#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "bench/gpu.h"
 #include "bench/harness.h"
 #include "tandem/tandem.h"
 
@@ -15,7 +15,8 @@ namespace {
 
 std::vector<Benchmark> all_benchmarks() {
   std::vector<Benchmark> all;
-  for (auto group : {eager_benchmarks(), library_benchmarks(), elementwise_benchmarks(), training_benchmarks()})
+  for (auto group : {eager_benchmarks(), library_benchmarks(), elementwise_benchmarks(), training_benchmarks(),
+                     gpu_benchmarks()})
     all.insert(all.end(), group.begin(), group.end());
   return all;
 }
@@ -56,20 +57,25 @@ void write_json(const std::string& path, const std::vector<Row>& rows) {
 int main(int argc, char** argv) {
   std::vector<std::string> names;
   std::string json;
+  bool ops_gpu = false;
   for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], "--json") == 0 && i + 1 < argc) json = argv[++i];
-    else if (argv[i][0] == '-') return std::fprintf(stderr, "usage: tandem_bench [NAME…] [--json FILE]\n"), 2;
-    else names.emplace_back(argv[i]);
+    const std::string word = argv[i];
+    if (word.starts_with("--child=") && run_gpu_child(word.substr(8))) return 0;
+    if (word == "--json" && i + 1 < argc) json = argv[++i];
+    else if (word == "--ops-gpu") ops_gpu = true;
+    else if (word[0] == '-') return std::fprintf(stderr, "usage: tandem_bench [--ops-gpu] [NAME…] [--json FILE]\n"), 2;
+    else names.emplace_back(word);
   }
   std::printf("%-34s %10s %-8s %-28s %10s %8s  %s\n", "name", "value", "unit", "reference", "its value", "ratio", "goal");
   std::vector<Row> rows;
-  for (const Benchmark& benchmark : all_benchmarks()) {
-    if (!wanted(benchmark, names)) continue;
-    for (const Row& row : benchmark.run()) {
-      print(row);
-      rows.push_back(row);
-    }
-  }
+  auto keep = [&](const std::vector<Row>& more) {
+    for (const Row& row : more) print(row);
+    rows.insert(rows.end(), more.begin(), more.end());
+  };
+  if (ops_gpu) keep(gpu_op_rows(names));
+  else
+    for (const Benchmark& benchmark : all_benchmarks())
+      if (wanted(benchmark, names)) keep(benchmark.run());
   if (rows.empty()) return std::fprintf(stderr, "no benchmark has such a name; names are parts of those listed without arguments\n"), 2;
   if (!json.empty()) write_json(json, rows);
 }

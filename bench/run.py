@@ -1,4 +1,6 @@
-"""scripts/bench [NAME…] [--json FILE]: every row beside its reference, measured in one run.
+"""scripts/bench [--ops-gpu] [NAME…] [--json FILE]: every row beside its reference, measured in one run.
+
+--ops-gpu: instead of the rows, every op on the GPU beside the CPU backend.
 
 Rows compared with PyTorch are timed several times in turn with it, in an environment of its own; without it those
 references stay empty and the reason is printed.
@@ -34,8 +36,10 @@ def arguments(words):
         word = words.pop(0)
         if word == "--json" and words:
             json_file = words.pop(0)
+        elif word == "--ops-gpu":
+            names.append(word)
         elif word.startswith("-"):
-            sys.exit("usage: scripts/bench [NAME…] [--json FILE]")
+            sys.exit("usage: scripts/bench [--ops-gpu] [NAME…] [--json FILE]")
         else:
             names.append(word)
     return names, json_file
@@ -140,7 +144,7 @@ def main():
     if report is None:
         report = native_rows(["eager_add"])  # for machine and date
         report["rows"] = []
-    if not names or any(name in PYTHON_ROW for name in names):
+    if not names or "--ops-gpu" not in names and any(name in PYTHON_ROW for name in names):
         value = python_value()
         report["rows"].insert(1, {"name": PYTHON_ROW, "value": value, "unit": "us", "reference": f"goal {PYTHON_GOAL} us",
                                   "reference_value": PYTHON_GOAL, "ratio": value / PYTHON_GOAL, "goal": "<= 1"})
