@@ -28,18 +28,6 @@ def _only_nhwc(op, data_format):
         raise UnimplementedError(f"{op}: data_format must be 'NHWC', got {data_format!r}; transpose the tensor")
 
 
-def _pair(op, name, value, default=1):
-    """[1, h, w, 1], [h, w], [h] or h, as [h, w]."""
-    if value is None:
-        return [default, default]
-    numbers = _sizes(value)
-    if len(numbers) == 4:
-        if numbers[0] != 1 or numbers[3] != 1:
-            raise UnimplementedError(f"{op}: {name} over batch or channels must be 1, got {numbers}")
-        numbers = numbers[1:3]
-    return numbers
-
-
 # --- Conversion and creation. ---
 
 
@@ -275,24 +263,6 @@ def _converted(values):
 
 
 # --- Neural networks. ---
-
-
-def conv2d(input, filters, strides, padding, data_format="NHWC", dilations=None, name=None):
-    """A 2-D convolution of [batch, height, width, channels] with filters [height, width, channels, outputs]."""
-    _only_nhwc("conv2d", data_format)
-    if not isinstance(padding, str):
-        raise UnimplementedError("conv2d: padding must be 'SAME' or 'VALID'; use tf.pad for others")
-    return records["conv2d"](
-        input, filters, _pair("conv2d", "strides", strides), padding, _pair("conv2d", "dilations", dilations)
-    )
-
-
-def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
-    """The largest value of each window of [batch, height, width, channels]."""
-    _only_nhwc("max_pool2d", data_format)
-    return records["max_pool2d"](
-        input, _pair("max_pool2d", "ksize", ksize), _pair("max_pool2d", "strides", strides), padding
-    )
 
 
 def bias_add(value, bias, data_format=None, name=None):

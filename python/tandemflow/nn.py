@@ -1,11 +1,24 @@
 """tf.nn: what neural networks are made of."""
+from ._conv import (
+    avg_pool,
+    avg_pool1d,
+    avg_pool2d,
+    conv1d,
+    conv1d_transpose,
+    conv2d,
+    conv2d_transpose,
+    depthwise_conv2d,
+    max_pool,
+    max_pool1d,
+    max_pool2d,
+    max_pool_with_argmax,
+    separable_conv2d,
+)
 from ._ops import (
     bias_add,
-    conv2d,
     gather,
     gelu,
     log_softmax,
-    max_pool2d,
     relu,
     sigmoid,
     softmax,

@@ -1,4 +1,4 @@
-// Convolution and pooling over NHWC tensors, with their gradients as ops of their own.
+// Convolutions over NHWC tensors, with their gradients as ops of their own.
 #include "tandem/op/groups.h"
 #include "tandem/op/records.h"
 #include "tandem/op/rules.h"
@@ -8,22 +8,27 @@ namespace tandem {
 namespace {
 
 constexpr AttrDef kStrides{.name = "strides", .kind = AttrKind::ints, .default_value = "1"};
-constexpr AttrDef kPadding{.name = "padding", .kind = AttrKind::choice, .default_value = "'valid'", .choices = "valid|same"};
+constexpr AttrDef kPadding{
+    .name = "padding", .kind = AttrKind::choice, .default_value = "'valid'", .choices = "valid|same|explicit"};
 constexpr AttrDef kDilations{.name = "dilations", .kind = AttrKind::ints, .default_value = "1"};
+constexpr AttrDef kExplicitPaddings{.name = "explicit_paddings", .kind = AttrKind::ints, .default_value = "[]"};
 constexpr AttrDef kInputSizes{.name = "input_sizes", .kind = AttrKind::ints};
 constexpr AttrDef kFilterSizes{.name = "filter_sizes", .kind = AttrKind::ints};
-constexpr AttrDef kKsize{.name = "ksize", .kind = AttrKind::ints, .default_value = "2"};
-constexpr AttrDef kPoolStrides{.name = "strides", .kind = AttrKind::ints, .default_value = "2"};
 
-/// A pair of positive numbers from an attribute such as strides; one number stands for both.
-std::array<std::int64_t, 2> pair_of(const InferContext& c, std::string_view name) {
-  const auto values = c.attrs.ints(name);
-  if (values.empty() || values.size() > 2)
-    fail(ErrorCode::invalid_argument, c.op.name, ": ", name, " must be one or two numbers, got [", join(values), "]");
-  for (std::int64_t v : values)
-    if (v < 1 || v > (1 << 20))
-      fail(ErrorCode::invalid_argument, c.op.name, ": ", name, " must be positive, got [", join(values), "]");
-  return {values.front(), values.back()};
+/// top, bottom, left and right, given if and only if the padding is explicit.
+void check_explicit_paddings(const InferContext& c) {
+  const auto around = c.attrs.ints("explicit_paddings");
+  const bool wanted = c.attrs.choice("padding") == "explicit";
+  if (!wanted && around.empty()) return;
+  if (!wanted)
+    fail(ErrorCode::invalid_argument, c.op.name, ": explicit_paddings [", join(around), "] need padding 'explicit', got '",
+         c.attrs.choice("padding"), "'");
+  if (around.size() != 4)
+    fail(ErrorCode::invalid_argument, c.op.name, ": explicit_paddings must be top, bottom, left and right, got [",
+         join(around), "]");
+  for (std::int64_t v : around)
+    if (v < 0 || v > kLargestWindow)
+      fail(ErrorCode::invalid_argument, c.op.name, ": explicit_paddings must not be negative, got [", join(around), "]");
 }
 
 /// The output shape of a convolution of `input` [n,h,w,c] with `filter` [kh,kw,c,o].
@@ -31,20 +36,19 @@ Shape conv_output(const InferContext& c, const Shape& input, const Shape& filter
   if (input.rank() != 4 || filter.rank() != 4)
     fail(ErrorCode::shape_mismatch, c.op.name, ": needs an input [batch, height, width, channels] and filters ",
          "[height, width, channels, outputs], got ", input, " and ", filter);
-  if (input[3] != filter[2])
-    fail(ErrorCode::shape_mismatch, c.op.name, ": the input ", input, " has ", input[3], " channels, the filters ", filter,
-         " expect ", filter[2]);
   if (filter[0] < 1 || filter[1] < 1) fail(ErrorCode::invalid_shape, c.op.name, ": the filters ", filter, " are empty");
-  const auto strides = pair_of(c, "strides"), dilations = pair_of(c, "dilations");
-  const bool same = c.attrs.choice("padding") == "same";
-  const auto rows = Window::make(input[1], filter[0], strides[0], dilations[0], same);
-  const auto columns = Window::make(input[2], filter[1], strides[1], dilations[1], same);
-  return {input[0], rows.output, columns.output, filter[3]};
-}
-
-void check_grad_shape(const InferContext& c, const Shape& expected, const Shape& grad) {
-  if (expected != grad)
-    fail(ErrorCode::shape_mismatch, c.op.name, ": the gradient must have the output's shape ", expected, ", got ", grad);
+  const std::int64_t groups = filter[2] > 0 ? input[3] / filter[2] : 0;
+  if (input[3] != filter[2] && (groups < 1 || input[3] % filter[2] != 0))
+    fail(ErrorCode::shape_mismatch, c.op.name, ": the input ", input, " has ", input[3], " channels, the filters ", filter,
+         " expect ", filter[2], groups > 1 ? " or a multiple of it" : "");
+  if (groups > 1 && filter[3] % groups != 0)
+    fail(ErrorCode::shape_mismatch, c.op.name, ": ", filter[3], " outputs do not divide into the ", groups,
+         " groups of channels that the input ", input, " and the filters ", filter, " make");
+  positive_pair(c, "strides");
+  positive_pair(c, "dilations");
+  check_explicit_paddings(c);
+  const ConvGeometry g = ConvGeometry::make(c.attrs, input, filter);
+  return {g.batch, g.rows.output, g.columns.output, g.out_channels};
 }
 
 double conv_flops(const Shape& output, const Shape& filter) {
@@ -53,17 +57,9 @@ double conv_flops(const Shape& output, const Shape& filter) {
 
 ConvOptions options_of(const AttrView& attrs) {
   const auto strides = attrs.ints("strides"), dilations = attrs.ints("dilations");
-  return {Ints(strides.begin(), strides.end()), attrs.choice("padding"), Ints(dilations.begin(), dilations.end())};
-}
-
-Shape pool_output(const InferContext& c) {
-  const Shape& input = c.shape(0);
-  if (input.rank() != 4)
-    fail(ErrorCode::shape_mismatch, c.op.name, ": needs an input [batch, height, width, channels], got ", input);
-  const auto ksize = pair_of(c, "ksize"), strides = pair_of(c, "strides");
-  const bool same = c.attrs.choice("padding") == "same";
-  return {input[0], Window::make(input[1], ksize[0], strides[0], 1, same).output,
-          Window::make(input[2], ksize[1], strides[1], 1, same).output, input[3]};
+  const auto around = attrs.ints("explicit_paddings");
+  return {Ints(strides.begin(), strides.end()), attrs.choice("padding"), Ints(dilations.begin(), dilations.end()),
+          Ints(around.begin(), around.end())};
 }
 
 }  // namespace
@@ -72,7 +68,7 @@ const OpDef conv2d_op{
     .name = "conv2d",
     .doc = "A 2-D convolution of [batch, height, width, channels] with filters [height, width, channels, outputs].",
     .inputs = {"input", "filters"},
-    .attrs = {kStrides, kPadding, kDilations},
+    .attrs = {kStrides, kPadding, kDilations, kExplicitPaddings},
     .dtypes = kFloating,
     .infer = [](const InferContext& c) { return Specs{{c.dtype(0), conv_output(c, c.shape(0), c.shape(1))}}; },
     .grad = [](GradContext& g) {
@@ -89,7 +85,7 @@ const OpDef conv2d_backprop_input_op{
     .name = "conv2d_backprop_input",
     .doc = "The gradient of conv2d with respect to its input.",
     .inputs = {"filters", "out_backprop"},
-    .attrs = {kInputSizes, kStrides, kPadding, kDilations},
+    .attrs = {kInputSizes, kStrides, kPadding, kDilations, kExplicitPaddings},
     .dtypes = kFloating,
     .infer = [](const InferContext& c) {
       const Shape input(c.attrs.ints("input_sizes"));
@@ -110,7 +106,7 @@ const OpDef conv2d_backprop_filter_op{
     .name = "conv2d_backprop_filter",
     .doc = "The gradient of conv2d with respect to its filters.",
     .inputs = {"input", "out_backprop"},
-    .attrs = {kFilterSizes, kStrides, kPadding, kDilations},
+    .attrs = {kFilterSizes, kStrides, kPadding, kDilations, kExplicitPaddings},
     .dtypes = kFloating,
     .infer = [](const InferContext& c) {
       const Shape filter(c.attrs.ints("filter_sizes"));
@@ -127,54 +123,63 @@ const OpDef conv2d_backprop_filter_op{
     .flops = [](const InferContext& c) { return conv_flops(c.shape(1), Shape(c.attrs.ints("filter_sizes"))); },
 };
 
-const OpDef max_pool2d_op{
-    .name = "max_pool2d",
-    .doc = "The largest value of each window of [batch, height, width, channels].",
-    .inputs = {"input"},
-    .attrs = {kKsize, kPoolStrides, kPadding},
-    .dtypes = kNumeric,
-    .infer = [](const InferContext& c) { return Specs{{c.dtype(0), pool_output(c)}}; },
-    .grad = [](GradContext& g) {
-      const AttrView attrs = g.attrs();
-      return Tensors{apply(max_pool2d_grad_op, {g.input(), g.output(), g.output_grad()}, attrs.attrs())};
-    },
-    .grad_reads = {.inputs = 1, .outputs = 1},
-    .flops_per_element = 4,
-};
-
-const OpDef max_pool2d_grad_op{
-    .name = "max_pool2d_grad",
-    .doc = "The gradient of max_pool2d: it goes to the first largest value of each window.",
-    .inputs = {"orig_input", "orig_output", "grad"},
-    .attrs = {kKsize, kPoolStrides, kPadding},
-    .dtypes = kNumeric,
-    .infer = [](const InferContext& c) {
-      check_grad_shape(c, pool_output(c), c.shape(1));
-      check_grad_shape(c, pool_output(c), c.shape(2));
-      return Specs{c.input(0)};
-    },
-    .flops_per_element = 4,
-};
-
 OpGroup convolution_ops() {
-  static constexpr const OpDef* kOps[] = {&conv2d_op, &conv2d_backprop_input_op, &conv2d_backprop_filter_op,
-                                          &max_pool2d_op, &max_pool2d_grad_op};
+  static constexpr const OpDef* kOps[] = {&conv2d_op, &conv2d_backprop_input_op, &conv2d_backprop_filter_op};
   return kOps;
 }
 
 Tensor conv2d(const Tensor& input, const Tensor& filters, const ConvOptions& o) {
-  return apply(conv2d_op, {input, filters}, make_attrs(conv2d_op, o.strides, o.padding, o.dilations));
+  return apply(conv2d_op, {input, filters}, make_attrs(conv2d_op, o.strides, o.padding, o.dilations, o.explicit_paddings));
 }
 Tensor conv2d_backprop_input(const Tensor& filters, const Tensor& grad, const Shape& input, const ConvOptions& o) {
   return apply(conv2d_backprop_input_op, {filters, grad},
-               make_attrs(conv2d_backprop_input_op, input, o.strides, o.padding, o.dilations));
+               make_attrs(conv2d_backprop_input_op, input, o.strides, o.padding, o.dilations, o.explicit_paddings));
 }
 Tensor conv2d_backprop_filter(const Tensor& input, const Tensor& grad, const Shape& filter, const ConvOptions& o) {
   return apply(conv2d_backprop_filter_op, {input, grad},
-               make_attrs(conv2d_backprop_filter_op, filter, o.strides, o.padding, o.dilations));
+               make_attrs(conv2d_backprop_filter_op, filter, o.strides, o.padding, o.dilations, o.explicit_paddings));
 }
-Tensor max_pool2d(const Tensor& input, const PoolOptions& o) {
-  return apply(max_pool2d_op, {input}, make_attrs(max_pool2d_op, o.ksize, o.strides, o.padding));
+
+Tensor depthwise_conv2d(const Tensor& input, const Tensor& filter, const ConvOptions& o) {
+  const Shape& f = filter.shape();
+  if (f.rank() != 4 || input.rank() != 4 || f[2] != input.shape()[3])
+    fail(ErrorCode::shape_mismatch, "depthwise_conv2d: needs an input [batch, height, width, channels] and a filter ",
+         "[height, width, channels, multiplier], got ", input.shape(), " and ", f);
+  // As many groups as channels: the same elements, each channel's filters side by side.
+  return conv2d(input, reshape(filter, Shape{f[0], f[1], 1, f[2] * f[3]}), o);
+}
+Tensor separable_conv2d(const Tensor& input, const Tensor& depthwise, const Tensor& pointwise, const ConvOptions& o) {
+  return conv2d(depthwise_conv2d(input, depthwise, o), pointwise);
+}
+
+Tensor conv2d_transpose(const Tensor& input, const Tensor& filters, const Shape& output_shape, const ConvOptions& o) {
+  return conv2d_backprop_input(filters, input, output_shape, o);
+}
+
+namespace {
+
+/// Along the columns only, of an image with one row.
+ConvOptions one_row(const ConvOptions& o) {
+  const auto along = [](const Ints& v) { return Ints{1, v.empty() ? 1 : v.back()}; };
+  Ints around = o.explicit_paddings;
+  if (around.size() == 2) around.insert(around.begin(), {0, 0});
+  return {along(o.strides), o.padding, along(o.dilations), around};
+}
+
+}  // namespace
+
+Tensor conv1d(const Tensor& input, const Tensor& filters, const ConvOptions& o) {
+  if (input.rank() != 3 || filters.rank() != 3)
+    fail(ErrorCode::shape_mismatch, "conv1d: needs an input [batch, length, channels] and filters [length, channels, outputs], got ",
+         input.shape(), " and ", filters.shape());
+  return squeeze(conv2d(expand_dims(input, 1), expand_dims(filters, 0), one_row(o)), {1});
+}
+Tensor conv1d_transpose(const Tensor& input, const Tensor& filters, const Shape& output_shape, const ConvOptions& o) {
+  if (input.rank() != 3 || filters.rank() != 3 || output_shape.rank() != 3)
+    fail(ErrorCode::shape_mismatch, "conv1d_transpose: needs an input [batch, length, channels], filters [length, outputs, ",
+         "channels] and an output shape of three sizes, got ", input.shape(), ", ", filters.shape(), " and ", output_shape);
+  const Shape& s = output_shape;
+  return squeeze(conv2d_transpose(expand_dims(input, 1), expand_dims(filters, 0), {s[0], 1, s[1], s[2]}, one_row(o)), {1});
 }
 
 }  // namespace tandem

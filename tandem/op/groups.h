@@ -10,6 +10,7 @@ OpGroup comparison_ops();
 OpGroup reduction_ops();
 OpGroup linear_ops();
 OpGroup convolution_ops();
+OpGroup pooling_ops();
 OpGroup loss_ops();
 OpGroup shape_ops();
 OpGroup selection_ops();

@@ -62,18 +62,34 @@ Tensor bias_add(const Tensor& value, const Tensor& bias);
 // --- Convolution and pooling: NHWC tensors, HWIO filters. ---
 struct ConvOptions {
   Ints strides = {1, 1};
-  std::string_view padding = "valid";  // or "same"
+  std::string_view padding = "valid";  // or "same", or "explicit"
   Ints dilations = {1, 1};
+  Ints explicit_paddings = {};  // top, bottom, left, right
 };
+/// Filters with fewer channels than the input make groups.
 Tensor conv2d(const Tensor& input, const Tensor& filters, const ConvOptions& options = {});
 Tensor conv2d_backprop_input(const Tensor& filters, const Tensor& grad, const Shape& input, const ConvOptions& options);
 Tensor conv2d_backprop_filter(const Tensor& input, const Tensor& grad, const Shape& filter, const ConvOptions& options);
+/// A filter [height, width, channels, multiplier] for each channel by itself.
+Tensor depthwise_conv2d(const Tensor& input, const Tensor& filter, const ConvOptions& options = {});
+Tensor separable_conv2d(const Tensor& input, const Tensor& depthwise, const Tensor& pointwise, const ConvOptions& options = {});
+/// The gradient of conv2d with respect to its input, as a layer: filters [height, width, outputs, channels].
+Tensor conv2d_transpose(const Tensor& input, const Tensor& filters, const Shape& output_shape, const ConvOptions& options = {});
+/// Over [batch, length, channels]; the last number of each option counts.
+Tensor conv1d(const Tensor& input, const Tensor& filters, const ConvOptions& options = {});
+Tensor conv1d_transpose(const Tensor& input, const Tensor& filters, const Shape& output_shape, const ConvOptions& options = {});
 struct PoolOptions {
   Ints ksize = {2, 2};
   Ints strides = {2, 2};
   std::string_view padding = "valid";
 };
 Tensor max_pool2d(const Tensor& input, const PoolOptions& options = {});
+Tensor avg_pool2d(const Tensor& input, const PoolOptions& options = {});
+Tensor max_pool1d(const Tensor& input, const PoolOptions& options = {});
+Tensor avg_pool1d(const Tensor& input, const PoolOptions& options = {});
+/// The largest values and where they stand in each image, or in the batch.
+Tensors max_pool_with_argmax(const Tensor& input, const PoolOptions& options = {}, DType output_dtype = DType::i64,
+                             bool include_batch_in_index = false);
 
 // --- Softmax and losses. ---
 Tensor softmax(const Tensor& logits, std::int64_t axis = -1);

@@ -37,6 +37,20 @@ Shape reduced_shape(const Shape& shape, AxisSet set, bool keepdims) {
   return Shape(std::span<const std::int64_t>(sizes));
 }
 
+void positive_pair(const InferContext& c, std::string_view name) {
+  const auto values = c.attrs.ints(name);
+  if (values.empty() || values.size() > 2)
+    fail(ErrorCode::invalid_argument, c.op.name, ": ", name, " must be one or two numbers, got [", join(values), "]");
+  for (std::int64_t v : values)
+    if (v < 1 || v > kLargestWindow)
+      fail(ErrorCode::invalid_argument, c.op.name, ": ", name, " must be positive, got [", join(values), "]");
+}
+
+void check_grad_shape(const InferContext& c, const Shape& expected, const Shape& grad) {
+  if (expected != grad)
+    fail(ErrorCode::shape_mismatch, c.op.name, ": the gradient must have the output's shape ", expected, ", got ", grad);
+}
+
 Tensor unbroadcast(const Tensor& grad, const Shape& shape) {
   if (!grad.defined() || grad.shape() == shape) return grad;
   std::vector<std::int64_t> axes;

@@ -29,6 +29,13 @@ AxisSet reduced_axes(std::string_view op, std::span<const std::int64_t> axes, in
 /// `shape` without the axes of `set`, or with size 1 there.
 Shape reduced_shape(const Shape& shape, AxisSet set, bool keepdims);
 
+/// What sliding windows may be asked for: sizes, strides, paddings.
+inline constexpr std::int64_t kLargestWindow = 1 << 20;
+/// Refuses an attribute such as strides unless it is one or two positive numbers; one stands for both axes.
+void positive_pair(const InferContext& c, std::string_view name);
+/// Refuses a gradient that does not have the shape of the output it belongs to.
+void check_grad_shape(const InferContext& c, const Shape& expected, const Shape& grad);
+
 // --- Gradient helpers. ---
 /// Sums `grad` over the axes along which `shape` was broadcast.
 Tensor unbroadcast(const Tensor& grad, const Shape& shape);

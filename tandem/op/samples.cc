@@ -143,28 +143,32 @@ struct ConvCase {
   Shape input, filter;
   Ints strides, dilations;
   std::string_view padding;
+  Ints explicit_paddings = {};
 };
 std::vector<ConvCase> conv_cases() {
   return {{{1, 5, 5, 1}, {3, 3, 1, 1}, {1, 1}, {1, 1}, "valid"}, {{2, 6, 5, 3}, {3, 3, 3, 4}, {1, 1}, {1, 1}, "same"},
           {{2, 7, 8, 3}, {2, 3, 3, 5}, {2, 1}, {1, 1}, "same"},  {{1, 9, 9, 2}, {3, 3, 2, 3}, {1, 1}, {2, 2}, "valid"},
           {{3, 8, 8, 4}, {1, 1, 4, 8}, {1, 1}, {1, 1}, "valid"}, {{2, 8, 8, 8}, {3, 3, 8, 16}, {2, 2}, {1, 1}, "same"},
-          {{1, 2, 2, 1}, {3, 3, 1, 2}, {1, 1}, {1, 1}, "valid"}, {{0, 4, 4, 2}, {3, 3, 2, 2}, {1, 1}, {1, 1}, "same"}};
+          {{1, 2, 2, 1}, {3, 3, 1, 2}, {1, 1}, {1, 1}, "valid"}, {{0, 4, 4, 2}, {3, 3, 2, 2}, {1, 1}, {1, 1}, "same"},
+          {{2, 5, 4, 3}, {3, 2, 3, 2}, {2, 1}, {1, 1}, "explicit", {2, 0, 1, 3}},
+          {{2, 6, 7, 8}, {3, 3, 1, 8}, {1, 1}, {1, 1}, "same"},   {{2, 6, 5, 3}, {2, 3, 1, 6}, {2, 2}, {1, 1}, "valid"},
+          {{1, 7, 6, 4}, {3, 3, 2, 6}, {1, 2}, {2, 1}, "same"},   {{3, 9, 9, 24}, {3, 3, 1, 24}, {2, 2}, {1, 1}, "same"}};
 }
 
 /// The output's shape, by the op's own rule.
 Shape conv_output(const ConvCase& c, DType dtype) {
   const TensorSpec input(dtype, c.input), filter(dtype, c.filter);
   const TensorSpec* inputs[] = {&input, &filter};
-  return infer(conv2d_op, inputs, make_attrs(conv2d_op, c.strides, c.padding, c.dilations))[0].shape();
+  return infer(conv2d_op, inputs, make_attrs(conv2d_op, c.strides, c.padding, c.dilations, c.explicit_paddings))[0].shape();
 }
 
 Samples conv_samples(Maker m) {
   for (const ConvCase& c : conv_cases()) {
     const Shape output = conv_output(c, m.dtype());
-    if (&m.op() == &conv2d_op) m.add({m.input(c.input), m.input(c.filter)}, c.strides, c.padding, c.dilations);
+    if (&m.op() == &conv2d_op) m.add({m.input(c.input), m.input(c.filter)}, c.strides, c.padding, c.dilations, c.explicit_paddings);
     else if (&m.op() == &conv2d_backprop_input_op)
-      m.add({m.input(c.filter), m.input(output)}, c.input, c.strides, c.padding, c.dilations);
-    else m.add({m.input(c.input), m.input(output)}, c.filter, c.strides, c.padding, c.dilations);
+      m.add({m.input(c.filter), m.input(output)}, c.input, c.strides, c.padding, c.dilations, c.explicit_paddings);
+    else m.add({m.input(c.input), m.input(output)}, c.filter, c.strides, c.padding, c.dilations, c.explicit_paddings);
   }
   return m.done();
 }
@@ -177,6 +181,9 @@ Samples pool_samples(Maker m) {
       const TensorSpec* inputs[] = {&input};
       const Shape out = infer(max_pool2d_op, inputs, make_attrs(max_pool2d_op, size, stride, padding))[0].shape();
       if (grad) m.add({m.input(shape), m.input(out), m.input(out)}, size, stride, padding);
+      else if (&m.op() == &avg_pool2d_grad_op) m.add({m.input(out)}, shape, size, stride, padding);
+      else if (&m.op() == &max_pool_with_argmax_op)
+        m.add({m.input(shape)}, size, stride, padding, padding == "same" ? DType::i32 : DType::i64, padding == "same");
       else m.add({m.input(shape)}, size, stride, padding);
     }
   return m.done();
@@ -285,7 +292,7 @@ std::vector<OpSample> samples(const OpDef& op, DType dtype) {
   if (&op == &argmax_op) return argmax_samples(m);
   if (&op == &matmul_op) return matmul_samples(m);
   if (&op == &conv2d_op || &op == &conv2d_backprop_input_op || &op == &conv2d_backprop_filter_op) return conv_samples(m);
-  if (&op == &max_pool2d_op || &op == &max_pool2d_grad_op) return pool_samples(m);
+  if (op.name.find("_pool") != op.name.npos) return pool_samples(m);
   if (&op == &softmax_op || &op == &log_softmax_op) return softmax_samples(m);
   if (op.name.find("cross_entropy") != op.name.npos) return loss_samples(m);
   if (&op == &gather_op || &op == &gather_grad_op) return gather_samples(m);

@@ -26,16 +26,22 @@ struct Descs {
   memory::dims strides, dilates, before, after;
 };
 
+/// How oneDNN names the axes of a filter: groups, if any, are an axis of their own.
+memory::dims filter_dims(const ConvSizes& s) {
+  if (s.groups == 1) return {s.out_channels, s.in_channels, s.rows.kernel, s.columns.kernel};
+  return {s.groups, s.group_outputs(), s.group_inputs(), s.rows.kernel, s.columns.kernel};
+}
+
+/// The filter as it comes: [height, width, channels, outputs].
 memory::desc filter_hwio(const ConvSizes& s) {
-  return {{s.out_channels, s.in_channels, s.rows.kernel, s.columns.kernel}, memory::data_type::f32,
-          memory::format_tag::hwio};
+  return {filter_dims(s), memory::data_type::f32, s.groups == 1 ? memory::format_tag::hwio : memory::format_tag::hwigo};
 }
 
 Descs descs_of(const ConvSizes& s, std::int64_t images) {
   const auto f32 = memory::data_type::f32;
   const auto nhwc = memory::format_tag::nhwc;
   return {.input = {{images, s.in_channels, s.rows.input, s.columns.input}, f32, nhwc},
-          .filter = {{s.out_channels, s.in_channels, s.rows.kernel, s.columns.kernel}, f32, memory::format_tag::any},
+          .filter = {filter_dims(s), f32, memory::format_tag::any},
           .output = {{images, s.out_channels, s.rows.output, s.columns.output}, f32, nhwc},
           .strides = {s.rows.stride, s.columns.stride},
           .dilates = {s.rows.dilation - 1, s.columns.dilation - 1},
@@ -109,7 +115,7 @@ std::string implementation(const ConvSizes& sizes, ConvKind kind) {
 
 template <ConvKind kind>
 Support onednn_conv(const KernelCall& call) {
-  if (Support support = conv_basics(call, kind); !support) return support;
+  if (Support support = conv_basics(call); !support) return support;
   try {
     const std::string name = implementation(conv_sizes(call, kind), kind);
     if (is_reference(name)) return no("oneDNN has only a reference implementation (", name, ")");
@@ -195,26 +201,15 @@ ConvSizes conv_sizes(const KernelCall& call, ConvKind kind) {
   const Shape& filter = kind == ConvKind::forward          ? call.shape(1)
                         : kind == ConvKind::input_gradient ? call.shape(0)
                                                            : call.outputs[0].shape();
-  const auto attrs = call.attr();
-  const auto strides = attrs.ints("strides"), dilations = attrs.ints("dilations");
-  const bool same = attrs.choice("padding") == "same";
-  return {.batch = input[0],
-          .in_channels = input[3],
-          .out_channels = filter[3],
-          .rows = Window::make(input[1], filter[0], strides.front(), dilations.front(), same),
-          .columns = Window::make(input[2], filter[1], strides.back(), dilations.back(), same)};
+  return {ConvGeometry::make(call.attr(), input, filter)};
 }
 
-Support conv_basics(const KernelCall& call, ConvKind kind) {
+Support conv_basics(const KernelCall& call) {
   if (call.dtype() != DType::f32) return no("for float32 only, got ", call.dtype());
   if (!all_dense(call)) return no("needs dense operands");
   for (const Operand& operand : call.inputs)
     if (operand.shape().elements() == 0) return no("nothing to compute: an operand is empty");
   if (call.outputs[0].shape().elements() == 0) return no("nothing to compute: the result is empty");
-  const Shape& filter = kind == ConvKind::forward          ? call.shape(1)
-                        : kind == ConvKind::input_gradient ? call.shape(0)
-                                                           : call.outputs[0].shape();
-  if (filter[2] != conv_sizes(call, kind).in_channels) return no("convolution in groups is left to others");
   return yes();
 }
 

@@ -1,4 +1,4 @@
-// The sizes of a 2-D convolution, the same for the forward op and both gradients.
+// What the kernels of 2-D convolutions share: sizes, what they all need, slices of the batch.
 #pragma once
 #include "tandem/kernel/kernel.h"
 #include "tandem/op/window.h"
@@ -7,23 +7,16 @@ namespace tandem::cpu {
 
 enum class ConvKind { forward, input_gradient, filter_gradient };
 
-/// Input (batch, rows.input, columns.input, in_channels), filter (rows.kernel, columns.kernel, in_channels, out_channels),
-/// output (batch, rows.output, columns.output, out_channels).
-struct ConvSizes {
-  std::int64_t batch = 0, in_channels = 0, out_channels = 0;
-  Window rows, columns;
-
-  std::int64_t input_image() const { return rows.input * columns.input * in_channels; }
-  std::int64_t output_image() const { return rows.output * columns.output * out_channels; }
-  std::int64_t filter_elements() const { return rows.kernel * columns.kernel * in_channels * out_channels; }
+/// The geometry, and the work a slice of the batch is measured by.
+struct ConvSizes : ConvGeometry {
   /// Multiply-adds of one image.
-  std::int64_t image_work() const { return output_image() * rows.kernel * columns.kernel * in_channels; }
+  std::int64_t image_work() const { return output_image() * rows.kernel * columns.kernel * group_inputs(); }
 };
 
 ConvSizes conv_sizes(const KernelCall& call, ConvKind kind);
 
-/// What every fast kernel here needs: f32, dense, no groups, no empty operand.
-Support conv_basics(const KernelCall& call, ConvKind kind);
+/// What every fast kernel here needs: f32, dense, no empty operand.
+Support conv_basics(const KernelCall& call);
 
 /// The batch in slices of equal work; the last may have fewer images.
 struct BatchSlices {

@@ -68,8 +68,9 @@ void image_gradient(const ConvSizes& s, const float* filter, const float* output
 }  // namespace
 
 Support gemm_input_gradient(const KernelCall& call) {
-  if (Support support = conv_basics(call, ConvKind::input_gradient); !support) return support;
+  if (Support support = conv_basics(call); !support) return support;
   const ConvSizes sizes = conv_sizes(call, ConvKind::input_gradient);
+  if (sizes.groups > 1) return no("groups are left to kernels that know them");
   constexpr std::int64_t kFewChannels = 7;  // fewer than an AVX2 vector has lanes
   if (sizes.in_channels > kFewChannels) return no("oneDNN is faster when the channels fill a vector");
   return yes();

@@ -36,6 +36,9 @@ KernelTable kernel_table() {
   table.set(conv2d_backprop_filter_op, with(conv2d_backprop_filter_kernels(), reference_conv2d_backprop_filter()));
   table.set(max_pool2d_op, with(max_pool2d_kernels(), reference_max_pool2d()));
   table.set(max_pool2d_grad_op, with(max_pool2d_grad_kernels(), reference_max_pool2d_grad()));
+  table.set(max_pool_with_argmax_op, with(max_pool_with_argmax_kernels(), reference_max_pool_with_argmax()));
+  table.set(avg_pool2d_op, with(avg_pool2d_kernels(), reference_avg_pool2d()));
+  table.set(avg_pool2d_grad_op, with(avg_pool2d_grad_kernels(), reference_avg_pool2d_grad()));
   table.set(argmax_op, with(argmax_kernels(), reference_argmax()));
   table.set(transpose_op, with(transpose_kernels(), reference_transpose()));
   table.set(concat_op, with(concat_kernels(), reference_concat()));

@@ -12,6 +12,9 @@ KernelList conv2d_backprop_input_kernels();
 KernelList conv2d_backprop_filter_kernels();
 KernelList max_pool2d_kernels();
 KernelList max_pool2d_grad_kernels();
+KernelList max_pool_with_argmax_kernels();
+KernelList avg_pool2d_kernels();
+KernelList avg_pool2d_grad_kernels();
 
 KernelList transpose_kernels();
 KernelList broadcast_to_kernels();

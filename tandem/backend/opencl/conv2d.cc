@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "tandem/backend/opencl/conv2d.h"
 #include "tandem/backend/opencl/gemm.h"
 #include "tandem/backend/opencl/source.h"
 #include "tandem/op/window.h"
@@ -12,39 +13,15 @@ namespace {
 /// Elements of packed patches at a time; larger batches are worked off in parts, which stay near the caches.
 constexpr std::int64_t kPatchElements = 4 << 20;
 
-/// Input [batch, h, w, c], filter [kh, kw, c, o], output [batch, oh, ow, o]. The fields of the struct Image below.
-struct Geometry {
-  Window rows, columns;
-  std::int64_t batch, channels, outputs;
-
-  Geometry(const AttrView& attrs, const Shape& input, const Shape& filter)
-      : batch(input[0]), channels(input[3]), outputs(filter[3]) {
-    const auto strides = attrs.ints("strides"), dilations = attrs.ints("dilations");
-    const bool same = attrs.choice("padding") == "same";
-    rows = Window::make(input[1], filter[0], strides.front(), dilations.front(), same);
-    columns = Window::make(input[2], filter[1], strides.back(), dilations.back(), same);
-  }
-  std::int64_t patch() const { return rows.kernel * columns.kernel * channels; }
+struct Geometry : ConvGeometry {
+  Geometry(const AttrView& attrs, const Shape& input, const Shape& filter) : ConvGeometry(make(attrs, input, filter)) {}
+  std::int64_t patch() const { return rows.kernel * columns.kernel * in_channels; }
   std::int64_t pixels() const { return rows.output * columns.output; }  // of one output image
   std::int64_t input_pixels() const { return rows.input * columns.input; }
   std::int64_t images_at_once() const {
     return std::clamp<std::int64_t>(kPatchElements / std::max<std::int64_t>(1, pixels() * patch()), 1, std::max<std::int64_t>(batch, 1));
   }
-  std::array<std::int64_t, 13> words() const {
-    return {rows.input,    columns.input,    channels,       rows.output,      columns.output,  rows.kernel,     columns.kernel,
-            rows.stride,   columns.stride,   rows.dilation,  columns.dilation, rows.pad_before, columns.pad_before};
-  }
 };
-
-constexpr std::string_view kImage = R"(
-typedef struct { long h, w, c, oh, ow, kh, kw, sy, sx, dy, dx, py, px; } Image;
-
-// Where the patch of output pixel (image, oy, ox) meets the input at (ky, kx); -1 outside.
-static long meets(const Image g, long image, long oy, long ox, long ky, long kx) {
-  const long y = oy * g.sy + ky * g.dy - g.py, x = ox * g.sx + kx * g.dx - g.px;
-  return y < 0 || y >= g.h || x < 0 || x >= g.w ? -1 : ((image * g.h + y) * g.w + x) * g.c;
-}
-)";
 
 constexpr std::string_view kPackPatches = R"(
 // Rows are output pixels, columns the elements of a patch: panels[pixels/6][patch][6].
@@ -142,7 +119,7 @@ class Conv2d final : public PreparedKernel {
   explicit Conv2d(const KernelCall& call)
       : gemm_(context_of(call), call.dtype()),
         g_(call.attr(), call.shape(0), call.shape(1)),
-        pack_(gemm_.context().kernel(text(gemm_prelude(call.dtype()), kImage, kPackPatches), "pack_patches")),
+        pack_(gemm_.context().kernel(text(gemm_prelude(call.dtype()), kImageText, kPackPatches), "pack_patches")),
         empty_(call.outputs[0].shape().elements() == 0) {}
 
   void run(const KernelArgs& args) const override {
@@ -151,13 +128,13 @@ class Conv2d final : public PreparedKernel {
     const DType dtype = gemm_.dtype();
     const std::int64_t depth = g_.patch(), step = g_.images_at_once();
     const Scratch a(context.pool(), lane_bytes(packed_elements(step * g_.pixels(), depth, kTileRows), dtype));
-    const Scratch b(context.pool(), lane_bytes(packed_elements(g_.outputs, depth, kTileColumns), dtype));
-    if (depth) gemm_.pack_b({args.inputs[1], 0, g_.outputs, 1}, depth, g_.outputs, b.get());
+    const Scratch b(context.pool(), lane_bytes(packed_elements(g_.out_channels, depth, kTileColumns), dtype));
+    if (depth) gemm_.pack_b({args.inputs[1], 0, g_.out_channels, 1}, depth, g_.out_channels, b.get());
     for (std::int64_t image = 0; image < g_.batch; image += step) {
       const std::int64_t pixels = std::min(step, g_.batch - image) * g_.pixels();
-      Launch(context, pack_).buffer(args.inputs[0]).value(image).buffer(a.get()).value(pixels).value(g_.words())
+      Launch(context, pack_).buffer(args.inputs[0]).value(image).buffer(a.get()).value(pixels).value(image_words(g_))
           .run(blocks(pixels, kTileRows));
-      gemm_.multiply(a.get(), b.get(), args.outputs[0], image * g_.pixels() * g_.outputs, pixels, g_.outputs, depth, {}, false);
+      gemm_.multiply(a.get(), b.get(), args.outputs[0], image * g_.pixels() * g_.out_channels, pixels, g_.out_channels, depth, {}, false);
     }
   }
 
@@ -175,7 +152,7 @@ class Conv2dBackpropInput final : public PreparedKernel {
         product_(context_of(call), lane_dtype(call.dtype())),
         g_(call.attr(), call.outputs[0].shape(), call.shape(0)),
         gather_(packing_.context().kernel(text(prelude(call.dtype() == DType::f64), kForEach, define_dtype("T", call.dtype()),
-                                               define_dtype("L", lane_dtype(call.dtype())), kImage, kGatherPatches),
+                                               define_dtype("L", lane_dtype(call.dtype())), kImageText, kGatherPatches),
                                           "gather_patches")),
         empty_(call.outputs[0].shape().elements() == 0) {}
 
@@ -183,18 +160,18 @@ class Conv2dBackpropInput final : public PreparedKernel {
     if (empty_) return;
     Context& context = packing_.context();
     const DType dtype = packing_.dtype();
-    const std::int64_t patch = g_.patch(), depth = g_.outputs, step = g_.images_at_once();
+    const std::int64_t patch = g_.patch(), depth = g_.out_channels, step = g_.images_at_once();
     const Scratch a(context.pool(), lane_bytes(packed_elements(step * g_.pixels(), depth, kTileRows), dtype));
     const Scratch b(context.pool(), lane_bytes(packed_elements(patch, depth, kTileColumns), dtype));
     const Scratch patches(context.pool(), lane_bytes(step * g_.pixels() * patch, dtype));
     // The filter [patch, outputs], transposed by its strides.
-    if (depth) packing_.pack_b({args.inputs[0], 0, 1, g_.outputs}, depth, patch, b.get());
+    if (depth) packing_.pack_b({args.inputs[0], 0, 1, g_.out_channels}, depth, patch, b.get());
     for (std::int64_t image = 0; image < g_.batch; image += step) {
       const std::int64_t images = std::min(step, g_.batch - image), pixels = images * g_.pixels();
       if (pixels && depth) packing_.pack_a({args.inputs[1], image * g_.pixels() * depth, depth, 1}, pixels, depth, a.get());
       product_.multiply(a.get(), b.get(), patches.get(), 0, pixels, patch, depth, {}, false);
       const std::int64_t count = images * g_.input_pixels(), per_item = context.elements_per_item(count, static_cast<double>(patch));
-      Launch(context, gather_).buffer(patches.get()).buffer(args.outputs[0]).value(image).value(count).value(g_.words())
+      Launch(context, gather_).buffer(patches.get()).buffer(args.outputs[0]).value(image).value(count).value(image_words(g_))
           .value(per_item).run(blocks(count, per_item));
     }
   }
@@ -212,7 +189,7 @@ class Conv2dBackpropFilter final : public PreparedKernel {
       : packing_(context_of(call), call.dtype()),
         product_(context_of(call), lane_dtype(call.dtype())),
         g_(call.attr(), call.shape(0), call.outputs[0].shape()),
-        pack_(packing_.context().kernel(text(gemm_prelude(call.dtype()), kImage, kPackTransposed), "pack_transposed")),
+        pack_(packing_.context().kernel(text(gemm_prelude(call.dtype()), kImageText, kPackTransposed), "pack_transposed")),
         narrowing_(packing_.context(), call.dtype(), call.outputs[0].shape().elements()),
         elements_(call.outputs[0].shape().elements()) {}
 
@@ -220,7 +197,7 @@ class Conv2dBackpropFilter final : public PreparedKernel {
     if (elements_ == 0) return;
     Context& context = packing_.context();
     const DType dtype = packing_.dtype();
-    const std::int64_t patch = g_.patch(), n = g_.outputs, step = g_.images_at_once(), most = step * g_.pixels();
+    const std::int64_t patch = g_.patch(), n = g_.out_channels, step = g_.images_at_once(), most = step * g_.pixels();
     const Scratch a(context.pool(), lane_bytes(packed_elements(patch, most, kTileRows), dtype));
     const Scratch b(context.pool(), lane_bytes(packed_elements(n, most, kTileColumns), dtype));
     const Scratch sums(context.pool(), narrowing_.needed() ? lane_bytes(elements_, dtype) : 0);
@@ -228,7 +205,7 @@ class Conv2dBackpropFilter final : public PreparedKernel {
     for (std::int64_t image = 0; image == 0 || image < g_.batch; image += step) {
       const std::int64_t images = std::min(step, g_.batch - image), depth = images * g_.pixels();
       if (depth) {
-        Launch(context, pack_).buffer(args.inputs[0]).value(image).buffer(a.get()).value(images).value(g_.words())
+        Launch(context, pack_).buffer(args.inputs[0]).value(image).buffer(a.get()).value(images).value(image_words(g_))
             .run(blocks(patch, kTileRows));
         packing_.pack_b({args.inputs[1], image * g_.pixels() * n, n, 1}, depth, n, b.get());
       }
@@ -245,17 +222,37 @@ class Conv2dBackpropFilter final : public PreparedKernel {
   std::int64_t elements_;
 };
 
-template <class K>
+template <ConvKind kind>
+Support one_group(const KernelCall& call) {
+  if (conv_geometry(call, kind).groups > 1) return no("groups of channels are left to the direct kernel");
+  return dtypes_supported(call);
+}
+
+template <class K, ConvKind kind>
 KernelList list() {
-  return {{.name = "opencl packed", .supports = dtypes_supported, .prepare = [](const KernelCall& call) -> Prepared {
+  return {{.name = "opencl packed", .supports = one_group<kind>, .prepare = [](const KernelCall& call) -> Prepared {
              return std::make_unique<K>(call);
-           }}};
+           }},
+          direct_conv2d(kind)};
 }
 
 }  // namespace
 
-KernelList conv2d_kernels() { return list<Conv2d>(); }
-KernelList conv2d_backprop_input_kernels() { return list<Conv2dBackpropInput>(); }
-KernelList conv2d_backprop_filter_kernels() { return list<Conv2dBackpropFilter>(); }
+ConvGeometry conv_geometry(const KernelCall& call, ConvKind kind) {
+  switch (kind) {
+    case ConvKind::forward: return ConvGeometry::make(call.attr(), call.shape(0), call.shape(1));
+    case ConvKind::input_gradient: return ConvGeometry::make(call.attr(), call.outputs[0].shape(), call.shape(0));
+    default: return ConvGeometry::make(call.attr(), call.shape(0), call.outputs[0].shape());
+  }
+}
+
+std::array<std::int64_t, 13> image_words(const ConvGeometry& g) {
+  return {g.rows.input,    g.columns.input,  g.in_channels,   g.rows.output,      g.columns.output,  g.rows.kernel,     g.columns.kernel,
+          g.rows.stride,   g.columns.stride, g.rows.dilation, g.columns.dilation, g.rows.pad_before, g.columns.pad_before};
+}
+
+KernelList conv2d_kernels() { return list<Conv2d, ConvKind::forward>(); }
+KernelList conv2d_backprop_input_kernels() { return list<Conv2dBackpropInput, ConvKind::input_gradient>(); }
+KernelList conv2d_backprop_filter_kernels() { return list<Conv2dBackpropFilter, ConvKind::filter_gradient>(); }
 
 }  // namespace tandem::opencl

@@ -20,6 +20,9 @@ KernelTable kernel_table() {
   table.set(conv2d_backprop_filter_op, conv2d_backprop_filter_kernels());
   table.set(max_pool2d_op, max_pool2d_kernels());
   table.set(max_pool2d_grad_op, max_pool2d_grad_kernels());
+  table.set(max_pool_with_argmax_op, max_pool_with_argmax_kernels());
+  table.set(avg_pool2d_op, avg_pool2d_kernels());
+  table.set(avg_pool2d_grad_op, avg_pool2d_grad_kernels());
   table.set(transpose_op, transpose_kernels());
   table.set(concat_op, concat_kernels());
   table.set(slice_op, slice_kernels());

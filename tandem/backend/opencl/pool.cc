@@ -1,4 +1,4 @@
-// Pooling: the largest value of each window, and where its gradient goes.
+// Pooling: the largest value or the mean of each window, and where their gradients go.
 #include <array>
 
 #include "tandem/backend/opencl/kernels.h"
@@ -8,25 +8,19 @@
 namespace tandem::opencl {
 namespace {
 
-struct Geometry {
-  Window rows, columns;
-  std::int64_t batch, channels;
+using Geometry = PoolGeometry;
 
-  explicit Geometry(const KernelCall& call) : batch(call.shape()[0]), channels(call.shape()[3]) {
-    const auto ksize = call.attr().ints("ksize"), strides = call.attr().ints("strides");
-    const bool same = call.attr().choice("padding") == "same";
-    rows = Window::make(call.shape()[1], ksize.front(), strides.front(), 1, same);
-    columns = Window::make(call.shape()[2], ksize.back(), strides.back(), 1, same);
-  }
-  std::array<std::int64_t, 11> words() const {
-    return {rows.input,  columns.input,  channels,        rows.output,       columns.output, rows.kernel, columns.kernel,
-            rows.stride, columns.stride, rows.pad_before, columns.pad_before};
-  }
-};
+/// The fields of the struct Image.
+std::array<std::int64_t, 11> words(const Geometry& g) {
+  return {g.rows.input,  g.columns.input,  g.channels,        g.rows.output,       g.columns.output, g.rows.kernel, g.columns.kernel,
+          g.rows.stride, g.columns.stride, g.rows.pad_before, g.columns.pad_before};
+}
+
+constexpr std::string_view kImage = R"(
+typedef struct { long h, w, c, oh, ow, kh, kw, sy, sx, py, px; } Image;
+)";
 
 constexpr std::string_view kWindow = R"(
-typedef struct { long h, w, c, oh, ow, kh, kw, sy, sx, py, px; } Image;
-
 // Of eight channels from c: the first largest value of a window and how far from `base` it is; NaN is above all.
 static T_lane8 largest(__global const T_mem* x, const Image g, long base, long oy, long ox, long c, int m, int8* where) {
   T_lane8 value = (T_lane8)(0);
@@ -58,6 +52,81 @@ KERNEL pool(__global const T_mem* x, __global T_mem* y, const Image g, const lon
         const T_lane8 value = largest(x, g, base, oy, ox, c, m, &where);
         if (m == 8) T_store8(y, to, value);
         else T_store_part(y, to, value, 1, m);
+      }
+  }
+}
+)";
+
+constexpr std::string_view kArgmax = R"(
+KERNEL pool_argmax(__global const T_mem* x, __global T_mem* y, __global void* where, const int wide, const int whole_batch,
+                   const Image g, const long count, const long per_item) {
+  FOR_EACH(line, count, per_item) {
+    const long image = line / g.oh, oy = line - image * g.oh, base = image * g.h * g.w * g.c;
+    for (long ox = 0; ox < g.ow; ++ox)
+      for (long c = 0; c < g.c; c += 8) {
+        const int m = (int)min(8l, g.c - c);
+        const long to = (line * g.ow + ox) * g.c + c;
+        int8 pixels;
+        const T_lane8 value = largest(x, g, base, oy, ox, c, m, &pixels);
+        if (m == 8) T_store8(y, to, value);
+        else T_store_part(y, to, value, 1, m);
+        int all[8];
+        vstore8(pixels, 0, all);
+        for (int u = 0; u < m; ++u) {
+          const long at = (whole_batch ? base : 0) + all[u] * g.c + c + u;
+          if (wide) ((__global long*)where)[to + u] = at;
+          else ((__global int*)where)[to + u] = (int)at;
+        }
+      }
+  }
+}
+)";
+
+constexpr std::string_view kMean = R"(
+// How many pixels of a window lie inside an axis of `size`.
+static long inside(long start, long kernel_size, long size) { return min(start + kernel_size, size) - max(start, 0l); }
+
+KERNEL pool_mean(__global const T_mem* x, __global T_mem* y, const Image g, const long count, const long per_item) {
+  FOR_EACH(line, count, per_item) {
+    const long image = line / g.oh, oy = line - image * g.oh, y0 = oy * g.sy - g.py;
+    for (long ox = 0; ox < g.ow; ++ox) {
+      const long x0 = ox * g.sx - g.px;
+      const T_lane pixels = (T_lane)(inside(y0, g.kh, g.h) * inside(x0, g.kw, g.w));
+      for (long c = 0; c < g.c; c += 8) {
+        const int m = (int)min(8l, g.c - c);
+        T_lane8 sum = (T_lane8)(0);
+        for (long iy = max(y0, 0l); iy < min(y0 + g.kh, g.h); ++iy)
+          for (long ix = max(x0, 0l); ix < min(x0 + g.kw, g.w); ++ix) {
+            const long at = ((image * g.h + iy) * g.w + ix) * g.c + c;
+            sum += m == 8 ? T_load8(x, at) : T_part(x, at, 1, m, 0);
+          }
+        const long to = (line * g.ow + ox) * g.c + c;
+        if (m == 8) T_store8(y, to, sum / pixels);
+        else T_store_part(y, to, sum / pixels, 1, m);
+      }
+    }
+  }
+}
+)";
+
+constexpr std::string_view kMeanGrad = R"(
+// Each input pixel adds up its shares of the windows that cover it.
+KERNEL pool_mean_grad(__global const T_mem* dy, __global T_mem* x, const Image g, const long count, const long per_item) {
+  FOR_EACH(line, count, per_item) {
+    const long image = line / g.h, iy = line - image * g.h;
+    for (long ix = 0; ix < g.w; ++ix)
+      for (long c = 0; c < g.c; c += 8) {
+        const int m = (int)min(8l, g.c - c);
+        T_lane8 sum = (T_lane8)(0);
+        for (long oy = max(iy + g.py - g.kh + g.sy, 0l) / g.sy; oy < g.oh && oy * g.sy - g.py <= iy; ++oy)
+          for (long ox = max(ix + g.px - g.kw + g.sx, 0l) / g.sx; ox < g.ow && ox * g.sx - g.px <= ix; ++ox) {
+            const T_lane pixels = (T_lane)(inside(oy * g.sy - g.py, g.kh, g.h) * inside(ox * g.sx - g.px, g.kw, g.w));
+            const long from = ((image * g.oh + oy) * g.ow + ox) * g.c + c;
+            sum += (m == 8 ? T_load8(dy, from) : T_part(dy, from, 1, m, 0)) / pixels;
+          }
+        const long to = (line * g.w + ix) * g.c + c;
+        if (m == 8) T_store8(x, to, sum);
+        else T_store_part(x, to, sum, 1, m);
       }
   }
 }
@@ -97,31 +166,66 @@ std::string mask_macros(DType lane) {
   return text("#define TO_MASK ", wide ? "convert_int8" : "", "\n#define TO_LANES ", wide ? "convert_long8" : "", "\n");
 }
 
+/// Lines of an image, one after the other: how many, and how many a work-item takes.
+struct Lines {
+  std::int64_t count, per_item;
+  Lines(Context& context, const Geometry& g, const Window& rows, std::int64_t in_a_row, std::int64_t in_a_line)
+      : count(g.channels && in_a_row ? g.batch * in_a_line : 0),
+        per_item(context.elements_per_item(
+            count, static_cast<double>(in_a_row * g.channels * rows.kernel * g.columns.kernel))) {}
+};
+Lines output_lines(Context& context, const Geometry& g) { return {context, g, g.rows, g.columns.output, g.rows.output}; }
+Lines input_lines(Context& context, const Geometry& g) { return {context, g, g.rows, g.columns.input, g.rows.input}; }
+
+std::string source(DType dtype, std::string_view text_of_kernel, std::string_view window = {}) {
+  return text(prelude(dtype == DType::f64), kForEach, define_dtype("T", dtype), mask_macros(lane_dtype(dtype)), kImage, window,
+              text_of_kernel);
+}
+
 Prepared prepare(const KernelCall& call) {
   Context& context = context_of(call);
-  const Geometry g(call);
-  const std::int64_t count = g.channels ? g.batch * g.rows.output : 0;  // lines
-  const auto work = static_cast<double>(g.columns.output * g.channels * g.rows.kernel * g.columns.kernel);
-  const std::int64_t per_item = context.elements_per_item(count, work);
-  const KernelFunction kernel =
-      context.kernel(text(prelude(call.dtype() == DType::f64), kForEach, define_dtype("T", call.dtype()),
-                          mask_macros(lane_dtype(call.dtype())), kWindow, kForward),
-                     "pool");
+  const Geometry g = Geometry::make(call.attr(), call.shape());
+  const Lines lines = output_lines(context, g);
+  const KernelFunction kernel = context.kernel(source(call.dtype(), kForward, kWindow), "pool");
   return prepared([=, &context](const KernelArgs& args) {
-    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value(g.words()).value(count).value(per_item)
-        .run(blocks(count, per_item));
+    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value(words(g)).value(lines.count).value(lines.per_item)
+        .run(blocks(lines.count, lines.per_item));
+  });
+}
+
+Prepared prepare_argmax(const KernelCall& call) {
+  Context& context = context_of(call);
+  const Geometry g = Geometry::make(call.attr(), call.shape());
+  const Lines lines = output_lines(context, g);
+  const KernelFunction kernel = context.kernel(source(call.dtype(), kArgmax, kWindow), "pool_argmax");
+  const cl_int wide = call.outputs[1].dtype() == DType::i64, whole_batch = call.attr().boolean("include_batch_in_index");
+  return prepared([=, &context](const KernelArgs& args) {
+    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).buffer(args.outputs[1]).value(wide).value(whole_batch)
+        .value(words(g)).value(lines.count).value(lines.per_item).run(blocks(lines.count, lines.per_item));
+  });
+}
+
+Prepared prepare_mean(const KernelCall& call, const Geometry& g, bool gradient) {
+  Context& context = context_of(call);
+  const Lines lines = gradient ? input_lines(context, g) : output_lines(context, g);
+  // One program for both: they are compiled kernel by kernel.
+  const KernelFunction kernel =
+      context.kernel(source(call.dtype(), text(kMean, kMeanGrad)), gradient ? "pool_mean_grad" : "pool_mean");
+  return prepared([=, &context](const KernelArgs& args) {
+    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value(words(g)).value(lines.count).value(lines.per_item)
+        .run(blocks(lines.count, lines.per_item));
   });
 }
 
 Prepared prepare_grad(const KernelCall& call) {
   Context& context = context_of(call);
-  const Geometry g(call);
+  const Geometry g = Geometry::make(call.attr(), call.shape());
   const DType lane = lane_dtype(call.dtype());
   const std::int64_t elements = call.shape().elements();
   const std::int64_t count = call.shape(1).elements() ? g.batch * blocks(g.channels, 8) : 0;
   const std::int64_t per_item = context.elements_per_item(count, static_cast<double>(g.rows.output * g.columns.output * 128));
   const KernelFunction kernel = context.kernel(text(prelude(lane == DType::f64), kForEach, define_dtype("T", call.dtype()),
-                                                    define_dtype("L", lane), mask_macros(lane), kWindow, kBackward),
+                                                    define_dtype("L", lane), mask_macros(lane), kImage, kWindow, kBackward),
                                                "pool_grad");
   return prepared([=, &context, narrowing = Narrowing(context, call.dtype(), elements)](const KernelArgs& args) {
     if (elements == 0) return;
@@ -130,7 +234,7 @@ Prepared prepare_grad(const KernelCall& call) {
     Buffer* sums = narrowing.needed() ? scratch.get() : args.output<Buffer>();
     const std::int64_t zero = 0;
     context.fill(*sums, &zero, dtype_size(lane), bytes);
-    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[2]).buffer(sums).value(g.words()).value(count)
+    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[2]).buffer(sums).value(words(g)).value(count)
         .value(per_item).run(blocks(count, per_item));
     if (narrowing.needed()) narrowing.run(sums, args.outputs[0]);
   });
@@ -140,5 +244,19 @@ Prepared prepare_grad(const KernelCall& call) {
 
 KernelList max_pool2d_kernels() { return {{.name = "opencl", .supports = dtypes_supported, .prepare = prepare}}; }
 KernelList max_pool2d_grad_kernels() { return {{.name = "opencl", .supports = dtypes_supported, .prepare = prepare_grad}}; }
+
+KernelList max_pool_with_argmax_kernels() {
+  return {{.name = "opencl", .supports = dtypes_supported, .prepare = prepare_argmax}};
+}
+KernelList avg_pool2d_kernels() {
+  return {{.name = "opencl", .supports = dtypes_supported, .prepare = [](const KernelCall& call) {
+             return prepare_mean(call, Geometry::make(call.attr(), call.shape()), false);
+           }}};
+}
+KernelList avg_pool2d_grad_kernels() {
+  return {{.name = "opencl", .supports = dtypes_supported, .prepare = [](const KernelCall& call) {
+             return prepare_mean(call, Geometry::make(call.attr(), call.outputs[0].shape()), true);
+           }}};
+}
 
 }  // namespace tandem::opencl

@@ -98,7 +98,7 @@ void for_each_conv(const Check& check) {
   for (const ConvCase& c : kConvCases) {
     const Value input = sample(DType::f32, {c.batch, c.height, c.width, c.in}, 1);
     const Value filter = sample(DType::f32, {c.kernel_h, c.kernel_w, c.in, c.out}, 2);
-    const Attrs attrs = make_attrs(conv2d_op, c.strides, c.padding, c.dilations);
+    const Attrs attrs = make_attrs(conv2d_op, c.strides, c.padding, c.dilations, Ints{});
     const Value output = run(reference_conv2d(), conv2d_op, attrs, {input, filter});
     SCOPED_TRACE(text(input.spec, " with ", filter.spec, " ", c.padding));
     check(c, input, filter, output);
@@ -108,7 +108,7 @@ void for_each_conv(const Check& check) {
 TEST(LibraryConv2d, AgreesWithTheReference) {
   for_each_conv([](const ConvCase& c, const Value& input, const Value& filter, const Value&) {
     check_kernels(conv2d_kernels(), reference_conv2d(), conv2d_op,
-                  make_attrs(conv2d_op, c.strides, c.padding, c.dilations), {input, filter}, 1e-5);
+                  make_attrs(conv2d_op, c.strides, c.padding, c.dilations, Ints{}), {input, filter}, 1e-5);
   });
 }
 
@@ -116,7 +116,7 @@ TEST(LibraryConv2d, InputGradientAgreesWithTheReference) {
   for_each_conv([](const ConvCase& c, const Value& input, const Value& filter, const Value& output) {
     const OpDef& op = conv2d_backprop_input_op;
     check_kernels(conv2d_backprop_input_kernels(), reference_conv2d_backprop_input(), op,
-                  make_attrs(op, input.spec.shape(), c.strides, c.padding, c.dilations),
+                  make_attrs(op, input.spec.shape(), c.strides, c.padding, c.dilations, Ints{}),
                   {filter, sample(DType::f32, output.spec.shape(), 3)}, 1e-5);
   });
 }
@@ -125,13 +125,13 @@ TEST(LibraryConv2d, FilterGradientAgreesWithTheReference) {
   for_each_conv([](const ConvCase& c, const Value& input, const Value& filter, const Value& output) {
     const OpDef& op = conv2d_backprop_filter_op;
     check_kernels(conv2d_backprop_filter_kernels(), reference_conv2d_backprop_filter(), op,
-                  make_attrs(op, filter.spec.shape(), c.strides, c.padding, c.dilations),
+                  make_attrs(op, filter.spec.shape(), c.strides, c.padding, c.dilations, Ints{}),
                   {input, sample(DType::f32, output.spec.shape(), 3)}, 1e-4);
   });
 }
 
 TEST(LibraryConv2d, RefusesWhatItCannotDoWithAReason) {
-  const Attrs attrs = make_attrs(conv2d_op, Ints{1, 1}, "valid", Ints{1, 1});
+  const Attrs attrs = make_attrs(conv2d_op, Ints{1, 1}, "valid", Ints{1, 1}, Ints{});
   const std::vector<Operand> inputs{Operand(TensorSpec(DType::f64, {1, 4, 4, 1})), Operand(TensorSpec(DType::f64, {1, 1, 1, 1}))};
   const std::vector<Operand> outputs{Operand(TensorSpec(DType::f64, {1, 4, 4, 1}))};
   const Support support = conv2d_kernels()[0].supports({conv2d_op, attrs, inputs, outputs});
@@ -140,7 +140,7 @@ TEST(LibraryConv2d, RefusesWhatItCannotDoWithAReason) {
 }
 
 TEST(LibraryKernels, OnePreparedKernelRunsOnSeveralThreadsAtOnce) {
-  const Attrs conv = make_attrs(conv2d_op, Ints{1, 1}, "same", Ints{1, 1}), product = make_attrs(matmul_op, false, false);
+  const Attrs conv = make_attrs(conv2d_op, Ints{1, 1}, "same", Ints{1, 1}, Ints{}), product = make_attrs(matmul_op, false, false);
   const Value image = sample(DType::f32, {4, 12, 12, 8}, 1), filter = sample(DType::f32, {3, 3, 8, 8}, 2);
   const Value a = sample(DType::f64, {70, 90}, 3), b = sample(DType::f64, {90, 110}, 4);
   const auto check = [](const Kernel& kernel, const OpDef& op, const Attrs& attrs, const Value& x, const Value& y) {

@@ -194,10 +194,10 @@ TEST_F(OpenCl, ReductionsOfManyTilesAgree) {
 TEST_F(OpenCl, ConvolutionsWorkedOffInPartsAgree) {
   const Shape input{5, 40, 40, 64}, filter{3, 3, 64, 8}, output{5, 40, 40, 8};
   const Ints one{1, 1};
-  expect_agrees(conv2d_op, make_attrs(conv2d_op, one, "same", one), {random_f32(input), random_f32(filter, 2)}, 2e-5);
-  expect_agrees(conv2d_backprop_input_op, make_attrs(conv2d_backprop_input_op, input, one, "same", one),
+  expect_agrees(conv2d_op, make_attrs(conv2d_op, one, "same", one, Ints{}), {random_f32(input), random_f32(filter, 2)}, 2e-5);
+  expect_agrees(conv2d_backprop_input_op, make_attrs(conv2d_backprop_input_op, input, one, "same", one, Ints{}),
                 {random_f32(filter), random_f32(output, 2)}, 2e-5);
-  expect_agrees(conv2d_backprop_filter_op, make_attrs(conv2d_backprop_filter_op, filter, one, "same", one),
+  expect_agrees(conv2d_backprop_filter_op, make_attrs(conv2d_backprop_filter_op, filter, one, "same", one, Ints{}),
                 {random_f32(input), random_f32(output, 2)}, 5e-5);
 }
 

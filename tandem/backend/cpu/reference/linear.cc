@@ -29,19 +29,7 @@ Prepared prepare_matmul(const KernelCall& call) {
   });
 }
 
-/// The geometry of a convolution, from the shapes of input [n,h,w,c] and filter [kh,kw,c,o].
-struct Conv {
-  Window rows, columns;
-  std::int64_t batch, channels, outputs;
-
-  Conv(const AttrView& attrs, const Shape& input, const Shape& filter)
-      : batch(input[0]), channels(input[3]), outputs(filter[3]) {
-    const auto strides = attrs.ints("strides"), dilations = attrs.ints("dilations");
-    const bool same = attrs.choice("padding") == "same";
-    rows = Window::make(input[1], filter[0], strides.front(), dilations.front(), same);
-    columns = Window::make(input[2], filter[1], strides.back(), dilations.back(), same);
-  }
-
+struct Conv : ConvGeometry {
   /// Calls body(input, filter, output) with the element indices of each product.
   template <class F>
   void for_each_product(F body) const {
@@ -53,11 +41,11 @@ struct Conv {
               const std::int64_t y = oy * rows.stride + ky * rows.dilation - rows.pad_before;
               const std::int64_t x = ox * columns.stride + kx * columns.dilation - columns.pad_before;
               if (y < 0 || y >= rows.input || x < 0 || x >= columns.input) continue;
-              for (std::int64_t c = 0; c < channels; ++c)
-                for (std::int64_t o = 0; o < outputs; ++o)
-                  body(((n * rows.input + y) * columns.input + x) * channels + c,
-                       ((ky * columns.kernel + kx) * channels + c) * outputs + o,
-                       ((n * rows.output + oy) * columns.output + ox) * outputs + o);
+              for (std::int64_t c = 0; c < group_inputs(); ++c)
+                for (std::int64_t o = 0; o < out_channels; ++o)
+                  body(((n * rows.input + y) * columns.input + x) * in_channels + o / group_outputs() * group_inputs() + c,
+                       ((ky * columns.kernel + kx) * group_inputs() + c) * out_channels + o,
+                       ((n * rows.output + oy) * columns.output + ox) * out_channels + o);
             }
   }
 };
@@ -83,7 +71,7 @@ Prepared prepare_conv(const KernelCall& call, const Conv& conv) {
 
 template <Part kResult>
 Prepared conv_kernel(const KernelCall& call, const Shape& input, const Shape& filter) {
-  const Conv conv(call.attr(), input, filter);
+  const Conv conv{ConvGeometry::make(call.attr(), input, filter)};
   return by_dtype(call.dtype(), [&](auto tag) { return prepare_conv<typename decltype(tag)::type, kResult>(call, conv); });
 }
 

@@ -14,6 +14,9 @@ Kernel reference_conv2d_backprop_input();
 Kernel reference_conv2d_backprop_filter();
 Kernel reference_max_pool2d();
 Kernel reference_max_pool2d_grad();
+Kernel reference_max_pool_with_argmax();
+Kernel reference_avg_pool2d();
+Kernel reference_avg_pool2d_grad();
 Kernel reference_softmax();  // softmax, log_softmax, cross entropies and their gradients
 Kernel reference_transpose();
 Kernel reference_concat();

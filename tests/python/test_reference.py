@@ -1,0 +1,66 @@
+"""Values and gradients against the files that tools/reference_values.py wrote with TensorFlow and Keras."""
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tandemflow as tf
+
+FOLDER = Path(__file__).resolve().parent.parent / "data"
+nn = tf.nn
+
+CONVOLUTION = {
+    "conv2d_same": lambda x, w: nn.conv2d(x, w, [2, 1], "SAME"),
+    "conv2d_explicit": lambda x, w: nn.conv2d(x, w, 2, [[0, 0], [2, 0], [1, 3], [0, 0]]),
+    "conv2d_dilated": lambda x, w: nn.conv2d(x, w, 1, "VALID", dilations=[2, 3]),
+    "conv2d_groups": lambda x, w: nn.conv2d(x, w, 1, "SAME"),
+    "depthwise_conv2d": lambda x, w: nn.depthwise_conv2d(x, w, [1, 2, 2, 1], "SAME"),
+    "separable_conv2d": lambda x, w, p: nn.separable_conv2d(x, w, p, [1, 1, 1, 1], "VALID"),
+    "conv2d_transpose": lambda x, w: nn.conv2d_transpose(x, w, [2, 7, 8, 3], 2, "SAME"),
+    "conv1d": lambda x, w: nn.conv1d(x, w, 2, "SAME"),
+    "conv1d_transpose": lambda x, w: nn.conv1d_transpose(x, w, [2, 9, 3], 2, "SAME"),
+    "avg_pool2d": lambda x: nn.avg_pool2d(x, [3, 2], [2, 1], "SAME"),
+    "avg_pool1d": lambda x: nn.avg_pool1d(x, 3, 2, "VALID"),
+    "max_pool2d_explicit": lambda x: nn.max_pool2d(x, 3, 2, [[0, 0], [1, 1], [2, 0], [0, 0]]),
+    "max_pool1d": lambda x: nn.max_pool1d(x, 3, 2, "SAME"),
+    "max_pool_with_argmax": lambda x: nn.max_pool_with_argmax(x, 2, 2, "SAME"),
+}
+FAMILIES = {"convolution": CONVOLUTION}
+
+
+def weights(shape):
+    """As in tools/reference_values.py: tell the elements apart."""
+    return (1 + np.arange(int(np.prod(shape))) % 10 / 10).reshape(shape).astype(np.float32)
+
+
+def arrays_of(file, case):
+    prefix = case + "/"
+    return {name.removeprefix(prefix): file[name] for name in file.files if name.startswith(prefix)}
+
+
+def close(got, expected, what):
+    np.testing.assert_allclose(got, expected, rtol=2e-5, atol=2e-5 * max(1, np.abs(expected).max(initial=0)), err_msg=what)
+
+
+@pytest.mark.parametrize("family, case", [(f, c) for f, cases in FAMILIES.items() for c in cases])
+def test_ops_answer_as_tensorflow_does(family, case):
+    arrays = arrays_of(np.load(FOLDER / f"{family}.npz"), case)
+    arguments = {n: tf.constant(a) for n, a in arrays.items() if not n.startswith(("result", "grad_"))}
+    with tf.GradientTape() as tape:
+        for tensor in arguments.values():
+            if tensor.dtype.is_floating:
+                tape.watch(tensor)
+        results = FAMILIES[family][case](**arguments)
+        results = results if isinstance(results, (list, tuple)) else [results]
+        floating = [r for r in results if r.dtype.is_floating]
+        total = tf.add_n([tf.reduce_sum(r * weights(tuple(r.shape))) for r in floating])
+    for i, result in enumerate(results):
+        close(result.numpy(), arrays[f"result{i}"], f"{case}, result {i}")
+    sources = [name for name in arguments if f"grad_{name}" in arrays]
+    grads = tape.gradient(total, [arguments[name] for name in sources])
+    for name, grad in zip(sources, grads):
+        close(grad.numpy(), arrays[f"grad_{name}"], f"{case}, gradient of {name}")
+
+
+def test_every_case_of_the_files_is_compared():
+    for family, cases in FAMILIES.items():
+        assert {name.split("/")[0] for name in np.load(FOLDER / f"{family}.npz").files} == set(cases)

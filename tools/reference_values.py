@@ -1,0 +1,87 @@
+"""Writes tests/data/*.npz: what TensorFlow and Keras answer, for tests/python/test_reference.py to compare with.
+
+Needs the pip packages tensorflow-cpu and keras, which the tests do not: python tools/reference_values.py [FAMILY…].
+Each array is named case/argument, case/result or case/grad; arguments are seeded, so a file can be written again.
+"""
+import sys
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+
+FOLDER = Path(__file__).resolve().parent.parent / "tests/data"
+
+# TensorFlow's CPU kernels differentiate no dilated and no grouped convolution.
+NO_GRADIENT_IN_TENSORFLOW = {"conv2d_dilated", "conv2d_groups"}
+
+
+class Cases:
+    """The arrays of one family of ops."""
+
+    def __init__(self, seed=1):
+        self.arrays = {}
+        self.random = np.random.default_rng(seed)
+
+    def normal(self, *shape):
+        return self.random.standard_normal(shape).astype(np.float32)
+
+    def add(self, case, function, **arguments):
+        """Results of function(arguments), and the gradients of their weighted sum by the floating arguments."""
+        tensors = {name: tf.constant(value) for name, value in arguments.items()}
+        sources = [name for name, value in tensors.items() if value.dtype.is_floating]
+        with tf.GradientTape() as tape:
+            for name in sources:
+                tape.watch(tensors[name])
+            results = function(**tensors)
+            results = results if isinstance(results, (list, tuple)) else [results]
+            floating = [r for r in results if r.dtype.is_floating]
+            total = tf.add_n([tf.reduce_sum(r * self.weights(r.shape)) for r in floating])
+        for name, value in arguments.items():
+            self.arrays[f"{case}/{name}"] = value
+        for i, result in enumerate(results):
+            self.arrays[f"{case}/result{i}"] = result.numpy()
+        if case in NO_GRADIENT_IN_TENSORFLOW:
+            return
+        for name, grad in zip(sources, tape.gradient(total, [tensors[name] for name in sources])):
+            if grad is not None:
+                self.arrays[f"{case}/grad_{name}"] = tf.convert_to_tensor(grad).numpy()
+
+    @staticmethod
+    def weights(shape):
+        """Tell the elements apart: 1, 1.1, … 1.9, 1, …"""
+        count = int(np.prod(shape.as_list()))
+        return tf.constant((1 + np.arange(count) % 10 / 10).reshape(shape.as_list()).astype(np.float32))
+
+
+def convolution(cases):
+    nn, normal = tf.nn, cases.normal
+    cases.add("conv2d_same", lambda x, w: nn.conv2d(x, w, [2, 1], "SAME"), x=normal(2, 7, 6, 3), w=normal(3, 2, 3, 4))
+    cases.add("conv2d_explicit", lambda x, w: nn.conv2d(x, w, 2, [[0, 0], [2, 0], [1, 3], [0, 0]]), x=normal(1, 6, 5, 2), w=normal(3, 3, 2, 3))
+    cases.add("conv2d_dilated", lambda x, w: nn.conv2d(x, w, 1, "VALID", dilations=[2, 3]), x=normal(1, 9, 9, 2), w=normal(3, 2, 2, 3))
+    cases.add("conv2d_groups", lambda x, w: nn.conv2d(x, w, 1, "SAME"), x=normal(2, 5, 5, 4), w=normal(3, 3, 2, 6))
+    cases.add("depthwise_conv2d", lambda x, w: nn.depthwise_conv2d(x, w, [1, 2, 2, 1], "SAME"), x=normal(2, 6, 7, 3), w=normal(3, 3, 3, 2))
+    cases.add("separable_conv2d", lambda x, w, p: nn.separable_conv2d(x, w, p, [1, 1, 1, 1], "VALID"), x=normal(1, 5, 6, 3), w=normal(2, 3, 3, 2), p=normal(1, 1, 6, 4))
+    cases.add("conv2d_transpose", lambda x, w: nn.conv2d_transpose(x, w, [2, 7, 8, 3], 2, "SAME"), x=normal(2, 4, 4, 5), w=normal(3, 3, 3, 5))
+    cases.add("conv1d", lambda x, w: nn.conv1d(x, w, 2, "SAME"), x=normal(2, 9, 3), w=normal(4, 3, 5))
+    cases.add("conv1d_transpose", lambda x, w: nn.conv1d_transpose(x, w, [2, 9, 3], 2, "SAME"), x=normal(2, 5, 4), w=normal(3, 3, 4))
+    cases.add("avg_pool2d", lambda x: nn.avg_pool2d(x, [3, 2], [2, 1], "SAME"), x=normal(2, 6, 5, 3))
+    cases.add("avg_pool1d", lambda x: nn.avg_pool1d(x, 3, 2, "VALID"), x=normal(2, 8, 3))
+    cases.add("max_pool2d_explicit", lambda x: nn.max_pool2d(x, 3, 2, [[0, 0], [1, 1], [2, 0], [0, 0]]), x=normal(1, 6, 5, 2))
+    cases.add("max_pool1d", lambda x: nn.max_pool1d(x, 3, 2, "SAME"), x=normal(2, 8, 3))
+    cases.add("max_pool_with_argmax", lambda x: nn.max_pool_with_argmax(x, 2, 2, "SAME"), x=normal(2, 5, 5, 3))
+
+
+FAMILIES = {"convolution": convolution}
+
+
+def main():
+    FOLDER.mkdir(exist_ok=True)
+    for name in sys.argv[1:] or FAMILIES:
+        cases = Cases()
+        FAMILIES[name](cases)
+        np.savez_compressed(FOLDER / f"{name}.npz", **cases.arrays)
+        print(f"{name}.npz: {len(cases.arrays)} arrays")
+
+
+if __name__ == "__main__":
+    main()
