@@ -9,5 +9,6 @@
 #include "tandem/core/tensor.h"
 #include "tandem/nn/optimizer.h"
 #include "tandem/op/dispatcher.h"
+#include "tandem/op/elementwise.h"
 #include "tandem/op/ops.h"
 #include "tandem/runtime/runtime.h"

@@ -209,11 +209,53 @@ def fit_sin():
         show_split(f"kPiParts{width}", mp.pi, [bits, bits], width, "pi, all parts positive", down=True)
 
 
+def fit_expm1():
+    half = mp.log(2) / 2
+    p, _, e = fit(chebyshev_grid(-half, half), lambda r: mp.expm1(r) - r, lambda r: 1 / abs(mp.expm1(r)), powers(2, 5))
+    show("kExpm132", p, 32, f"exp(r) - 1 = r + r^2 P(r), |r| <= ln 2 / 2; {say(e)}")
+    show_split("kLn2Parts32", mp.log(2), [14], 32, "ln 2, high part short")
+
+
+def fit_odd(name, function, end, counts, note):
+    """function(x) = x + x z P(z), z = x^2, for x up to `end`."""
+    for width, count in counts:
+        p, _, e = fit(chebyshev_grid(mp.mpf(end) / 1000, end), lambda x: function(x) - x, lambda x: 1 / function(x), powers(3, count, 2))
+        show(f"k{name}{width}", p, width, f"{note} x = x + x z P(z), z = x^2, |x| <= {mp.nstr(mp.mpf(end), 5)}; {say(e)}")
+
+
+def fit_inverse_trigonometry():
+    p, _, e = fit(chebyshev_grid("0.001", 1), lambda x: mp.atan(x) - x, lambda x: 1 / mp.atan(x), powers(3, 9, 2))
+    show("kAtan32", p, 32, f"atan x = x + x z P(z), z = x^2, |x| <= 1; {say(e)}")
+    fit_odd("Atan", mp.atan, mp.tan(mp.pi / 8), [(64, 12)], "atan")
+    fit_odd("Asin", mp.asin, "0.5", [(32, 5), (64, 13)], "asin")
+
+
+def fit_tan():
+    fit_odd("Tan", mp.tan, mp.pi / 4, [(32, 7), (64, 15)], "tan")
+    for width in (32, 64):
+        bits = 24 if width == 32 else 53
+        show_split(f"kHalfPiParts{width}", mp.pi / 2, [bits, bits], width, "pi / 2, all parts positive", down=True)
+
+
+def fit_sinh():
+    fit_odd("Sinh", mp.sinh, 1, [(32, 4), (64, 8)], "sinh")
+
+
+def fit_erfc():
+    # The mapping t = (x - 4) / (x + 4) takes [0, inf) to [-1, 1), where (1 + 2x) exp(x^2) erfc(x) is nearly flat.
+    for width, count, end in ((32, 11, "10.2"), (64, 23, 28)):
+        to_x = lambda t: 4 * (1 + t) / (1 - t)
+        f = lambda t: (1 + 2 * to_x(t)) * mp.exp(to_x(t) ** 2) * mp.erfc(to_x(t))
+        end_t = (mp.mpf(end) - 4) / (mp.mpf(end) + 4)
+        p, _, e = fit(chebyshev_grid(-1, end_t), f, lambda t: 1 / f(t), powers(0, count))
+        show(f"kErfcScaled{width}", p, width, f"(1 + 2x) exp(x^2) erfc x = P(t), t = (x - 4)/(x + 4), 0 <= x <= {end}; {say(e)}")
+
+
 def main():
     print("// Coefficients of the functions in math.cc, as printed by tools/fit_math.py: edit there, not here.")
     print("#pragma once\n\nnamespace tandem::expr {\n")
     wanted = sys.argv[1:]
-    for f in (fit_exp, fit_log, fit_saturating, fit_erf64, fit_sin):
+    for f in (fit_exp, fit_log, fit_saturating, fit_erf64, fit_sin, fit_expm1, fit_inverse_trigonometry, fit_tan, fit_sinh, fit_erfc):
         if not wanted or f.__name__ in wanted:
             f()
     print("\n}  // namespace tandem::expr")

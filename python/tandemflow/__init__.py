@@ -8,7 +8,7 @@ from . import _dtypes, _shape
 _tandem.register_classes(_dtypes.ALL, _shape.TensorShape, _shape.Reference)
 
 from . import errors  # noqa: E402  registers the exceptions
-from . import _ops, config, io, linalg, math, nn, random  # noqa: E402
+from . import _ops, bitwise, config, io, linalg, math, nn, random  # noqa: E402
 from ._device import device  # noqa: E402
 from ._dtypes import (  # noqa: E402
     DType,
@@ -35,10 +35,14 @@ Variable = _tandem.Variable
 newaxis = None
 __version__ = _tandem.version
 
-# Ops at the top, as in TensorFlow: those of the records and those composed of them. What only tf.nn has stays there.
-_NN_ONLY = {
-    "relu", "gelu", "softmax", "log_softmax", "conv2d", "max_pool2d", "bias_add",
+# Ops at the top, as in TensorFlow: those of the records and those composed of them, but for what only its modules have.
+_ONLY_IN_MODULES = {
+    "relu", "relu6", "leaky_relu", "elu", "selu", "silu", "gelu", "softplus", "softsign", "hard_sigmoid", "hard_silu",
+    "mish", "log_sigmoid", "softmax", "log_softmax", "conv2d", "max_pool2d", "bias_add",
     "softmax_cross_entropy_with_logits", "sparse_softmax_cross_entropy_with_logits",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "invert",
+    "expm1", "log1p", "erf", "erfc", "reciprocal", "ceil", "rint", "is_nan", "is_inf", "is_finite", "logical_xor",
+    "squared_difference", "divide_no_nan", "multiply_no_nan", "xlogy", "xdivy",
 }  # fmt: skip
-globals().update({name: function for name, function in _ops.exported.items() if name not in _NN_ONLY})
+globals().update({name: function for name, function in _ops.exported.items() if name not in _ONLY_IN_MODULES})
 truediv = _ops.exported["divide"]

@@ -218,6 +218,17 @@ def floormod(x, y, name=None):
     return _tandem.floormod(*_converted([x, y]))
 
 
+def truncatediv(x, y, name=None):
+    """x / y cut towards zero, elementwise; for integers."""
+    return _tandem.truncatediv(*_converted([x, y]))
+
+
+def truncatemod(x, y, name=None):
+    """x - truncatediv(x, y) * y, elementwise: the remainder with the sign of x."""
+    x, y = _converted([x, y])
+    return x - truncatediv(x, y) * y
+
+
 def reduce_min(input_tensor, axis=None, keepdims=False, name=None):
     """The smallest value along the axes."""
     return negative(reduce_max(negative(input_tensor), axis, keepdims))
@@ -236,11 +247,6 @@ def reduce_all(input_tensor, axis=None, keepdims=False, name=None):
 def argmin(input, axis=None, output_type=_dtypes.int64, name=None):
     """Where the smallest value along the axis stands."""
     return argmax(negative(input), axis, output_type)
-
-
-def clip_by_value(t, clip_value_min, clip_value_max, name=None):
-    """Values below the minimum and above the maximum are replaced by it."""
-    return minimum(maximum(t, clip_value_min), clip_value_max)
 
 
 def add_n(inputs, name=None):
@@ -269,6 +275,18 @@ def bias_add(value, bias, data_format=None, name=None):
     """value + bias, the bias along the last axis."""
     _only_nhwc("bias_add", data_format)
     return records["bias_add"](value, bias)
+
+
+def leaky_relu(features, alpha=0.2, name=None):
+    """x where x > 0, else alpha * x, elementwise."""
+    return records["leaky_relu"](features, alpha)
+
+
+def silu(features, beta=1.0, name=None):
+    """x * sigmoid(beta * x), elementwise."""
+    if isinstance(beta, (int, float)) and beta == 1:
+        return records["silu"](features)
+    return features * sigmoid(features * beta)
 
 
 def gelu(features, approximate=False, name=None):

@@ -16,13 +16,24 @@ from ._conv import (
 )
 from ._ops import (
     bias_add,
+    elu,
     gather,
     gelu,
+    hard_sigmoid,
+    hard_silu,
+    leaky_relu,
+    log_sigmoid,
     log_softmax,
+    mish,
     relu,
+    relu6,
+    selu,
     sigmoid,
+    silu,
     softmax,
     softmax_cross_entropy_with_logits,
+    softplus,
+    softsign,
     sparse_softmax_cross_entropy_with_logits,
     tanh,
 )
@@ -33,11 +44,6 @@ def embedding_lookup(params, ids, max_norm=None, name=None):
     if max_norm is not None:
         raise NotImplementedError("embedding_lookup: max_norm is not there yet")
     return gather(params, ids)
-
-
-def silu(features, beta=1.0, name=None):
-    """x * sigmoid(beta * x), elementwise."""
-    return features * sigmoid(features if beta == 1.0 else features * beta)
 
 
 swish = silu

@@ -15,57 +15,6 @@ namespace tandem::expr {
 
 namespace {
 
-using Coefficients = std::span<const double>;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-/// What differs between the two floating types.
-struct Float {
-  Lane integer;
-  int mantissa;           // bits stored
-  int bias;               // of the exponent
-  double smallest;        // normal number
-  double largest;
-  std::uint64_t magic;    // bits of 2^mantissa: adding it to a small number leaves the integer in the low bits
-  std::uint64_t sqrt_half;  // bits
-  std::uint64_t two_thirds;
-};
-constexpr Float kF32{Lane::i32, 23, 127, 0x1p-126, 0x1.fffffep127, 0x4B000000u, 0x3F3504F3u, 0x3F2AAAABu};
-constexpr Float kF64{Lane::i64, 52, 1023, 0x1p-1022, 0x1.fffffffffffffp1023, 0x4330000000000000u,
-                     0x3FE6A09E667F3BCDu, 0x3FE5555555555555u};
-
-const Float& float_of(Expr x) { return x.lane() == Lane::f32 ? kF32 : kF64; }
-Coefficients choose(Expr x, Coefficients f32, Coefficients f64) { return x.lane() == Lane::f32 ? f32 : f64; }
-
-Expr polynomial(Expr x, Coefficients c) {
-  Expr sum = x.like(c.back());
-  for (std::size_t i = c.size() - 1; i-- > 0;) sum = fma(sum, x, c[i]);
-  return sum;
-}
-
-/// Keeps NaN: min and max return their second operand then.
-Expr clamp(Expr x, double low, double high) { return greater_of(low, lesser(high, x)); }
-
-Expr integer_bits(Expr like, std::uint64_t bits) { return like.graph().constant_bits(float_of(like).integer, bits); }
-Expr as_integer(Expr x) { return bitcast(x, float_of(x).integer); }
-
-Expr copy_sign(Expr magnitude, Expr sign) {
-  const std::uint64_t top = sign.lane() == Lane::f32 ? 0x80000000u : 0x8000000000000000u;
-  return bitcast(as_integer(magnitude) | (as_integer(sign) & integer_bits(sign, top)), sign.lane());
-}
-
-/// The integer n nearest to a * b, and 2^n, for |n| within the exponent's range.
-struct Rounded {
-  Expr number, power;
-};
-Rounded round_product(Expr a, double b) {
-  // Added to 1.5 * 2^mantissa, the sum is rounded to an integer, which its low bits then hold, biased for the exponent.
-  const Float& type = float_of(a);
-  const double magic = std::ldexp(1.5, type.mantissa) + type.bias;
-  const Expr sum = fma(a, b, magic);
-  return {sum - magic, bitcast(shift_left(as_integer(sum), type.mantissa), a.lane())};
-}
-
 /// x = m * 2^exponent for a positive normal x, with low <= m < 2 low.
 struct Split {
   Expr m, exponent;
@@ -89,15 +38,18 @@ Split split_any(Expr x, std::uint64_t low) {
   return split(select(tiny, x * std::ldexp(1, up), x), low, select(tiny, x.like(split_bias(x) + up), x.like(split_bias(x))));
 }
 
-/// exp(x) where neither x nor half the result's exponent leaves the range.
-Expr exp_in_range(Expr x) {
+}  // namespace
+
+Expr exp_in_range(Expr x, double scale) {
   // x = n * 2 ln2 + r, exp(x) = 2^n * exp(r) * 2^n: with half the exponent a denormal result is rounded once, at the end.
   const Coefficients ln2 = choose(x, kTwoLn2Parts32, kTwoLn2Parts64);
   const Rounded n = round_product(x, 0.5 * std::numbers::log2e);
   const Expr r = fma(n.number, -ln2[1], fma(n.number, -ln2[0], x));
   const Expr tail = fma(polynomial(r, choose(x, kExp32, kExp64)), r, 1);
-  return fma(tail, r, 1) * n.power * n.power;
+  return fma(tail, r, 1) * scale * n.power * n.power;
 }
+
+namespace {
 
 /// log of m * 2^exponent.
 Expr log_of(const Split& x) {

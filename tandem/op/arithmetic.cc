@@ -138,7 +138,7 @@ const OpDef sign_op{
     .doc = "-1, 0 or 1 as x is negative, zero or positive, elementwise; NaN stays NaN.",
     .inputs = {"x"},
     .infer = same_as_first,
-    .scalar = formula([](auto x) { return select(x < 0, -1, select(x > 0, 1, x)); }),
+    .scalar = formula([](auto x) { return select(x < 0, -1, select(x > 0, 1, x + 0)); }),
     .grad = [](GradContext& g) { return Tensors{zeros_like(g.output_grad())}; },
 };
 

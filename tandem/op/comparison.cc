@@ -1,4 +1,7 @@
 // Comparison, logic and choice.
+#include <limits>
+
+#include "tandem/op/elementwise.h"
 #include "tandem/op/groups.h"
 #include "tandem/op/records.h"
 #include "tandem/op/rules.h"
@@ -82,6 +85,42 @@ const OpDef logical_not_op{
     .scalar = formula<0b1>([](auto x) { return !x; }),
 };
 
+const OpDef logical_xor_op{
+    .name = "logical_xor",
+    .doc = "Whether one of x and y holds, but not both, elementwise.",
+    .inputs = {"x", "y"},
+    .dtypes = kBool,
+    .infer = broadcast_to_bool,
+    .scalar = formula<0b11>([](auto x, auto y) { return x != y; }),
+};
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+const OpDef is_nan_op{
+    .name = "is_nan",
+    .doc = "Whether x is not a number, elementwise.",
+    .inputs = {"x"},
+    .dtypes = kFloating,
+    .infer = broadcast_to_bool,
+    .scalar = formula([](auto x) { return x != x; }),
+};
+const OpDef is_inf_op{
+    .name = "is_inf",
+    .doc = "Whether x is infinite, elementwise.",
+    .inputs = {"x"},
+    .dtypes = kFloating,
+    .infer = broadcast_to_bool,
+    .scalar = formula([](auto x) { return abs(x) == kInfinity; }),
+};
+const OpDef is_finite_op{
+    .name = "is_finite",
+    .doc = "Whether x is neither infinite nor NaN, elementwise.",
+    .inputs = {"x"},
+    .dtypes = kFloating,
+    .infer = broadcast_to_bool,
+    .scalar = formula([](auto x) { return abs(x) < kInfinity; }),
+};
+
 Specs infer_where(const InferContext& c) {
   if (c.dtype(0) != DType::boolean)
     fail(ErrorCode::dtype_mismatch, "where: the condition must be bool, got ", c.dtype(0), "; compare it first");
@@ -111,7 +150,8 @@ const OpDef where_op{
 
 OpGroup comparison_ops() {
   static constexpr const OpDef* kOps[] = {&equal_op,         &not_equal_op,   &less_op,       &less_equal_op,  &greater_op,
-                                          &greater_equal_op, &logical_and_op, &logical_or_op, &logical_not_op, &where_op};
+                                          &greater_equal_op, &logical_and_op, &logical_or_op, &logical_not_op, &logical_xor_op,
+                                          &is_nan_op,        &is_inf_op,      &is_finite_op,  &where_op};
   return kOps;
 }
 
@@ -124,6 +164,10 @@ Tensor greater_equal(const Tensor& x, const Tensor& y) { return apply(greater_eq
 Tensor logical_and(const Tensor& x, const Tensor& y) { return apply(logical_and_op, {x, y}); }
 Tensor logical_or(const Tensor& x, const Tensor& y) { return apply(logical_or_op, {x, y}); }
 Tensor logical_not(const Tensor& x) { return apply(logical_not_op, {x}); }
+Tensor logical_xor(const Tensor& x, const Tensor& y) { return apply(logical_xor_op, {x, y}); }
+Tensor is_nan(const Tensor& x) { return apply(is_nan_op, {x}); }
+Tensor is_inf(const Tensor& x) { return apply(is_inf_op, {x}); }
+Tensor is_finite(const Tensor& x) { return apply(is_finite_op, {x}); }
 Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y) { return apply(where_op, {condition, x, y}); }
 
 }  // namespace tandem

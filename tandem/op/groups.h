@@ -6,6 +6,10 @@ namespace tandem {
 
 OpGroup arithmetic_ops();
 OpGroup activation_ops();
+OpGroup more_activation_ops();
+OpGroup rounding_ops();
+OpGroup trigonometric_ops();
+OpGroup bitwise_ops();
 OpGroup comparison_ops();
 OpGroup reduction_ops();
 OpGroup linear_ops();

@@ -7,8 +7,24 @@ namespace tandem {
 std::span<const OpDef* const> op_list() {
   static const std::vector<const OpDef*> list = [] {
     std::vector<const OpDef*> all;
-    for (OpGroup group : {arithmetic_ops(), activation_ops(), comparison_ops(), reduction_ops(), linear_ops(),
-                          convolution_ops(), pooling_ops(), loss_ops(), shape_ops(), selection_ops(), creation_ops(), training_ops()})
+    for (OpGroup group : {
+             arithmetic_ops(),
+             rounding_ops(),
+             trigonometric_ops(),
+             activation_ops(),
+             more_activation_ops(),
+             comparison_ops(),
+             bitwise_ops(),
+             reduction_ops(),
+             linear_ops(),
+             convolution_ops(),
+             pooling_ops(),
+             loss_ops(),
+             shape_ops(),
+             selection_ops(),
+             creation_ops(),
+             training_ops(),
+         })
       all.insert(all.end(), group.begin(), group.end());
     return all;
   }();

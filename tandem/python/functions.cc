@@ -1,7 +1,6 @@
 // Functions that no record gives: conversion, creation, random numbers, views.
-#include "tandem/op/ops.h"
+#include "tandem/op/elementwise.h"
 #include "tandem/python/convert.h"
-#include "tandem/python/floor_ops.h"
 #include "tandem/python/module.h"
 
 namespace tandem::python {
@@ -88,6 +87,9 @@ void add_functions(nb::module_& module) {
       nb::arg("x").none(), nb::arg("axes").none());
   module.def("floordiv", [](nb::handle x, nb::handle y) {
     return to_object(floordiv(to_tensor(x.ptr()), to_tensor(y.ptr())));
+  });
+  module.def("truncatediv", [](nb::handle x, nb::handle y) {
+    return to_object(truncatediv(to_tensor(x.ptr()), to_tensor(y.ptr())));
   });
   module.def("floormod", [](nb::handle x, nb::handle y) {
     return to_object(floormod(to_tensor(x.ptr()), to_tensor(y.ptr())));

@@ -1,11 +1,11 @@
 // Python's operators on tensors and variables: each is the op of its name.
 #include <array>
 
-#include "tandem/op/ops.h"
+#include "tandem/op/elementwise.h"
 #include "tandem/python/convert.h"
-#include "tandem/python/floor_ops.h"
 #include "tandem/python/objects.h"
 #include "tandem/python/run_op.h"
+#include "tandem/python/strings_equal.h"
 
 namespace tandem::python {
 namespace {
