@@ -90,7 +90,10 @@ void Tensor::undefined() {
 
 const std::vector<std::string>& Tensor::strings() const {
   if (dtype() != DType::string) fail(ErrorCode::dtype_mismatch, "strings() of a ", spec(), " tensor");
-  return impl()->storage->strings();
+  const auto& values = impl()->storage->strings();
+  if (values.size() != static_cast<std::size_t>(size()))
+    fail(ErrorCode::invalid_argument, "the values of this tensor are not known while a function is recorded");
+  return values;
 }
 
 const void* Tensor::host_data(DType expected) const {

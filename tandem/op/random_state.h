@@ -27,7 +27,26 @@ class RandomState {
   std::atomic<std::int64_t> calls_{0};
 };
 
-/// The process's; its first seed is drawn from the system. Defined by the runtime.
+/// While it lives, random ops of this thread draw from a state of its own: what a worker of an input pipeline makes
+/// depends on the element only, whichever thread makes it.
+class ScopedRandomState {
+ public:
+  explicit ScopedRandomState(std::uint64_t seed) : outer_(current_) {
+    state_.set_seed(seed);
+    current_ = &state_;
+  }
+  ~ScopedRandomState() { current_ = outer_; }
+  ScopedRandomState(const ScopedRandomState&) = delete;
+  ScopedRandomState& operator=(const ScopedRandomState&) = delete;
+  static RandomState* current() { return current_; }
+
+ private:
+  static inline thread_local RandomState* current_ = nullptr;
+  RandomState state_;
+  RandomState* outer_;
+};
+
+/// The thread's, or the process's; the first seed of that is drawn from the system. Defined by the runtime.
 RandomState& random_state();
 
 }  // namespace tandem

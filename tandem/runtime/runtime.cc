@@ -84,6 +84,9 @@ Runtime& default_runtime() {
 // What lower layers declare and only the assembled runtime can give.
 MemorySpace& host_memory() { return default_runtime().host_pool(); }
 Dispatcher& runtime_dispatcher() { return default_runtime().dispatcher(); }
-RandomState& random_state() { return default_runtime().random(); }
+RandomState& random_state() {
+  RandomState* own = ScopedRandomState::current();
+  return own ? *own : default_runtime().random();
+}
 
 }  // namespace tandem

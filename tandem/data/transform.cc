@@ -1,0 +1,493 @@
+// Stages that make an element of each element: map, filter, enumerate, scan, zip.
+#include <algorithm>
+#include <numeric>
+
+#include "tandem/base/hash.h"
+#include "tandem/data/dataset.h"
+#include "tandem/data/node.h"
+#include "tandem/data/parallel_map.h"
+#include "tandem/data/recorder.h"
+#include "tandem/data/rows.h"
+#include "tandem/data/session.h"
+
+namespace tandem {
+namespace data {
+namespace {
+
+std::function<StructureRef()> structure_of(const NodeRef& node) {
+  return [node] { return node->spec().structure; };
+}
+
+class Map final : public OneInput, public Indexed {
+ public:
+  Map(NodeRef input, ElementFunction function, const MapOptions& options)
+      : OneInput(input), runner_(std::make_shared<Runner>(std::move(function), structure_of(input))),
+        calls_(options.num_parallel_calls), seed_(seed_or_drawn(-1)) {}
+
+  std::string_view name() const override { return "Map"; }
+
+  const ElementSpec& spec() const override {
+    if (const ElementSpec* known = find_spec()) return *known;
+    // Only an element shows it.
+    IteratorPtr input = open(*input_, {});
+    Element first;
+    if (!input->next(first))
+      fail(ErrorCode::invalid_argument, "element_spec: the dataset is empty and its function was not made of ops alone, so what it gives is unknown");
+    runner_->call(first);
+    return *find_spec();
+  }
+  bool spec_is_known() const override { return find_spec() != nullptr; }
+
+  const Indexed* indexed() const override {
+    if (!input_->indexed() || !input_->spec_is_known()) return nullptr;
+    if (runner_->takes_blocks() || block_program()) return this;
+    // A recorded function has no effects, so that elements may be made in any order; but only on one thread.
+    return calls_ == 0 && runner_->program(input_->spec()) ? this : nullptr;
+  }
+  std::int64_t count() const override { return input_->indexed()->count(); }
+  void read(std::int64_t begin, std::int64_t count, Element& out) const override {
+    Element block;
+    input_->indexed()->read(begin, count, block);
+    apply(count, block, out);
+  }
+  void gather(std::span<const std::int64_t> numbers, Element& out) const override {
+    Element block;
+    input_->indexed()->gather(numbers, block);
+    apply(static_cast<std::int64_t>(numbers.size()), block, out);
+  }
+  void element(std::int64_t number, Element& out) const override {
+    if (runner_->takes_blocks()) return Indexed::element(number, out);
+    Element one;
+    input_->indexed()->element(number, one);
+    runner_->program(input_->spec())->run(one, out);
+  }
+
+  IteratorPtr iterate(const Pass& pass) const override {
+    if (indexed()) return std::make_unique<InBlocks>(std::static_pointer_cast<const Map>(shared_from_this()));
+    const bool by_blocks = runner_->takes_blocks() || (input_->spec_is_known() && block_program());
+    if (calls_ != 0 && !by_blocks)
+      return parallel_map(open(*input_, pass), runner_, calls_, mix(seed_, pass.key), stage_of(pass, *this));
+    return std::make_unique<Reading>(*this, open(*input_, pass), by_blocks, mix(seed_, pass.key));
+  }
+
+ private:
+  const ElementSpec* find_spec() const {
+    std::lock_guard lock(mutex_);
+    if (spec_) return &*spec_;
+    if (runner_->takes_blocks()) spec_ = spec_of_blocks();
+    else if (auto noted = runner_->seen()) spec_ = noted;
+    else if (input_->spec_is_known()) spec_ = runner_->output(input_->spec());
+    return spec_ ? &*spec_ : nullptr;
+  }
+  std::optional<ElementSpec> spec_of_blocks() const {
+    auto noted = runner_->seen();
+    if (!noted) return noted;
+    for (LeafSpec& leaf : noted->leaves) leaf = leaf.row();
+    return noted;
+  }
+
+  const Program* block_program() const { return runner_->block_program(input_->spec()); }
+
+  void apply(std::int64_t count, const Element& block, Element& out) const {
+    const Program* by_blocks = runner_->takes_blocks() ? nullptr : block_program();
+    if (runner_->takes_blocks() || by_blocks) return runner_->run_block(by_blocks, count, block, out);
+    const Program* program = runner_->program(input_->spec());
+    std::vector<Element> elements(static_cast<std::size_t>(count));
+    Element one;
+    for (std::int64_t i = 0; i < count; ++i) {
+      row(block, i, one);
+      program->run(one, elements[static_cast<std::size_t>(i)]);
+    }
+    stack(elements, out);
+  }
+
+  /// Over an indexed input: elements are made in blocks also when they are read one by one.
+  class InBlocks final : public Iterator {
+   public:
+    explicit InBlocks(std::shared_ptr<const Map> map) : map_(std::move(map)), count_(map_->count()) {}
+    bool next(Element& out) override {
+      if (at_ == held_end_) {
+        if (at_ == count_) return false;
+        const std::int64_t count = std::min<std::int64_t>(count_ - at_, at_ == 0 ? 8 : 128);
+        map_->read(at_, count, held_);
+        held_begin_ = at_;
+        held_end_ = at_ + count;
+      }
+      row(held_, at_++ - held_begin_, out);
+      return true;
+    }
+    std::int64_t next_block(std::int64_t most, Element& out) override {
+      const std::int64_t count = std::min(most, count_ - at_);
+      if (count > 0) map_->read(at_, count, out);
+      at_ += count;
+      held_end_ = at_;
+      return count;
+    }
+
+   private:
+    std::shared_ptr<const Map> map_;
+    std::int64_t at_ = 0, count_, held_begin_ = 0, held_end_ = 0;
+    Element held_;
+  };
+
+  class Reading final : public Iterator {
+   public:
+    Reading(const Map& map, IteratorPtr input, bool by_blocks, std::uint64_t seed)
+        : map_(map), input_(std::move(input)), by_blocks_(by_blocks), seed_(seed) {}
+    bool next(Element& out) override {
+      if (map_.runner_->takes_blocks()) {
+        if (next_block(1, out) == 0) return false;
+        for (Leaf& leaf : out) leaf.tensor = without_first_axis(leaf.tensor);
+        return true;
+      }
+      if (!input_->next(in_)) return false;
+      const ElementRandom random(seed_, number_++);
+      map_.runner_->run(in_, out, memo_);
+      return true;
+    }
+    std::int64_t next_block(std::int64_t most, Element& out) override {
+      if (!by_blocks_) return Iterator::next_block(most, out);
+      const std::int64_t count = input_->next_block(most, in_);
+      if (count > 0) map_.apply(count, in_, out);
+      return count;
+    }
+
+   private:
+    const Map& map_;
+    IteratorPtr input_;
+    bool by_blocks_;
+    std::uint64_t seed_, number_ = 0;
+    Element in_;
+    Runner::Memo memo_;
+  };
+
+  std::shared_ptr<const Runner> runner_;
+  std::int64_t calls_;
+  std::uint64_t seed_;
+  mutable std::mutex mutex_;
+  mutable std::optional<ElementSpec> spec_;
+};
+
+bool truth(std::string_view stage, const Element& result) {
+  if (result.size() != 1 || result[0].dataset || result[0].tensor.dtype() != DType::boolean || result[0].tensor.size() != 1)
+    fail(ErrorCode::invalid_argument, stage, ": the predicate must give one bool, got ",
+         result.size() == 1 && !result[0].dataset ? text(result[0].tensor.spec()) : text(result.size(), " values"));
+  return result[0].tensor.data<bool>()[0];
+}
+
+class Filter final : public OneInput {
+ public:
+  Filter(NodeRef input, ElementFunction predicate)
+      : OneInput(input), runner_(std::make_shared<Runner>(std::move(predicate), structure_of(input))) {}
+  std::string_view name() const override { return "Filter"; }
+  std::int64_t cardinality() const override { return input_->cardinality() == 0 ? 0 : kUnknownCardinality; }
+  IteratorPtr iterate(const Pass& pass) const override {
+    const Program* program = input_->indexed() ? runner_->block_program(input_->spec()) : nullptr;
+    const bool bools = program && program->output().leaves.size() == 1 && program->output().leaves[0] == LeafSpec{.dtype = DType::boolean};
+    if (bools) return std::make_unique<InBlocks>(runner_, *program, open(*input_, pass));
+    return std::make_unique<Reading>(runner_, open(*input_, pass));
+  }
+
+ private:
+  class Reading final : public Iterator {
+   public:
+    Reading(std::shared_ptr<const Runner> runner, IteratorPtr input) : runner_(std::move(runner)), input_(std::move(input)) {}
+    bool next(Element& out) override {
+      while (input_->next(out)) {
+        runner_->run(out, verdict_, memo_);
+        if (truth("filter", verdict_)) return true;
+      }
+      return false;
+    }
+
+   private:
+    std::shared_ptr<const Runner> runner_;
+    IteratorPtr input_;
+    Element verdict_;
+    Runner::Memo memo_;
+  };
+
+  /// Judges a block at a time; reading an indexed input ahead has no effects.
+  class InBlocks final : public Iterator {
+   public:
+    InBlocks(std::shared_ptr<const Runner> runner, const Program& program, IteratorPtr input)
+        : runner_(std::move(runner)), program_(program), input_(std::move(input)) {}
+    bool next(Element& out) override {
+      if (at_ == kept_.size() && !refill()) return false;
+      row(held_, kept_[at_++], out);
+      return true;
+    }
+    std::int64_t next_block(std::int64_t most, Element& out) override {
+      if (at_ == kept_.size() && !refill()) return 0;
+      const std::size_t count = std::min(static_cast<std::size_t>(most), kept_.size() - at_);
+      gather_rows(held_, std::span(kept_).subspan(at_, count), out);
+      at_ += count;
+      return static_cast<std::int64_t>(count);
+    }
+
+   private:
+    bool refill() {
+      for (;;) {
+        const std::int64_t count = input_->next_block(256, held_);
+        if (count == 0) return false;
+        runner_->run_block(&program_, count, held_, verdict_);
+        const auto verdicts = verdict_[0].tensor.data<bool>();
+        kept_.clear();
+        at_ = 0;
+        for (std::int64_t i = 0; i < count; ++i)
+          if (verdicts[static_cast<std::size_t>(i)]) kept_.push_back(i);
+        if (!kept_.empty()) return true;
+      }
+    }
+    std::shared_ptr<const Runner> runner_;
+    const Program& program_;
+    IteratorPtr input_;
+    Element held_, verdict_;
+    std::vector<std::int64_t> kept_;  // rows of held_ that passed
+    std::size_t at_ = 0;
+  };
+  std::shared_ptr<const Runner> runner_;
+};
+
+class TakeWhile final : public OneInput {
+ public:
+  TakeWhile(NodeRef input, ElementFunction predicate)
+      : OneInput(input), runner_(std::make_shared<Runner>(std::move(predicate), structure_of(input))) {}
+  std::string_view name() const override { return "TakeWhile"; }
+  std::int64_t cardinality() const override { return input_->cardinality() == 0 ? 0 : kUnknownCardinality; }
+  IteratorPtr iterate(const Pass& pass) const override { return std::make_unique<Reading>(runner_, open(*input_, pass)); }
+
+ private:
+  class Reading final : public Iterator {
+   public:
+    Reading(std::shared_ptr<const Runner> runner, IteratorPtr input) : runner_(std::move(runner)), input_(std::move(input)) {}
+    bool next(Element& out) override {
+      if (ended_ || !input_->next(out)) return false;
+      runner_->run(out, verdict_, memo_);
+      ended_ = !truth("take_while", verdict_);
+      return !ended_;
+    }
+
+   private:
+    std::shared_ptr<const Runner> runner_;
+    IteratorPtr input_;
+    Element verdict_;
+    Runner::Memo memo_;
+    bool ended_ = false;
+  };
+  std::shared_ptr<const Runner> runner_;
+};
+
+/// Elements of several datasets side by side.
+class Zip final : public Node, public Indexed {
+ public:
+  explicit Zip(const Value& datasets) {
+    spec_.leaves.clear();
+    std::size_t leaf = 0;
+    spec_.structure = combined(*datasets.structure(), datasets.leaves(), leaf);
+  }
+  std::string_view name() const override { return "Zip"; }
+  const ElementSpec& spec() const override { return spec_; }
+  std::int64_t cardinality() const override {
+    std::int64_t least = kInfinite;
+    for (const NodeRef& input : inputs_) {
+      const std::int64_t count = input->cardinality();
+      if (count == kUnknownCardinality) return kUnknownCardinality;
+      if (count != kInfinite) least = least == kInfinite ? count : std::min(least, count);
+    }
+    return least;
+  }
+  std::vector<NodeRef> inputs() const override { return inputs_; }
+  const Indexed* indexed() const override {
+    return std::ranges::all_of(inputs_, [](const NodeRef& input) { return input->indexed() != nullptr; }) ? this : nullptr;
+  }
+  std::int64_t count() const override {
+    std::int64_t least = inputs_[0]->indexed()->count();
+    for (const NodeRef& input : inputs_) least = std::min(least, input->indexed()->count());
+    return least;
+  }
+  void read(std::int64_t begin, std::int64_t count, Element& out) const override {
+    side_by_side(out, [&](const Indexed& input, Element& part) { input.read(begin, count, part); });
+  }
+  void gather(std::span<const std::int64_t> numbers, Element& out) const override {
+    side_by_side(out, [&](const Indexed& input, Element& part) { input.gather(numbers, part); });
+  }
+  void element(std::int64_t number, Element& out) const override {
+    side_by_side(out, [&](const Indexed& input, Element& part) { input.element(number, part); });
+  }
+  IteratorPtr iterate(const Pass& pass) const override {
+    if (indexed()) return Node::iterate(pass);
+    std::vector<IteratorPtr> inputs;
+    for (const NodeRef& input : inputs_) inputs.push_back(open(*input, pass));
+    return std::make_unique<Reading>(std::move(inputs));
+  }
+
+ private:
+  class Reading final : public Iterator {
+   public:
+    explicit Reading(std::vector<IteratorPtr> inputs) : inputs_(std::move(inputs)) {}
+    bool next(Element& out) override {
+      out.clear();
+      for (IteratorPtr& input : inputs_) {
+        if (ended_ || !input->next(part_)) return ended_ = true, false;
+        std::ranges::move(part_, std::back_inserter(out));
+      }
+      return true;
+    }
+
+   private:
+    std::vector<IteratorPtr> inputs_;
+    Element part_;
+    bool ended_ = false;
+  };
+
+  template <class F>
+  void side_by_side(Element& out, F read) const {
+    out.clear();
+    Element part;
+    for (const NodeRef& input : inputs_) {
+      read(*input->indexed(), part);
+      std::ranges::move(part, std::back_inserter(out));
+    }
+  }
+
+  /// The structure of the datasets with each dataset's own in its place.
+  StructureRef combined(const Structure& shape, const Element& datasets, std::size_t& leaf) {
+    if (shape.kind() == Structure::Kind::leaf) {
+      const NodeRef& node = datasets[leaf++].dataset;
+      if (!node) fail(ErrorCode::invalid_argument, "zip: datasets are needed, got a tensor; wrap it with from_tensors or from_tensor_slices");
+      inputs_.push_back(node);
+      spec_.leaves.insert(spec_.leaves.end(), node->spec().leaves.begin(), node->spec().leaves.end());
+      return node->spec().structure;
+    }
+    std::vector<StructureRef> children;
+    for (const StructureRef& child : shape.children()) children.push_back(combined(*child, datasets, leaf));
+    return shape.kind() == Structure::Kind::tuple ? Structure::tuple(std::move(children)) : Structure::map(shape.names(), std::move(children));
+  }
+
+  std::vector<NodeRef> inputs_;
+  ElementSpec spec_;
+};
+
+class Scan final : public OneInput {
+ public:
+  Scan(NodeRef input, const Value& initial, ElementFunction function) : OneInput(input), initial_(initial) {
+    const StructureRef state = initial.structure();
+    runner_ = std::make_shared<Runner>(std::move(function), [state, input] { return Structure::tuple({state, input->spec().structure}); });
+  }
+  std::string_view name() const override { return "Scan"; }
+  bool spec_is_known() const override { return spec_.has_value(); }
+  const ElementSpec& spec() const override {
+    std::lock_guard lock(mutex_);
+    if (spec_) return *spec_;
+    IteratorPtr input = open(*input_, {});
+    Element both = initial_.leaves(), element;
+    if (!input->next(element)) fail(ErrorCode::invalid_argument, "element_spec: scan over an empty dataset shows no element");
+    both.insert(both.end(), element.begin(), element.end());
+    spec_ = checked(runner_->call(both))[1].spec();
+    for (LeafSpec& leaf : spec_->leaves) std::ranges::fill(leaf.sizes, LeafSpec::kUnknown);
+    return *spec_;
+  }
+  IteratorPtr iterate(const Pass& pass) const override { return std::make_unique<Reading>(*this, open(*input_, pass)); }
+
+ private:
+  static Value checked(Value result) {
+    if (result.structure()->kind() != Structure::Kind::tuple || result.size() != 2)
+      fail(ErrorCode::invalid_argument, "scan: the function must give (new state, element), got ", result.structure()->to_string());
+    return result;
+  }
+
+  class Reading final : public Iterator {
+   public:
+    Reading(const Scan& scan, IteratorPtr input) : scan_(scan), input_(std::move(input)), state_(scan.initial_) {}
+    bool next(Element& out) override {
+      if (!input_->next(out)) return false;
+      Element both = state_.leaves();
+      both.insert(both.end(), out.begin(), out.end());
+      const Value result = checked(scan_.runner_->call(both));
+      state_ = result[0];
+      if (!(*state_.structure() == *scan_.initial_.structure()))
+        fail(ErrorCode::invalid_argument, "scan: the state began as ", scan_.initial_.structure()->to_string(), " and became ", state_.structure()->to_string());
+      Value element = result[1];
+      {
+        std::lock_guard lock(scan_.mutex_);
+        if (!scan_.spec_) {
+          scan_.spec_ = element.spec();
+          for (LeafSpec& leaf : scan_.spec_->leaves) std::ranges::fill(leaf.sizes, LeafSpec::kUnknown);
+        }
+      }
+      out = std::move(element.leaves());
+      return true;
+    }
+
+   private:
+    const Scan& scan_;
+    IteratorPtr input_;
+    Value state_;
+  };
+  Value initial_;
+  std::shared_ptr<const Runner> runner_;
+  mutable std::mutex mutex_;
+  mutable std::optional<ElementSpec> spec_;
+};
+
+class IgnoreErrors final : public OneInput {
+ public:
+  IgnoreErrors(NodeRef input, bool log) : OneInput(std::move(input)), log_(log) {}
+  std::string_view name() const override { return "IgnoreErrors"; }
+  std::int64_t cardinality() const override { return input_->cardinality() == kInfinite ? kInfinite : kUnknownCardinality; }
+  IteratorPtr iterate(const Pass& pass) const override {
+    return std::make_unique<Reading>(open(*input_, pass), stage_of(pass, *this), log_);
+  }
+
+ private:
+  class Reading final : public Iterator {
+   public:
+    Reading(IteratorPtr input, Stage& stage, bool log) : input_(std::move(input)), stage_(stage), log_(log) {}
+    bool next(Element& out) override {
+      // A source that fails without end would keep us here; one that skips makes progress within this many.
+      for (int failures = 0;; ++failures) {
+        try {
+          return input_->next(out);
+        } catch (const std::exception& error) {
+          if (failures == 1'000'000) throw;
+          stage_.errors_skipped.fetch_add(1, std::memory_order_relaxed);
+          if (log_) std::fprintf(stderr, "ignore_errors: skipped an element: %s\n", error.what());
+        }
+      }
+    }
+
+   private:
+    IteratorPtr input_;
+    Stage& stage_;
+    bool log_;
+  };
+  bool log_;
+};
+
+}  // namespace
+}  // namespace data
+
+Dataset Dataset::map(ElementFunction function, const MapOptions& options) const {
+  if (options.num_parallel_calls < kAutotune)
+    fail(ErrorCode::invalid_argument, "map: num_parallel_calls must be at least 1, or AUTOTUNE, got ", options.num_parallel_calls);
+  return Dataset(std::make_shared<data::Map>(node_, std::move(function), options));
+}
+Dataset Dataset::filter(ElementFunction predicate) const { return Dataset(std::make_shared<data::Filter>(node_, std::move(predicate))); }
+Dataset Dataset::take_while(ElementFunction predicate) const { return Dataset(std::make_shared<data::TakeWhile>(node_, std::move(predicate))); }
+Dataset Dataset::zip(const Value& datasets) {
+  if (datasets.leaves().empty()) fail(ErrorCode::invalid_argument, "zip: there is no dataset");
+  return Dataset(std::make_shared<data::Zip>(datasets));
+}
+Dataset Dataset::zip(std::vector<Value> datasets) { return zip(Value::tuple(std::move(datasets))); }
+
+Dataset Dataset::enumerate(std::int64_t start) const {
+  return zip(std::vector<Value>{Dataset::range(start, std::numeric_limits<std::int64_t>::max()), *this});
+}
+
+Dataset Dataset::scan(const Value& initial_state, ElementFunction function) const {
+  return Dataset(std::make_shared<data::Scan>(node_, initial_state, std::move(function)));
+}
+Dataset Dataset::ignore_errors(bool log_warning) const { return Dataset(std::make_shared<data::IgnoreErrors>(node_, log_warning)); }
+
+}  // namespace tandem
