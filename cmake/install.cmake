@@ -8,6 +8,8 @@ install(DIRECTORY tandem DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h"
         PATTERN "backend" EXCLUDE PATTERN "cli" EXCLUDE PATTERN "python" EXCLUDE)
 
+install(DIRECTORY machines DESTINATION ${CMAKE_INSTALL_DATADIR}/tandem)
+
 install(EXPORT tandemTargets NAMESPACE tandem:: DESTINATION ${TANDEM_PACKAGE_DIR})
 configure_package_config_file(cmake/tandemConfig.cmake.in tandemConfig.cmake INSTALL_DESTINATION ${TANDEM_PACKAGE_DIR})
 write_basic_package_version_file(tandemConfigVersion.cmake COMPATIBILITY SameMinorVersion)

@@ -10,5 +10,6 @@ namespace tandem::cli {
 void add_devices(CLI::App& app);  // tandem devices [--json]
 void add_ops(CLI::App& app);      // tandem ops [--json | --markdown] [NAME]
 void add_errors(CLI::App& app);   // tandem errors [CODE]
+void add_place(CLI::App& app);    // tandem place --graph G.json --machine M.json [--json | --dot]
 
 }  // namespace tandem::cli

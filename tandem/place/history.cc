@@ -1,0 +1,31 @@
+#include "tandem/place/history.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tandem {
+namespace {
+
+constexpr std::int64_t kMemory = 64;  // samples after which the oldest no longer count
+
+}  // namespace
+
+int size_bucket(double flops, double bytes) {
+  const double work = flops + bytes;
+  return work < 1 ? 0 : static_cast<int>(std::floor(std::log2(work))) + 1;
+}
+
+void History::add(const HistoryKey& key, double predicted_us, double measured_us) {
+  if (!(predicted_us > 0) || !(measured_us >= 0) || !std::isfinite(measured_us)) return;  // a broken clock teaches nothing
+  Measured& entry = entries_[key];
+  entry.samples += 1;
+  const double share = 1.0 / static_cast<double>(std::min(entry.samples, kMemory));
+  entry.ratio += (measured_us / predicted_us - entry.ratio) * share;
+}
+
+const Measured* History::find(const HistoryKey& key) const {
+  const auto at = entries_.find(key);
+  return at == entries_.end() ? nullptr : &at->second;
+}
+
+}  // namespace tandem

@@ -1,0 +1,52 @@
+// What kernels were measured to take: per op, dtype, size bucket and device, kept with the machine.
+#pragma once
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "tandem/core/dtype.h"
+
+namespace tandem {
+
+/// Sizes within a factor of two share a bucket: the exponent of the work (flops + bytes).
+int size_bucket(double flops, double bytes);
+
+struct HistoryKey {
+  std::string op;
+  DType dtype = DType::f32;
+  int bucket = 0;
+  std::string device;
+  auto operator<=>(const HistoryKey&) const = default;
+};
+
+/// Measured time as a ratio to the model's prediction: within a bucket the time scales with the work.
+struct Measured {
+  double ratio = 1;  // measured / predicted
+  std::int64_t samples = 0;
+  bool operator==(const Measured&) const = default;
+
+  /// How much it counts against the model: 0 without samples, 3/4 after 12, towards 1.
+  double weight() const { return static_cast<double>(samples) / static_cast<double>(samples + 4); }
+};
+
+class History {
+ public:
+  /// Notes one run. Young entries take the mean; old ones forget, so that a changed machine is learnt again.
+  void add(const HistoryKey& key, double predicted_us, double measured_us);
+  void set(const HistoryKey& key, const Measured& measured) { entries_[key] = measured; }
+  /// Null when nothing was measured.
+  const Measured* find(const HistoryKey& key) const;
+  const std::map<HistoryKey, Measured>& entries() const { return entries_; }
+  bool operator==(const History&) const = default;
+
+ private:
+  std::map<HistoryKey, Measured> entries_;
+};
+
+/// The entries as a JSON array; parse_history throws bad_file with the place.
+std::string to_json(const History& history);
+History parse_history(std::string_view json, std::string_view source);
+
+}  // namespace tandem

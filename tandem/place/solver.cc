@@ -1,0 +1,135 @@
+#include "tandem/place/solver.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tandem/place/exact.h"
+#include "tandem/place/list_scheduler.h"
+#include "tandem/place/local_search.h"
+
+namespace tandem::placer {
+namespace {
+
+// Beyond these sizes an exact search would not end.
+constexpr int kExactNodes = 14;
+constexpr std::int64_t kExactSteps = 400'000;
+// With more devices than this not every set of them is tried.
+constexpr int kDevicesForSets = 4;
+constexpr std::size_t kStarts = 3;
+
+class Solver {
+ public:
+  Solver(const Problem& problem, const Effort& effort) : p_(problem), effort_(effort), decoder_(problem) {}
+
+  Solution run() {
+    collect_candidates();
+    search_locally();
+    if (p_.nodes <= kExactNodes || plans_.empty()) search_exactly_too();
+    else finish(plans_[0]);
+    solution_.optimal = solution_.optimal || solution_.makespan <= p_.bound * (1 + 1e-12);
+    return std::move(solution_);
+  }
+
+ private:
+  void try_plan(const Order& order, const std::optional<Assignment>& assignment) {
+    if (!assignment) return;
+    const bool known = std::ranges::any_of(plans_, [&](const Plan& p) { return p.assignment == *assignment; });
+    if (known) return;
+    const double makespan = decoder_.run(order, *assignment);
+    if (makespan != kNever) plans_.push_back({order, *assignment, makespan});
+    else if (decoder_.shortage().node >= 0 && (solution_.shortage.node < 0 || decoder_.shortage().missing < solution_.shortage.missing))
+      solution_.shortage = decoder_.shortage();
+  }
+
+  void try_order(const Order& order) {
+    const std::uint64_t all = p_.devices == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << p_.devices) - 1;
+    for (const bool look_ahead : {false, true}) try_plan(order, list_schedule(p_, order, {all, look_ahead}));
+    for (int d = 0; d < p_.devices; ++d) try_plan(order, list_schedule(p_, order, {std::uint64_t{1} << d, false}));
+    if (p_.devices <= 2 || p_.devices > kDevicesForSets) return;
+    for (std::uint64_t set = 1; set < all; ++set)
+      if (set & (set - 1)) try_plan(order, list_schedule(p_, order, {set, true}));
+  }
+
+  void collect_candidates() {
+    const Order by_rank = rank_order(p_);
+    try_order(by_rank);
+    if (p_.any_limited) {
+      const Order light = light_order(p_);
+      const std::size_t before = plans_.size();
+      try_order(light);
+      for (std::size_t i = 0; i < before; ++i) try_plan(light, plans_[i].assignment);
+      if (plans_.empty()) try_plan(light, any_assignment(p_));
+    }
+    if (plans_.empty()) try_plan(by_rank, any_assignment(p_));
+    std::stable_sort(plans_.begin(), plans_.end(), [](const Plan& a, const Plan& b) { return a.makespan < b.makespan; });
+  }
+
+  /// Grows with the graph, but ever slower, so that the whole stays below n log n.
+  std::int64_t local_work() const {
+    if (effort_.local_work >= 0) return effort_.local_work;
+    if (p_.nodes <= kExactNodes) return 20'000;
+    return 60'000 + 60 * static_cast<std::int64_t>(p_.nodes);
+  }
+
+  void search_locally() {
+    if (plans_.empty()) return;
+    const std::size_t starts = std::min(plans_.size(), kStarts);
+    plans_.resize(starts);
+    // The best start gets most: a third is spent to see which it is.
+    const std::int64_t work = local_work(), each = work / 3 / static_cast<std::int64_t>(starts);
+    for (std::size_t i = 0; i < starts; ++i) improve(p_, decoder_, plans_[i], each, i);
+    std::stable_sort(plans_.begin(), plans_.end(), [](const Plan& a, const Plan& b) { return a.makespan < b.makespan; });
+    improve(p_, decoder_, plans_[0], work - each * static_cast<std::int64_t>(starts), starts);
+  }
+
+  void finish(const Plan& plan) {
+    solution_.makespan = decoder_.run(plan.order, plan.assignment);
+    solution_.assignment = plan.assignment;
+    solution_.timeline.starts.assign(decoder_.starts().begin(), decoder_.starts().end());
+    solution_.timeline.ends.assign(decoder_.ends().begin(), decoder_.ends().end());
+    solution_.timeline.copies.assign(decoder_.copies().begin(), decoder_.copies().end());
+  }
+
+  void search_exactly_too() {
+    const bool found = !plans_.empty();
+    if (found) finish(plans_[0]);
+    if (p_.nodes > 64) return;
+    if (found && solution_.makespan <= p_.bound * (1 + 1e-12)) return;
+    const double limit = found ? solution_.makespan * (1 - 1e-9) : kNever;
+    Exact exact = search_exactly(p_, limit, effort_.exact_steps >= 0 ? effort_.exact_steps : kExactSteps);
+    if (exact.timeline) {
+      solution_.assignment = std::move(exact.assignment);
+      solution_.timeline = std::move(*exact.timeline);
+      solution_.makespan = exact.makespan;
+    }
+    solution_.optimal = exact.complete;
+  }
+
+  const Problem& p_;
+  const Effort& effort_;
+  Decoder decoder_;
+  std::vector<Plan> plans_;
+  Solution solution_;
+};
+
+}  // namespace
+
+Solution solve(const Problem& problem, const Effort& effort) { return Solver(problem, effort).run(); }
+
+double plain_heft(const Problem& problem) {
+  const Order order = rank_order(problem);
+  const auto assignment = list_schedule(problem, order, {});
+  return assignment ? Decoder(problem).run(order, *assignment) : kNever;
+}
+
+double best_single_device(const Problem& problem) {
+  double best = kNever;
+  Decoder decoder(problem);
+  const Order order = rank_order(problem);
+  for (int d = 0; d < problem.devices; ++d)
+    if (const auto assignment = list_schedule(problem, order, {std::uint64_t{1} << d, false}))
+      best = std::min(best, decoder.run(order, *assignment));
+  return best;
+}
+
+}  // namespace tandem::placer

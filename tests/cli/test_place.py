@@ -1,0 +1,124 @@
+"""tandem place, run as a user runs it."""
+import json
+
+import pytest
+from test_cli import ROOT, tandem
+
+GRAPH = {
+    "nodes": [
+        {"id": "a", "cost_us": {"/CPU:0": 10, "/GPU:0": 2}, "memory": 1048576},
+        {"id": "b", "cost_us": {"/CPU:0": 100, "/GPU:0": 4}, "memory": 4096, "device": "/GPU:0"},
+        {"id": "c", "cost_us": {"/CPU:0": 3}},
+    ],
+    "edges": [{"from": "a", "to": "b", "bytes": 4096}, {"from": "b", "to": "c", "bytes": 12000}],
+}
+MACHINE = {
+    "devices": [{"name": "/CPU:0", "memory": 17179869184}, {"name": "/GPU:0", "memory": 17179869184}],
+    "links": [
+        {"from": "/CPU:0", "to": "/GPU:0", "latency_us": 10, "gb_per_s": 12},
+        {"from": "/GPU:0", "to": "/CPU:0", "latency_us": 10, "gb_per_s": 12},
+    ],
+}
+
+
+def run(tmp_path, graph, machine=MACHINE, *words):
+    """Runs `tandem place`; a graph or machine may be given as text."""
+    paths = []
+    for name, value in (("graph.json", graph), ("machine.json", machine)):
+        (tmp_path / name).write_text(value if isinstance(value, str) else json.dumps(value, indent=1))
+        paths.append(tmp_path / name)
+    return tandem("place", "--graph", paths[0], "--machine", paths[1], *words)
+
+
+def changed(value, **changes):
+    return {**json.loads(json.dumps(value)), **changes}
+
+
+def test_the_json_has_assignment_times_and_a_reason_for_every_node(tmp_path):
+    code, out, err = run(tmp_path, GRAPH, MACHINE, "--json")
+    assert code == 0, err
+    answer = json.loads(out)
+    assert answer["assignment"] == {"a": "/GPU:0", "b": "/GPU:0", "c": "/CPU:0"}
+    assert answer["start_us"] == {"a": 0, "b": 2, "c": 17} and answer["finish_us"] == {"a": 2, "b": 6, "c": 20}
+    assert answer["makespan_us"] == 20 and answer["optimal"]
+    assert answer["reasons"] == {"a": "cheaper_here", "b": "requested", "c": "no_kernel"}
+    assert answer["copies"] == [{"node": "b", "from": "/GPU:0", "to": "/CPU:0", "bytes": 12000, "start_us": 6, "finish_us": 17}]
+
+
+def test_two_runs_print_the_same(tmp_path):
+    assert run(tmp_path, GRAPH, MACHINE, "--json") == run(tmp_path, GRAPH, MACHINE, "--json")
+
+
+def test_without_json_a_table_and_a_timeline_within_a_hundred_columns_are_printed(tmp_path):
+    code, out, _ = run(tmp_path, GRAPH)
+    assert code == 0 and out.startswith("1 crossing, ") and "/GPU:0 > /CPU:0 |" in out and "requested" in out
+    assert [line for line in out.splitlines() if len(line) > 100] == []
+
+
+def test_dot_is_a_digraph(tmp_path):
+    code, out, _ = run(tmp_path, GRAPH, MACHINE, "--dot")
+    assert code == 0 and out.startswith("digraph") and "n1 -> n2 [color=red];" in out
+
+
+def test_a_hidden_device_and_a_soft_request_give_way_with_the_reason(tmp_path):
+    code, out, _ = run(tmp_path, GRAPH, MACHINE, "--json", "--soft", "--visible", "/CPU:0")
+    assert code == 0 and json.loads(out)["reasons"]["b"] == "not_visible"
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "machines").glob("*.json")))
+def test_every_shipped_machine_places_a_graph_given_by_its_work(tmp_path, name):
+    node = {"id": "m", "work": {"op": "matmul", "dtype": "float32", "flops": 2e11, "bytes": 2e8}}
+    code, out, err = run(tmp_path, {"nodes": [node]}, (ROOT / "machines" / name).read_text(), "--json")
+    assert code == 0, err
+    assert json.loads(out)["assignment"]["m"] == ("/CPU:0" if name == "cpu_only.json" else "/GPU:0")
+
+
+NODE = {"id": "a", "cost_us": {"/CPU:0": 1}}
+
+
+@pytest.mark.parametrize(
+    "graph, words",
+    [
+        ("", "graph.json:1:"),
+        ("{\n\"nodes\": [,]}", "graph.json:2:"),
+        ("[" * 100000, "nested more than 32 deep"),
+        ({"nodes": [changed(NODE, cost_us={"/CPU:0": -1})]}, 'nodes[0].cost_us["/CPU:0"]: needs a finite number of at least 0, got -1'),
+        ('{"nodes": [{"id": "a", "cost_us": {"/CPU:0": Infinity}}]}', "graph.json:1:"),
+        ('{"nodes": [{"id": "a", "cost_us": {"/CPU:0": 1e999}}]}', "graph.json:1:"),
+        ('{"nodes": [{"id": "a", "cost_us": {"/CPU:0": NaN}}]}', "graph.json:1:"),
+        ({"nodes": [changed(NODE, cost_us={"/TPU:0": 1})]}, 'nodes[0] "a" has a cost for /TPU:0, which the machine does not have'),
+        ({"nodes": [changed(NODE, cost_us={})]}, "nodes[0].cost_us"),
+        ({"nodes": [changed(NODE, memory=-5)]}, "nodes[0].memory: needs a whole number of at least 0, got -5"),
+        ({"nodes": [NODE, NODE]}, 'nodes[1]: the id "a" was used already, by nodes[0]'),
+        ({"nodes": [NODE], "edges": [{"from": "a", "to": "z", "bytes": 1}]}, 'edges[0].to: there is no node "z"'),
+        ({"nodes": [NODE], "edges": [{"from": "a", "to": "a", "bytes": 1}]}, "edges[0]: the graph has a cycle"),
+        (
+            {"nodes": [NODE, changed(NODE, id="b")], "edges": [{"from": "a", "to": "b"}, {"from": "b", "to": "a"}]},
+            'cycle at nodes[0] "a": a -> b -> a',
+        ),
+        ({"nodes": [changed(NODE, device="/GPU:0")]}, 'nodes[0] "a" asks for /GPU:0, which has no kernel'),
+        ({"nodes": [changed(NODE, device="/GPU:3")]}, "which the machine does not have"),
+        ({"nodes": [changed(NODE, memory=17179869184 + 7)]}, "7 bytes are missing"),
+    ],
+)
+def test_a_bad_graph_is_refused_with_the_place(tmp_path, graph, words):
+    code, out, err = run(tmp_path, graph, MACHINE, "--json")
+    assert code == 1 and out == "" and words in err and len(err) < 1000, err
+
+
+def test_a_missing_link_is_named_with_what_would_help(tmp_path):
+    machine = changed(MACHINE, links=MACHINE["links"][:1])
+    code, _, err = run(tmp_path, GRAPH, machine)
+    assert code == 1 and "add a link from /GPU:0 to /CPU:0" in err, err
+
+
+def test_a_million_nodes_are_refused_without_reading_them_all(tmp_path):
+    nodes = ",\n".join(f'{{"id": "n{i}", "cost_us": {{"/CPU:0": 1}}}}' for i in range(1_000_000))
+    code, _, err = run(tmp_path, f'{{"nodes": [\n{nodes}]}}')
+    assert code == 1 and "graph.json:200002:" in err and "more than 200000 elements" in err, err
+
+
+def test_missing_options_and_files_are_named(tmp_path):
+    assert tandem("place")[0] == 2
+    code, _, err = tandem("place", "--graph", "/no/such.json", "--machine", "/no/such.json")
+    assert code == 1 and "/no/such.json" in err

@@ -1,0 +1,109 @@
+// How good the placer's schedules are: against the optimum, plain HEFT and single devices.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tandem/base/error.h"
+#include "tandem/place/exact.h"
+#include "tandem/place/solver.h"
+#include "tests/place/brute_force.h"
+#include "tests/place/random_graph.h"
+
+namespace tandem {
+namespace {
+
+using testing::BruteForce;
+using testing::PlaceInput;
+using testing::random_input;
+using testing::RandomCase;
+
+constexpr double kCrossings[] = {0.1, 0.5, 1, 4};
+
+/// Negative when the placer found nothing.
+double placed(const PlaceInput& input) {
+  try {
+    const Schedule schedule = place(input.graph, input.machine);
+    const auto complaints = validate(schedule, input.graph, input.machine);
+    EXPECT_TRUE(complaints.empty()) << complaints[0];
+    return schedule.makespan_us;
+  } catch (const Error& error) {
+    EXPECT_TRUE(error.code() == ErrorCode::out_of_memory || error.code() == ErrorCode::device_unavailable) << error.what();
+    return -1;
+  }
+}
+
+void expect_optimum(const RandomCase& wanted) {
+  const PlaceInput input = random_input(wanted);
+  const double best = BruteForce(input.graph, input.machine).makespan(), ours = placed(input);
+  if (std::isinf(best)) EXPECT_EQ(ours, -1) << "seed " << wanted.seed;
+  else EXPECT_NEAR(ours / best, 1, 1e-9) << "seed " << wanted.seed << ", " << wanted.nodes << " nodes, " << wanted.devices << " devices";
+}
+
+RandomCase small_case(unsigned seed, int nodes) {
+  return {.nodes = nodes, .devices = 2 + static_cast<int>(seed % 2), .seed = seed, .crossing = kCrossings[seed % 4]};
+}
+
+TEST(PlaceQuality, TinyGraphsArePlacedAsWellAsTryingEverythingDoes) {
+  for (unsigned seed = 0; seed < 60; ++seed) expect_optimum(small_case(seed, 3 + static_cast<int>(seed % 4)));
+}
+
+TEST(PlaceQuality, TinyGraphsWithOneWayLinksArePlacedAsWellAsTryingEverythingDoes) {
+  for (unsigned seed = 100; seed < 160; ++seed) {
+    RandomCase wanted = small_case(seed, 3 + static_cast<int>(seed % 4));
+    wanted.one_way = true;
+    expect_optimum(wanted);
+  }
+}
+
+TEST(PlaceQuality, TinyGraphsInLittleMemoryArePlacedAsWellAsTryingEverythingDoes) {
+  for (unsigned seed = 200; seed < 300; ++seed) {
+    RandomCase wanted = small_case(seed, 3 + static_cast<int>(seed % 4));
+    wanted.memory_share = 0.4 + 0.1 * (seed % 5);
+    wanted.one_way = seed % 3 == 0;
+    expect_optimum(wanted);
+  }
+}
+
+TEST(PlaceQuality, GraphsOfTwelveNodesAreWithinOnePercentOfTheOptimum) {
+  double sum = 0, worst = 0;
+  int count = 0;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    const PlaceInput input = random_input({.nodes = 9 + static_cast<int>(seed % 4), .devices = 2 + static_cast<int>(seed % 3), .seed = seed,
+                                           .crossing = kCrossings[seed % 4]});
+    const auto problem = placer::make_problem(input.graph, input.machine, {});
+    const auto exact = placer::search_exactly(problem, placer::kNever, 20'000'000);
+    if (!exact.complete) continue;
+    const double ratio = placed(input) / exact.makespan;
+    sum += ratio;
+    worst = std::max(worst, ratio);
+    ++count;
+  }
+  EXPECT_GE(count, 195);
+  EXPECT_LE(sum / count, 1.01);
+  EXPECT_LE(worst, 1.05);
+}
+
+TEST(PlaceQuality, NoScheduleIsLongerThanPlainHeftOrTheBestSingleDevice) {
+  for (unsigned seed = 0; seed < 30; ++seed) {
+    const PlaceInput input = random_input({.nodes = 20 + static_cast<int>(seed) * 12, .devices = 2 + static_cast<int>(seed % 4), .seed = seed,
+                                           .crossing = kCrossings[seed % 4]});
+    const auto problem = placer::make_problem(input.graph, input.machine, {});
+    const double ours = placed(input), slack = 1 + 1e-12;
+    EXPECT_LE(ours, placer::plain_heft(problem) * slack) << seed;
+    EXPECT_LE(ours, placer::best_single_device(problem) * slack) << seed;
+    EXPECT_GE(ours * slack, problem.bound) << seed;
+  }
+}
+
+TEST(PlaceQuality, SchedulesOfLargerGraphsInLittleMemoryAreValid) {
+  int found = 0;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const PlaceInput input = random_input({.nodes = 60 + static_cast<int>(seed) * 10, .devices = 3, .seed = seed, .crossing = kCrossings[seed % 4],
+                                           .memory_share = 0.35 + 0.02 * seed, .one_way = seed % 2 == 0});
+    if (placed(input) > 0) ++found;  // placed() validates
+  }
+  EXPECT_GE(found, 15);
+}
+
+}  // namespace
+}  // namespace tandem
