@@ -35,6 +35,8 @@ class DatasetIterator {
   /// The next element, or nothing at the end.
   std::optional<Value> next();
   DatasetStats stats() const;
+  /// What stats() reads; may be kept after the pass has ended.
+  const std::shared_ptr<data::Session>& session() const { return session_; }
 
  private:
   data::NodeRef root_;

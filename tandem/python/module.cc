@@ -58,4 +58,5 @@ NB_MODULE(_tandem, module) {
   add_runtime(module);
   add_tape(module);
   add_files(module);
+  add_datasets(module);
 }

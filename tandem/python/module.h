@@ -15,5 +15,6 @@ void add_functions(nb::module_& module);  // ops without a record, creation, ran
 void add_runtime(nb::module_& module);    // devices, placement, decisions
 void add_tape(nb::module_& module);
 void add_files(nb::module_& module);
+void add_datasets(nb::module_& module);
 
 }  // namespace tandem::python

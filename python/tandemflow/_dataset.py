@@ -1,0 +1,442 @@
+"""tf.data.Dataset: lazy sequences of elements. The work is done in C++; see docs/input.md."""
+import atexit
+import os
+import weakref
+
+from . import _dtypes, _tandem
+from ._specs import DatasetSpec, TensorSpec
+
+AUTOTUNE = -1
+INFINITE_CARDINALITY = -1
+UNKNOWN_CARDINALITY = -2
+
+_running = weakref.WeakSet()
+
+
+@atexit.register
+def _stop_all():
+    """Workers that call Python functions must end before the interpreter does."""
+    for iterator in list(_running):
+        iterator._pass.close()
+
+
+def _seed(seed):
+    return -1 if seed is None else int(seed) & 0x7FFFFFFFFFFFFFFF
+
+
+def _calls(num_parallel_calls):
+    return 0 if num_parallel_calls is None else int(num_parallel_calls)
+
+
+def flatten(structure):
+    """The leaves of nested tuples and dicts, from left to right."""
+    if isinstance(structure, (tuple, list)):
+        return [leaf for item in structure for leaf in flatten(item)]
+    if isinstance(structure, dict):
+        return [leaf for item in structure.values() for leaf in flatten(item)]
+    return [structure]
+
+
+def map_structure(function, structure):
+    """The structure with function(leaf) in place of each leaf."""
+    if isinstance(structure, tuple):
+        return tuple(map_structure(function, item) for item in structure)
+    if isinstance(structure, dict):
+        return {key: map_structure(function, item) for key, item in structure.items()}
+    return function(structure)
+
+
+def _is_shape(value):
+    return value is None or hasattr(value, "dims") or all(size is None or hasattr(size, "__index__") for size in value)
+
+
+def _flat_shapes(shapes):
+    """Shapes nested as the elements are, as a list of lists of sizes; a shape is itself a list or tuple."""
+    if shapes is None:
+        return None
+    if isinstance(shapes, dict):
+        return [shape for item in shapes.values() for shape in _flat_shapes(item)]
+    if hasattr(shapes, "dims"):
+        return [list(shapes.dims)]
+    if _is_shape(shapes):
+        return [[None if size is None or int(size) < 0 else int(size) for size in shapes]]
+    return [shape for item in shapes for shape in _flat_shapes(item)]
+
+
+def _padding(values, spec):
+    """One padding value a leaf, of the leaf's dtype."""
+    if values is None:
+        return None
+    specs = flatten(spec)
+    flat = flatten(values)
+    if len(flat) == 1:
+        flat = flat * len(specs)
+    return [None if value is None else _tandem.to_tensor(value, leaf.dtype) for value, leaf in zip(flat, specs)]
+
+
+class DatasetStats:
+    """What the last pass over a dataset did, stage by stage; printing it gives a table."""
+
+    def __init__(self, entries):
+        self.__dict__.update(entries)
+
+    def __repr__(self):
+        return self.text
+
+
+class DatasetIterator:
+    """A running pass. Dropping it stops its workers."""
+
+    def __init__(self, dataset):
+        self._pass = dataset._handle.iterate(dataset._options.autotune.ram_budget or 0)
+        self._dataset = dataset
+        dataset._last_pass = self._pass.stats()
+        _running.add(self)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return self._pass.next()
+
+    def get_next(self):
+        """The next element; OutOfRangeError at the end."""
+        try:
+            return self._pass.next()
+        except StopIteration:
+            from .errors import OutOfRangeError
+
+            raise OutOfRangeError("End of sequence") from None
+
+    @property
+    def element_spec(self):
+        return self._dataset.element_spec
+
+    def stats(self):
+        return DatasetStats(self._pass.stats().read())
+
+
+class _Settings:
+    """Named settings that may be set to anything; what nobody set is None."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return None
+
+
+class Options:
+    """tf.data.Options. `autotune.ram_budget` (bytes that buffers may hold) is used; orders are always deterministic."""
+
+    def __init__(self):
+        self.autotune = _Settings()
+        self.threading = _Settings()
+        self.experimental_optimization = _Settings()
+        self.experimental_distribute = _Settings()
+        self.deterministic = None
+        self.experimental_deterministic = None
+
+    def merge(self, other):
+        merged = Options()
+        for source in (self, other):
+            for name, value in vars(source).items():
+                if isinstance(value, _Settings):
+                    vars(getattr(merged, name)).update(vars(value))
+                elif value is not None:
+                    setattr(merged, name, value)
+        return merged
+
+
+class Dataset:
+    """A lazy sequence of elements, with TensorFlow's names."""
+
+    def __init__(self, handle, options=None):
+        self._handle = handle
+        self._options = options or Options()
+        self._last_pass = None
+
+    def _next(self, handle):
+        return Dataset(handle, self._options)
+
+    # --- Sources. ---
+
+    @staticmethod
+    def from_tensor_slices(tensors, name=None):
+        """An element for each row: of an array, of a tuple or dict of arrays, of a data frame."""
+        if type(tensors).__name__ == "DataFrame":
+            return Dataset(_tandem.dataset_from_tensor_slices(tensors.to_numpy()))
+        return Dataset(_tandem.dataset_from_tensor_slices(tensors))
+
+    @staticmethod
+    def from_tensors(tensors, name=None):
+        """One element."""
+        return Dataset(_tandem.dataset_from_tensors(tensors))
+
+    @staticmethod
+    def from_generator(generator, output_types=None, output_shapes=None, args=None, output_signature=None, name=None):
+        """The elements that generator(*args) yields; `output_signature` says what they are."""
+        if not callable(generator):
+            raise TypeError("`generator` must be a Python callable.")
+        if output_signature is None:
+            if output_types is None:
+                raise TypeError("Either `output_signature` or `output_types` must be specified")
+            output_signature = _signature(output_types, output_shapes)
+        arguments = tuple(args or ())
+        return Dataset(_tandem.dataset_from_generator(lambda: generator(*arguments), output_signature))
+
+    @staticmethod
+    def range(*args, output_type=_dtypes.int64, name=None):
+        """Numbers, as Python's range."""
+        numbers = range(*(int(number) for number in args))
+        return Dataset(_tandem.dataset_range(numbers.start, numbers.stop, numbers.step, output_type))
+
+    @staticmethod
+    def zip(*args, datasets=None, name=None):
+        """Elements of several datasets side by side, in the structure they are given in."""
+        structure = args if datasets is None else datasets
+        if len(args) == 1 and not isinstance(args[0], Dataset):
+            structure = args[0]
+        return Dataset(_tandem.dataset_zip(tuple(structure) if isinstance(structure, list) else structure))
+
+    @staticmethod
+    def sample_from_datasets(datasets, weights=None, seed=None, stop_on_empty_dataset=False,
+                             rerandomize_each_iteration=None):  # fmt: skip
+        """Each element from one of the datasets, drawn by weight."""
+        numbers = [] if weights is None else [float(weight) for weight in weights]
+        handles = [dataset._handle for dataset in datasets]
+        return Dataset(_tandem.dataset_sample_from(handles, numbers, _seed(seed), stop_on_empty_dataset))
+
+    @staticmethod
+    def choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=True):
+        """Each element from the dataset whose number `choice_dataset` gives."""
+        handles = [dataset._handle for dataset in datasets]
+        return Dataset(_tandem.dataset_choose_from(handles, choice_dataset._handle, stop_on_empty_dataset))
+
+    @staticmethod
+    def load(path, element_spec=None, compression=None, reader_func=None, wait=False):
+        """What save() wrote."""
+        return Dataset(_tandem.dataset_load(os.fspath(path)))
+
+    @staticmethod
+    def list_files(file_pattern, shuffle=None, seed=None, name=None):
+        """The names of the files that match one or more patterns, shuffled unless shuffle=False."""
+        import glob
+
+        patterns = [file_pattern] if isinstance(file_pattern, (str, bytes, os.PathLike)) else list(file_pattern)
+        files = sorted({file for pattern in patterns for file in glob.glob(os.fsdecode(pattern))})
+        if not files:
+            from .errors import InvalidArgumentError
+
+            raise InvalidArgumentError(f"No files matched pattern: {', '.join(map(os.fsdecode, patterns))}")
+        dataset = Dataset.from_tensor_slices(files)
+        return dataset if shuffle is False else dataset.shuffle(len(files), seed=seed)
+
+    # --- One element to one element. ---
+
+    def map(self, map_func, num_parallel_calls=None, deterministic=None, synchronous=None, use_unbounded_threadpool=False,
+            name=None):  # fmt: skip
+        """map_func of each element. Made of ops only, it is recorded once and runs over whole batches."""
+        return self._next(self._handle.map(map_func, _calls(num_parallel_calls), True))
+
+    def filter(self, predicate, name=None):
+        """The elements for which predicate is true."""
+        return self._next(self._handle.filter(predicate))
+
+    def enumerate(self, start=0, name=None):
+        """(number, element)."""
+        return self._next(self._handle.enumerate(int(start)))
+
+    def scan(self, initial_state, scan_func, name=None):
+        """scan_func(state, element) gives (new state, element)."""
+        return self._next(self._handle.scan(initial_state, scan_func))
+
+    def take_while(self, predicate, name=None):
+        """The elements up to the first for which predicate is false."""
+        return self._next(self._handle.take_while(predicate))
+
+    def ignore_errors(self, log_warning=False, name=None):
+        """Leaves out elements whose making failed; stats() counts them."""
+        return self._next(self._handle.ignore_errors(log_warning))
+
+    # --- Order and number. ---
+
+    def shuffle(self, buffer_size, seed=None, reshuffle_each_iteration=None, name=None):
+        """A random order by a buffer of buffer_size elements, another one each pass."""
+        return self._next(self._handle.shuffle(int(buffer_size), _seed(seed), reshuffle_each_iteration is not False))
+
+    def repeat(self, count=None, name=None):
+        """The dataset count times, or without end."""
+        return self._next(self._handle.repeat(-1 if count is None else int(count)))
+
+    def take(self, count, name=None):
+        """The first count elements."""
+        return self._next(self._handle.take(int(count)))
+
+    def skip(self, count, name=None):
+        """All but the first count elements."""
+        return self._next(self._handle.skip(int(count)))
+
+    def shard(self, num_shards, index, name=None):
+        """Every num_shards-th element, beginning with number index."""
+        return self._next(self._handle.shard(int(num_shards), int(index)))
+
+    def concatenate(self, dataset, name=None):
+        """This dataset, then another."""
+        return self._next(self._handle.concatenate(dataset._handle))
+
+    def unique(self, name=None):
+        """Each element once."""
+        return self._next(self._handle.unique())
+
+    def rejection_resample(self, class_func, target_dist, initial_dist=None, seed=None, name=None):
+        """(class, element), elements dropped until classes come as often as target_dist says."""
+        target = [float(p) for p in _tandem.to_tensor(target_dist).numpy()]
+        initial = [] if initial_dist is None else [float(p) for p in _tandem.to_tensor(initial_dist).numpy()]
+        return self._next(self._handle.rejection_resample(class_func, target, initial, _seed(seed)))
+
+    # --- Many elements to one, and back. ---
+
+    def batch(self, batch_size, drop_remainder=False, num_parallel_calls=None, deterministic=None, name=None):
+        """batch_size elements stacked along a new first axis."""
+        return self._next(self._handle.batch(int(batch_size), bool(drop_remainder)))
+
+    def padded_batch(self, batch_size, padded_shapes=None, padding_values=None, drop_remainder=False, name=None):
+        """Batches of elements of different sizes, padded to one."""
+        values = _padding(padding_values, self.element_spec) if padding_values is not None else None
+        shapes = _flat_shapes(padded_shapes)
+        return self._next(self._handle.padded_batch(int(batch_size), shapes, values, bool(drop_remainder)))
+
+    def unbatch(self, name=None):
+        """The rows of each element."""
+        return self._next(self._handle.unbatch())
+
+    def window(self, size, shift=None, stride=1, drop_remainder=False, name=None):
+        """Datasets of size elements each."""
+        return self._next(self._handle.window(int(size), 0 if shift is None else int(shift), int(stride), drop_remainder))
+
+    def flat_map(self, map_func, name=None):
+        """The elements of the datasets that map_func gives."""
+        return self._next(self._handle.flat_map(map_func))
+
+    def interleave(self, map_func, cycle_length=None, block_length=None, num_parallel_calls=None, deterministic=None,
+                   name=None):  # fmt: skip
+        """The elements of the datasets that map_func gives, block_length of each of cycle_length datasets in turn."""
+        cycle = AUTOTUNE if cycle_length is None else int(cycle_length)
+        block = 1 if block_length is None else int(block_length)
+        return self._next(self._handle.interleave(map_func, cycle, block, _calls(num_parallel_calls)))
+
+    def group_by_window(self, key_func, reduce_func, window_size=None, window_size_func=None, name=None):
+        """reduce_func(key, dataset) of up to window_size elements of one key."""
+        if (window_size is None) == (window_size_func is None):
+            raise ValueError("Must pass either window_size or window_size_func, but not both.")
+        size = window_size_func or (lambda key: window_size)
+        return self._next(self._handle.group_by_window(key_func, reduce_func, size))
+
+    def bucket_by_sequence_length(self, element_length_func, bucket_boundaries, bucket_batch_sizes, padded_shapes=None,
+                                  padding_values=None, pad_to_bucket_boundary=False, no_padding=False,
+                                  drop_remainder=False, name=None):  # fmt: skip
+        """Batches of elements of like length."""
+        values = _padding(padding_values, self.element_spec) if padding_values is not None else None
+        handle = self._handle.bucket_by_sequence_length(
+            element_length_func, [int(b) for b in bucket_boundaries], [int(b) for b in bucket_batch_sizes],
+            _flat_shapes(padded_shapes), values, pad_to_bucket_boundary, drop_remainder,
+        )  # fmt: skip
+        return self._next(handle)
+
+    def ragged_batch(self, *args, **kwargs):
+        from .errors import UnimplementedError
+
+        raise UnimplementedError("ragged_batch: there are no ragged tensors; padded_batch pads elements to one shape")
+
+    # --- Buffers. ---
+
+    def prefetch(self, buffer_size=AUTOTUNE, name=None):
+        """Makes the next elements while this one is used."""
+        return self._next(self._handle.prefetch(AUTOTUNE if buffer_size is None else int(buffer_size)))
+
+    def cache(self, filename="", name=None):
+        """Keeps the elements in memory, or in a file, after the first whole pass."""
+        return self._next(self._handle.cache(os.fspath(filename)))
+
+    def save(self, path, compression=None, shard_func=None, checkpoint_args=None):
+        """Writes the elements into a folder that load() reads."""
+        self._handle.save(os.fspath(path))
+
+    # --- What is known, and reading. ---
+
+    @property
+    def element_spec(self):
+        return self._handle.element_spec()
+
+    def cardinality(self, name=None):
+        """The number of elements; -1: infinite, -2: unknown."""
+        return _tandem.to_tensor(self._handle.cardinality(), _dtypes.int64)
+
+    def __len__(self):
+        count = self._handle.cardinality()
+        if count == INFINITE_CARDINALITY:
+            raise TypeError("The dataset is infinite.")
+        if count == UNKNOWN_CARDINALITY:
+            raise TypeError("The dataset length is unknown.")
+        return count
+
+    def __bool__(self):
+        return True
+
+    def __iter__(self):
+        return DatasetIterator(self)
+
+    def as_numpy_iterator(self):
+        """Iterates over NumPy arrays instead of tensors."""
+        for element in self:
+            yield map_structure(_to_numpy, element)
+
+    def get_single_element(self, name=None):
+        """The only element."""
+        elements = list(self.take(2))
+        if len(elements) != 1:
+            from .errors import InvalidArgumentError
+
+            raise InvalidArgumentError(f"Dataset had {'more than one element' if elements else 'no element'}.")
+        return elements[0]
+
+    def reduce(self, initial_state, reduce_func, name=None):
+        """reduce_func(state, element) over all elements."""
+        return self._handle.reduce(initial_state, reduce_func)
+
+    def apply(self, transformation_func):
+        """transformation_func(self)."""
+        dataset = transformation_func(self)
+        if not isinstance(dataset, Dataset):
+            raise TypeError(f"`transformation_func` must return a `tf.data.Dataset` object. Got {type(dataset)}.")
+        return dataset
+
+    def options(self):
+        return self._options
+
+    def with_options(self, options, name=None):
+        return Dataset(self._handle, self._options.merge(options))
+
+    def stats(self):
+        """What the last pass over this dataset did, stage by stage, with its bottleneck; None before the first."""
+        return None if self._last_pass is None else DatasetStats(self._last_pass.read())
+
+    def __repr__(self):
+        return f"<Dataset element_spec={self.element_spec!r}>"
+
+
+def _to_numpy(leaf):
+    return leaf.as_numpy_iterator() if isinstance(leaf, Dataset) else leaf.numpy()
+
+
+def _signature(types, shapes):
+    """The old pair of arguments as specs."""
+    if isinstance(types, tuple):
+        parts = shapes if shapes is not None else (None,) * len(types)
+        return tuple(_signature(t, s) for t, s in zip(types, parts))
+    if isinstance(types, dict):
+        return {key: _signature(t, None if shapes is None else shapes[key]) for key, t in types.items()}
+    return TensorSpec(shapes, types)
+
+
+_tandem.register_dataset_classes(Dataset, TensorSpec, DatasetSpec)

@@ -1,0 +1,6 @@
+"""tf.data: input pipelines. See docs/input.md."""
+from . import experimental
+from .._dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset, DatasetIterator, Options
+from .._specs import DatasetSpec
+
+Iterator = DatasetIterator

@@ -1,0 +1,85 @@
+"""tf.data.experimental: names from before they moved into Dataset."""
+from .._dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset  # noqa: F401
+
+
+def cardinality(dataset):
+    """The number of elements; -1: infinite, -2: unknown."""
+    return dataset.cardinality()
+
+
+def assert_cardinality(expected_cardinality):
+    """For apply(): the dataset is known to have, and must have, this many elements."""
+    return lambda dataset: dataset._next(dataset._handle.assert_cardinality(int(expected_cardinality)))
+
+
+def prefetch_to_device(device, buffer_size=None):
+    """For apply(): prefetches, and starts the copies to the device early."""
+    size = 2 if buffer_size in (None, AUTOTUNE) else int(buffer_size)
+    return lambda dataset: dataset._next(dataset._handle.prefetch_to_device(str(device), size))
+
+
+copy_to_device = prefetch_to_device
+
+
+def ignore_errors(log_warning=False):
+    return lambda dataset: dataset.ignore_errors(log_warning)
+
+
+def unbatch():
+    return lambda dataset: dataset.unbatch()
+
+
+def unique():
+    return lambda dataset: dataset.unique()
+
+
+def scan(initial_state, scan_func):
+    return lambda dataset: dataset.scan(initial_state, scan_func)
+
+
+def take_while(predicate):
+    return lambda dataset: dataset.take_while(predicate)
+
+
+def enumerate_dataset(start=0):
+    return lambda dataset: dataset.enumerate(start)
+
+
+def group_by_window(key_func, reduce_func, window_size=None, window_size_func=None):
+    return lambda dataset: dataset.group_by_window(key_func, reduce_func, window_size, window_size_func)
+
+
+def bucket_by_sequence_length(element_length_func, bucket_boundaries, bucket_batch_sizes, **options):
+    return lambda dataset: dataset.bucket_by_sequence_length(
+        element_length_func, bucket_boundaries, bucket_batch_sizes, **options
+    )
+
+
+def shuffle_and_repeat(buffer_size, count=None, seed=None):
+    return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
+
+
+def map_and_batch(map_func, batch_size, num_parallel_batches=None, drop_remainder=False, num_parallel_calls=None):
+    return lambda dataset: dataset.map(map_func, num_parallel_calls).batch(batch_size, drop_remainder)
+
+
+sample_from_datasets = Dataset.sample_from_datasets
+choose_from_datasets = Dataset.choose_from_datasets
+
+
+def get_single_element(dataset):
+    return dataset.get_single_element()
+
+
+def save(dataset, path, compression=None, shard_func=None):
+    dataset.save(path)
+
+
+def load(path, element_spec=None, compression=None, reader_func=None):
+    return Dataset.load(path)
+
+
+def Counter(start=0, step=1, dtype="int64"):  # noqa: N802  TensorFlow's name
+    """Numbers without end."""
+    end = 2**62 if step > 0 else -(2**62)
+    return Dataset.range(start, end, step, output_type=dtype)

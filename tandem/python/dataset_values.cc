@@ -1,0 +1,183 @@
+#include "tandem/python/dataset_values.h"
+
+#include <nanobind/stl/string.h>
+
+#include "tandem/data/node.h"
+#include "tandem/python/convert.h"
+#include "tandem/python/numpy_bridge.h"
+
+namespace tandem::python {
+namespace {
+
+struct Classes {
+  nb::object dataset, tensor_spec, dataset_spec;
+};
+Classes& classes() {
+  static auto& all = *new Classes;  // lives as long as the interpreter
+  return all;
+}
+
+bool is_dataset(nb::handle object) { return nb::isinstance(object, classes().dataset); }
+
+/// Walks a structure, making a Python value of each leaf.
+template <class F>
+nb::object build(const Structure& structure, std::size_t& leaf, F& make) {
+  if (structure.kind() == Structure::Kind::leaf) return make(leaf++);
+  const auto& children = structure.children();
+  if (structure.kind() == Structure::Kind::tuple) {
+    nb::object out = nb::steal(checked(PyTuple_New(static_cast<Py_ssize_t>(children.size()))));
+    for (std::size_t i = 0; i < children.size(); ++i)
+      PyTuple_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(i), build(*children[i], leaf, make).release().ptr());
+    return out;
+  }
+  nb::dict out;
+  for (std::size_t i = 0; i < children.size(); ++i) out[structure.names()[i].c_str()] = build(*children[i], leaf, make);
+  return out;
+}
+
+Tensor leaf_tensor(nb::handle object, std::optional<DType> dtype = std::nullopt) {
+  PyObject* o = object.ptr();
+  // A column of a data frame and the like: anything NumPy can read.
+  const bool foreign = !is_tensor(o) && !is_variable(o) && !is_numpy(o) && PyObject_HasAttrString(o, "__array__");
+  if (!foreign) return to_tensor(o, dtype);
+  return to_tensor(Object(as_array(o)).get(), dtype);
+}
+
+nb::object field(nb::handle object, const char* name) { return nb::borrow(nb::getattr(object, name)); }
+
+LeafSpec leaf_spec(nb::handle spec) {
+  if (nb::hasattr(spec, "element_spec")) {
+    LeafSpec leaf;
+    leaf.dataset = std::make_shared<ElementSpec>(to_spec(field(spec, "element_spec")));
+    return leaf;
+  }
+  if (!nb::hasattr(spec, "dtype") || !nb::hasattr(spec, "shape"))
+    raise(PyExc_TypeError, "a tf.TensorSpec, or tuples and dicts of them, was needed, got ", nb::repr(spec).c_str());
+  LeafSpec leaf{.dtype = to_dtype(field(spec, "dtype").ptr())};
+  const nb::object sizes = field(field(spec, "shape"), "dims");
+  leaf.ranked = !sizes.is_none();
+  if (leaf.ranked)
+    for (nb::handle size : sizes) leaf.sizes.push_back(size.is_none() ? LeafSpec::kUnknown : nb::cast<std::int64_t>(size));
+  return leaf;
+}
+
+void append_spec(nb::handle specs, ElementSpec& out) {
+  std::vector<StructureRef> children;
+  std::vector<std::string> names;
+  auto add = [&](nb::handle child) {
+    ElementSpec part;
+    append_spec(child, part);
+    children.push_back(part.structure);
+    out.leaves.insert(out.leaves.end(), part.leaves.begin(), part.leaves.end());
+  };
+  if (PyTuple_Check(specs.ptr()) || PyList_Check(specs.ptr())) {
+    for (nb::handle child : specs) add(child);
+    out.structure = Structure::tuple(std::move(children));
+  } else if (PyDict_Check(specs.ptr())) {
+    for (auto [name, child] : nb::borrow<nb::dict>(specs)) {
+      names.push_back(nb::cast<std::string>(nb::str(name)));
+      add(child);
+    }
+    out.structure = Structure::map(std::move(names), std::move(children));
+  } else {
+    out.leaves.push_back(leaf_spec(specs));
+  }
+}
+
+void append_leaves(nb::handle object, const Structure& structure, const ElementSpec& spec, Element& out) {
+  if (structure.kind() == Structure::Kind::leaf) {
+    out.emplace_back(leaf_tensor(object, spec.leaves[out.size()].dtype));
+    return;
+  }
+  const auto& children = structure.children();
+  if (structure.kind() == Structure::Kind::map) {
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      if (!PyDict_Check(object.ptr()) || !nb::borrow<nb::dict>(object).contains(structure.names()[i].c_str()))
+        fail(ErrorCode::invalid_argument, "an element must be a dict with the key '", structure.names()[i], "', got ", nb::repr(object).c_str());
+      append_leaves(nb::object(nb::borrow<nb::dict>(object)[structure.names()[i].c_str()]), *children[i], spec, out);
+    }
+    return;
+  }
+  if (!nb::isinstance<nb::sequence>(object) || nb::len(object) != children.size())
+    fail(ErrorCode::invalid_argument, "an element must be a tuple of ", children.size(), " items, got ", nb::repr(object).c_str());
+  for (std::size_t i = 0; i < children.size(); ++i) append_leaves(nb::object(object[i]), *children[i], spec, out);
+}
+
+}  // namespace
+
+void register_dataset_classes(nb::handle dataset, nb::handle tensor_spec, nb::handle dataset_spec) {
+  classes() = {nb::borrow(dataset), nb::borrow(tensor_spec), nb::borrow(dataset_spec)};
+}
+
+nb::object to_python(const Value& value) {
+  std::size_t leaf = 0;
+  auto make = [&](std::size_t i) {
+    const Leaf& one = value.leaves()[i];
+    return one.dataset ? classes().dataset(nb::cast(Dataset(one.dataset))) : to_object(one.tensor);
+  };
+  return build(*value.structure(), leaf, make);
+}
+
+nb::object to_python(const ElementSpec& spec) {
+  std::size_t leaf = 0;
+  auto make = [&](std::size_t i) -> nb::object {
+    const LeafSpec& one = spec.leaves[i];
+    if (one.dataset) return classes().dataset_spec(to_python(*one.dataset));
+    nb::object shape = nb::none();
+    if (one.ranked) {
+      nb::list sizes;
+      for (std::int64_t size : one.sizes) sizes.append(size < 0 ? nb::object(nb::none()) : nb::object(nb::int_(size)));
+      shape = sizes;
+    }
+    return classes().tensor_spec(shape, nb::steal(dtype_object(one.dtype)));
+  };
+  return build(*spec.structure, leaf, make);
+}
+
+Value to_value(nb::handle object) {
+  if (PyTuple_Check(object.ptr())) {
+    std::vector<Value> items;
+    for (nb::handle item : object) items.push_back(to_value(item));
+    return Value::tuple(std::move(items));
+  }
+  if (PyDict_Check(object.ptr())) {
+    std::vector<std::pair<std::string, Value>> items;
+    for (auto [name, item] : nb::borrow<nb::dict>(object)) items.emplace_back(nb::cast<std::string>(nb::str(name)), to_value(item));
+    return Value::map(std::move(items));
+  }
+  if (is_dataset(object)) return Value(nb::cast<Dataset>(field(object, "_handle")));
+  return Value(leaf_tensor(object));
+}
+
+Value to_value(nb::handle object, const ElementSpec& spec) {
+  Element leaves;
+  append_leaves(object, *spec.structure, spec, leaves);
+  return {spec.structure, std::move(leaves)};
+}
+
+ElementSpec to_spec(nb::handle specs) {
+  ElementSpec out;
+  append_spec(specs, out);
+  return out;
+}
+
+std::shared_ptr<nb::object> shared(nb::object object) {
+  return {new nb::object(std::move(object)), [](nb::object* held) {
+            const nb::gil_scoped_acquire lock;
+            delete held;
+          }};
+}
+
+ElementFunction to_function(nb::object callable, Recording how) {
+  return {[function = shared(std::move(callable))](const Value& value) {
+            return with_lock([&] {
+              const nb::object arguments = to_python(value);
+              if (value.structure()->kind() == Structure::Kind::tuple)
+                return to_value(nb::steal(checked(PyObject_CallObject(function->ptr(), arguments.ptr()))));
+              return to_value((*function)(arguments));
+            });
+          },
+          how};
+}
+
+}  // namespace tandem::python
