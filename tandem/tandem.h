@@ -10,5 +10,6 @@
 #include "tandem/nn/optimizer.h"
 #include "tandem/op/dispatcher.h"
 #include "tandem/op/elementwise.h"
+#include "tandem/op/network_ops.h"
 #include "tandem/op/ops.h"
 #include "tandem/runtime/runtime.h"

@@ -6,6 +6,7 @@ Each array is named case/argument, case/result or case/grad; arguments are seede
 import sys
 from pathlib import Path
 
+import keras
 import numpy as np
 import tensorflow as tf
 
@@ -71,7 +72,60 @@ def convolution(cases):
     cases.add("max_pool_with_argmax", lambda x: nn.max_pool_with_argmax(x, 2, 2, "SAME"), x=normal(2, 5, 5, 3))
 
 
-FAMILIES = {"convolution": convolution}
+def normalization(cases):
+    normal = cases.normal
+
+    def training(x, scale, offset):
+        mean, variance = tf.nn.moments(x, list(range(x.shape.rank - 1)))
+        return tf.nn.batch_normalization(x, mean, variance, offset, scale, 1e-3), mean, variance
+
+    def rows(x, scale, offset):
+        axes = list(range(x.shape.rank - scale.shape.rank, x.shape.rank))
+        mean, variance = tf.nn.moments(x, axes, keepdims=True)
+        return tf.nn.batch_normalization(x, mean, variance, offset, scale, 1e-5)
+
+    def attention(query, key, value, **more):
+        return keras.ops.dot_product_attention(query, key, value, flash_attention=False, **more)
+
+    cases.add("batch_normalization", lambda x, m, v, b, g: tf.nn.batch_normalization(x, m, tf.abs(v), b, g, 1e-3), x=normal(3, 4, 5), m=normal(5), v=normal(5), b=normal(5), g=normal(5))
+    cases.add("batch_normalization_training", training, x=normal(4, 3, 3, 5), scale=normal(5), offset=normal(5))
+    cases.add("layer_normalization", rows, x=normal(4, 3, 10), scale=normal(10), offset=normal(10))
+    cases.add("layer_normalization_two_axes", rows, x=normal(4, 3, 5), scale=normal(3, 5), offset=normal(3, 5))
+    cases.add("l2_normalize", lambda x: tf.nn.l2_normalize(x, 1), x=normal(4, 6))
+    qkv = {"query": normal(2, 5, 3, 4), "key": normal(2, 6, 3, 4), "value": normal(2, 6, 3, 4)}
+    cases.add("attention", attention, **qkv)
+    cases.add("attention_bias", lambda query, key, value, bias: attention(query, key, value, bias=bias), **qkv, bias=normal(1, 3, 5, 6))
+    mask = cases.random.random((2, 1, 5, 6)) < 0.7
+    mask[0, 0, 2] = False
+    cases.add("attention_mask", lambda query, key, value, mask: attention(query, key, value, mask=tf.broadcast_to(mask, [2, 3, 5, 6])), **qkv, mask=mask)
+    cases.add("attention_causal", lambda query, key, value: attention(query, key, value, is_causal=True, scale=0.7), **qkv)
+
+
+def recurrent(cases):
+    def run(cell, gates, bias_shape, states):
+        """The layer's own step, unrolled."""
+
+        def layer(x, kernel, recurrent_kernel, bias, **initial):
+            units = recurrent_kernel.shape[0]
+            made = cell(units)
+            made.build((None, x.shape[-1]))
+            made.kernel, made.recurrent_kernel, made.bias = kernel, recurrent_kernel, bias
+            state, outputs = list(initial.values()), []
+            for t in range(x.shape[1]):
+                y, state = made(x[:, t], state)
+                outputs.append(y)
+            return (tf.stack(outputs, 1), *state)
+
+        inputs, units, normal = 3, 5, cases.normal
+        weights = {"kernel": normal(inputs, gates * units), "recurrent_kernel": normal(units, gates * units), "bias": normal(*bias_shape)}
+        cases.add(cell.__name__, layer, x=normal(4, 6, inputs), **weights, **{name: normal(4, units) for name in states})
+
+    run(keras.layers.LSTMCell, 4, (20,), ["h0", "c0"])
+    run(keras.layers.GRUCell, 3, (2, 15), ["h0"])
+    run(keras.layers.SimpleRNNCell, 1, (5,), ["h0"])
+
+
+FAMILIES = {"convolution": convolution, "normalization": normalization, "recurrent": recurrent}
 
 
 def main():

@@ -9,6 +9,9 @@ records = _tandem.ops()
 
 # Steps of gradients and optimizers, and ops whose arguments TensorFlow spells otherwise: not for the public names.
 _INNER = {"range", "fill", "random_normal", "random_uniform", "gelu_tanh"}
+# Those of tf.nn, with wrappers in _conv.py and _network.py.
+_INNER |= {"dropout", "batch_normalization", "batch_normalization_training", "layer_normalization", "dot_product_attention"}
+_INNER |= {"lstm", "gru", "simple_rnn"}
 public = {
     name: function
     for name, function in records.items()

@@ -14,6 +14,17 @@ from ._conv import (
     max_pool_with_argmax,
     separable_conv2d,
 )
+from ._network import (
+    batch_normalization,
+    batch_normalization_training,
+    dot_product_attention,
+    dropout,
+    gru,
+    l2_normalize,
+    layer_normalization,
+    lstm,
+    simple_rnn,
+)
 from ._ops import (
     bias_add,
     elu,

@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "tandem/op/groups.h"
+#include "tandem/op/network_records.h"
 
 namespace tandem {
 
@@ -19,6 +20,9 @@ std::span<const OpDef* const> op_list() {
              linear_ops(),
              convolution_ops(),
              pooling_ops(),
+             normalization_ops(),
+             attention_ops(),
+             recurrent_ops(),
              loss_ops(),
              shape_ops(),
              selection_ops(),

@@ -1,42 +1,11 @@
 #include "tandem/op/samples.h"
 
-#include "tandem/op/records.h"
 #include "tandem/op/ops.h"
+#include "tandem/op/records.h"
+#include "tandem/op/sample_maker.h"
 
 namespace tandem {
 namespace {
-
-using Samples = std::vector<OpSample>;
-
-/// What integers and small dtypes can hold of an op's domain.
-Domain domain_for(const OpDef& op, DType dtype) {
-  Domain d = op.domain;
-  if (!is_floating(dtype)) d = {d.low < 0 ? -5.0 : 1.0, d.low < 0 ? 6.0 : 4.0};
-  if (dtype == DType::u8 && d.low < 0) d = {0, 9};
-  if (dtype == DType::boolean) d = {0, 2};
-  return d;
-}
-
-class Maker {
- public:
-  Maker(const OpDef& op, DType dtype) : op_(op), dtype_(dtype) {}
-
-  SampleInput input(const Shape& shape) const { return {{dtype_, shape}, domain_for(op_, dtype_)}; }
-  static SampleInput input(const Shape& shape, DType dtype, Domain values) { return {{dtype, shape}, values}; }
-
-  template <class... Values>
-  void add(std::vector<SampleInput> inputs, const Values&... attrs) {
-    out_.push_back({std::move(inputs), make_attrs(op_, attrs...)});
-  }
-  Samples done() { return std::move(out_); }
-  DType dtype() const { return dtype_; }
-  const OpDef& op() const { return op_; }
-
- private:
-  const OpDef& op_;
-  DType dtype_;
-  Samples out_;
-};
 
 /// Operands of an elementwise op: a mask where the formula wants one, scalars where training ops do.
 std::vector<SampleInput> operands(const Maker& m, std::vector<Shape> shapes) {
@@ -306,6 +275,7 @@ std::vector<OpSample> samples(const OpDef& op, DType dtype) {
     }
     return view.done();
   }
+  if (Samples found = network_samples(m); !found.empty()) return found;
   return movement_samples(m);
 }
 

@@ -24,7 +24,19 @@ CONVOLUTION = {
     "max_pool1d": lambda x: nn.max_pool1d(x, 3, 2, "SAME"),
     "max_pool_with_argmax": lambda x: nn.max_pool_with_argmax(x, 2, 2, "SAME"),
 }
-FAMILIES = {"convolution": CONVOLUTION}
+NORMALIZATION = {
+    "batch_normalization": lambda x, m, v, b, g: nn.batch_normalization(x, m, tf.abs(v), b, g, 1e-3),
+    "batch_normalization_training": nn.batch_normalization_training,
+    "layer_normalization": lambda x, scale, offset: nn.layer_normalization(x, scale, offset, 1e-5),
+    "layer_normalization_two_axes": lambda x, scale, offset: nn.layer_normalization(x, scale, offset, 1e-5),
+    "l2_normalize": lambda x: nn.l2_normalize(x, 1),
+    "attention": nn.dot_product_attention,
+    "attention_bias": nn.dot_product_attention,
+    "attention_mask": nn.dot_product_attention,
+    "attention_causal": lambda query, key, value: nn.dot_product_attention(query, key, value, is_causal=True, scale=0.7),
+}
+RECURRENT = {"LSTMCell": nn.lstm, "GRUCell": nn.gru, "SimpleRNNCell": nn.simple_rnn}
+FAMILIES = {"convolution": CONVOLUTION, "normalization": NORMALIZATION, "recurrent": RECURRENT}
 
 
 def weights(shape):

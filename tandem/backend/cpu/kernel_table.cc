@@ -2,7 +2,9 @@
 #include "tandem/backend/cpu/cpu_device.h"
 #include "tandem/backend/cpu/library_kernels.h"
 #include "tandem/backend/cpu/loop_kernels.h"
+#include "tandem/backend/cpu/network_kernels.h"
 #include "tandem/backend/cpu/reference/reference.h"
+#include "tandem/op/network_records.h"
 #include "tandem/op/records.h"
 
 namespace tandem::cpu {
@@ -39,6 +41,15 @@ KernelTable kernel_table() {
   table.set(max_pool_with_argmax_op, with(max_pool_with_argmax_kernels(), reference_max_pool_with_argmax()));
   table.set(avg_pool2d_op, with(avg_pool2d_kernels(), reference_avg_pool2d()));
   table.set(avg_pool2d_grad_op, with(avg_pool2d_grad_kernels(), reference_avg_pool2d_grad()));
+  table.set(batch_normalization_training_op, with(batch_normalization_training_kernels(), reference_normalization()));
+  table.set(batch_normalization_grad_op, with(batch_normalization_grad_kernels(), reference_normalization()));
+  table.set(layer_normalization_op, with(layer_normalization_kernels(), reference_normalization()));
+  table.set(layer_normalization_grad_op, with(layer_normalization_grad_kernels(), reference_normalization()));
+  table.set(dot_product_attention_op, with(dot_product_attention_kernels(), reference_attention()));
+  table.set(dot_product_attention_grad_op, with(dot_product_attention_grad_kernels(), reference_attention()));
+  for (const OpDef* op : {&lstm_op, &gru_op, &simple_rnn_op}) table.set(*op, with(recurrent_kernels(), reference_recurrent()));
+  for (const OpDef* op : {&lstm_grad_op, &gru_grad_op, &simple_rnn_grad_op})
+    table.set(*op, with(recurrent_grad_kernels(), reference_recurrent()));
   table.set(argmax_op, with(argmax_kernels(), reference_argmax()));
   table.set(transpose_op, with(transpose_kernels(), reference_transpose()));
   table.set(concat_op, with(concat_kernels(), reference_concat()));

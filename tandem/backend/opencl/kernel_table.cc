@@ -1,5 +1,7 @@
 // The one list of the OpenCL kernels. An op that is not in it runs on the CPU.
 #include "tandem/backend/opencl/kernels.h"
+#include "tandem/backend/opencl/network_kernels.h"
+#include "tandem/op/network_records.h"
 #include "tandem/op/records.h"
 
 namespace tandem::opencl {
@@ -23,6 +25,14 @@ KernelTable kernel_table() {
   table.set(max_pool_with_argmax_op, max_pool_with_argmax_kernels());
   table.set(avg_pool2d_op, avg_pool2d_kernels());
   table.set(avg_pool2d_grad_op, avg_pool2d_grad_kernels());
+  table.set(batch_normalization_training_op, batch_normalization_training_kernels());
+  table.set(batch_normalization_grad_op, batch_normalization_grad_kernels());
+  table.set(layer_normalization_op, layer_normalization_kernels());
+  table.set(layer_normalization_grad_op, layer_normalization_grad_kernels());
+  table.set(dot_product_attention_op, dot_product_attention_kernels());
+  table.set(dot_product_attention_grad_op, dot_product_attention_grad_kernels());
+  for (const OpDef* op : {&lstm_op, &gru_op, &simple_rnn_op}) table.set(*op, recurrent_kernels());
+  for (const OpDef* op : {&lstm_grad_op, &gru_grad_op, &simple_rnn_grad_op}) table.set(*op, recurrent_grad_kernels());
   table.set(transpose_op, transpose_kernels());
   table.set(concat_op, concat_kernels());
   table.set(slice_op, slice_kernels());

@@ -1,0 +1,193 @@
+// Recurrent layers over whole sequences, a record a cell: what the gradient needs of each step is an output.
+#include "tandem/op/network_ops.h"
+#include "tandem/op/network_records.h"
+#include "tandem/op/rules.h"
+
+namespace tandem {
+namespace {
+
+/// Which inputs are which, and how many gates the cell has.
+struct Layout {
+  int x, h0, kernel, recurrent_kernel, gates;
+};
+
+/// x [batch, steps, inputs], h0 [batch, units], kernel [inputs, gates * units], recurrent kernel [units, gates * units].
+void check_sequence(const InferContext& c, const Layout& l) {
+  const Shape &x = c.shape(l.x), &h0 = c.shape(l.h0), &kernel = c.shape(l.kernel), &recurrent = c.shape(l.recurrent_kernel);
+  if (x.rank() != 3) fail(ErrorCode::shape_mismatch, c.op.name, ": x must be [batch, steps, inputs], got ", x);
+  if (recurrent.rank() != 2 || recurrent[1] != l.gates * recurrent[0])
+    fail(ErrorCode::shape_mismatch, c.op.name, ": recurrent_kernel must be [units, ", l.gates, " * units], got ", recurrent);
+  const std::int64_t units = recurrent[0];
+  if (kernel != Shape{x[2], l.gates * units})
+    fail(ErrorCode::shape_mismatch, c.op.name, ": kernel must be ", Shape{x[2], l.gates * units}, " for x ", x, " and ", units,
+         " units, got ", kernel);
+  if (h0 != Shape{x[0], units})
+    fail(ErrorCode::shape_mismatch, c.op.name, ": h0 must be [batch, units] = ", Shape{x[0], units}, ", got ", h0);
+}
+
+void check_is(const InferContext& c, int i, const Shape& wanted) {
+  if (c.shape(i) != wanted)
+    fail(ErrorCode::shape_mismatch, c.op.name, ": ", c.op.inputs[i], " must have shape ", wanted, ", got ", c.shape(i));
+}
+
+/// [batch, steps, width].
+TensorSpec sequence(const InferContext& c, int x, std::int64_t width) { return {c.dtype(x), {c.shape(x)[0], c.shape(x)[1], width}}; }
+
+double sequence_flops(const InferContext& c, int x, int kernel) {
+  const Shape &s = c.shape(x), &k = c.shape(kernel), &r = c.shape(kernel + 1);
+  return 2.0 * static_cast<double>(s[0] * s[1]) * static_cast<double>(k.elements() + r.elements());
+}
+
+/// The gradient of an output, zeros if nothing depends on it.
+Tensor or_zeros(const Tensor& grad, const Tensor& like) { return grad.defined() ? grad : zeros(like.shape(), like.dtype()); }
+
+constexpr Layout kLstm{0, 1, 3, 4, 4}, kLstmGrad{2, 3, 5, 6, 4};
+constexpr Layout kGru{0, 1, 2, 3, 3}, kGruGrad{1, 2, 3, 4, 3};
+constexpr Layout kSimple{0, 1, 2, 3, 1}, kSimpleGrad{1, 2, 3, 4, 1};
+
+}  // namespace
+
+const OpDef lstm_op{
+    .name = "lstm",
+    .doc = "An LSTM over [batch, steps, inputs], as Keras' (gates i, f, c, o): states, cells and gates of every step.",
+    .inputs = {"x", "h0", "c0", "kernel", "recurrent_kernel", "bias"},
+    .dtypes = kFloating,
+    .outputs = 3,
+    .infer = [](const InferContext& c) {
+      check_sequence(c, kLstm);
+      const std::int64_t units = c.shape(4)[0];
+      check_is(c, 2, c.shape(1));
+      check_is(c, 5, {4 * units});
+      return Specs{sequence(c, 0, units), sequence(c, 0, units), sequence(c, 0, 4 * units)};
+    },
+    .grad = [](GradContext& g) {
+      const Tensor dy = or_zeros(g.output_grad(0), g.output(0));
+      const Tensor dcells = g.output_grad(1).defined() ? g.output_grad(1) : zeros({}, dy.dtype());
+      const TensorRef inputs[] = {dy, dcells, g.input(0), g.input(1), g.input(2), g.input(3), g.input(4), g.output(0), g.output(1),
+                                  g.output(2)};
+      return apply_all(lstm_grad_op, inputs, Attrs());
+    },
+    .grad_reads = {.inputs = 0b11111, .outputs = 0b111},
+    .flops = [](const InferContext& c) { return sequence_flops(c, 0, 3); },
+};
+
+const OpDef lstm_grad_op{
+    .name = "lstm_grad",
+    .doc = "The gradients of lstm by x, h0, c0, kernel, recurrent_kernel and bias; `cell_grad` may be one number for all.",
+    .inputs = {"grad", "cell_grad", "x", "h0", "c0", "kernel", "recurrent_kernel", "output", "cells", "gates"},
+    .dtypes = kFloating,
+    .outputs = 6,
+    .infer = [](const InferContext& c) {
+      check_sequence(c, kLstmGrad);
+      const Shape output = sequence(c, 2, c.shape(6)[0]).shape();
+      for (int i : {0, 7, 8}) check_is(c, i, output);
+      if (c.shape(1).rank() != 0) check_is(c, 1, output);
+      check_is(c, 4, c.shape(3));
+      check_is(c, 9, sequence(c, 2, 4 * output[2]).shape());
+      return Specs{c.input(2), c.input(3), c.input(4), c.input(5), c.input(6), {c.dtype(0), {4 * output[2]}}};
+    },
+    .flops = [](const InferContext& c) { return 2 * sequence_flops(c, 2, 5); },
+};
+
+const OpDef gru_op{
+    .name = "gru",
+    .doc = "A GRU over [batch, steps, inputs], as Keras' with reset_after (gates z, r, h): states, and what its gradient needs.",
+    .inputs = {"x", "h0", "kernel", "recurrent_kernel", "bias"},
+    .dtypes = kFloating,
+    .outputs = 2,
+    .infer = [](const InferContext& c) {
+      check_sequence(c, kGru);
+      const std::int64_t units = c.shape(3)[0];
+      check_is(c, 4, {2, 3 * units});
+      return Specs{sequence(c, 0, units), sequence(c, 0, 4 * units)};
+    },
+    .grad = [](GradContext& g) {
+      const TensorRef inputs[] = {g.output_grad(0), g.input(0), g.input(1), g.input(2), g.input(3), g.output(0), g.output(1)};
+      return g.output_grad(0).defined() ? apply_all(gru_grad_op, inputs, Attrs()) : Tensors(5);
+    },
+    .grad_reads = {.inputs = 0b1111, .outputs = 0b11},
+    .flops = [](const InferContext& c) { return sequence_flops(c, 0, 2); },
+};
+
+const OpDef gru_grad_op{
+    .name = "gru_grad",
+    .doc = "The gradients of gru by x, h0, kernel, recurrent_kernel and bias.",
+    .inputs = {"grad", "x", "h0", "kernel", "recurrent_kernel", "output", "saved"},
+    .dtypes = kFloating,
+    .outputs = 5,
+    .infer = [](const InferContext& c) {
+      check_sequence(c, kGruGrad);
+      const Shape output = sequence(c, 1, c.shape(4)[0]).shape();
+      for (int i : {0, 5}) check_is(c, i, output);
+      check_is(c, 6, sequence(c, 1, 4 * output[2]).shape());
+      return Specs{c.input(1), c.input(2), c.input(3), c.input(4), {c.dtype(0), {2, 3 * output[2]}}};
+    },
+    .flops = [](const InferContext& c) { return 2 * sequence_flops(c, 1, 3); },
+};
+
+const OpDef simple_rnn_op{
+    .name = "simple_rnn",
+    .doc = "tanh(x kernel + state recurrent_kernel + bias) over [batch, steps, inputs]: the state of every step.",
+    .inputs = {"x", "h0", "kernel", "recurrent_kernel", "bias"},
+    .dtypes = kFloating,
+    .infer = [](const InferContext& c) {
+      check_sequence(c, kSimple);
+      check_is(c, 4, {c.shape(3)[0]});
+      return Specs{sequence(c, 0, c.shape(3)[0])};
+    },
+    .grad = [](GradContext& g) {
+      const TensorRef inputs[] = {g.output_grad(0), g.input(0), g.input(1), g.input(2), g.input(3), g.output(0)};
+      return apply_all(simple_rnn_grad_op, inputs, Attrs());
+    },
+    .grad_reads = {.inputs = 0b1111, .outputs = 0b1},
+    .flops = [](const InferContext& c) { return sequence_flops(c, 0, 2); },
+};
+
+const OpDef simple_rnn_grad_op{
+    .name = "simple_rnn_grad",
+    .doc = "The gradients of simple_rnn by x, h0, kernel, recurrent_kernel and bias.",
+    .inputs = {"grad", "x", "h0", "kernel", "recurrent_kernel", "output"},
+    .dtypes = kFloating,
+    .outputs = 5,
+    .infer = [](const InferContext& c) {
+      check_sequence(c, kSimpleGrad);
+      const Shape output = sequence(c, 1, c.shape(4)[0]).shape();
+      for (int i : {0, 5}) check_is(c, i, output);
+      return Specs{c.input(1), c.input(2), c.input(3), c.input(4), {c.dtype(0), {output[2]}}};
+    },
+    .flops = [](const InferContext& c) { return 2 * sequence_flops(c, 1, 3); },
+};
+
+OpGroup recurrent_ops() {
+  static constexpr const OpDef* kOps[] = {&lstm_op, &lstm_grad_op, &gru_op, &gru_grad_op, &simple_rnn_op, &simple_rnn_grad_op};
+  return kOps;
+}
+
+namespace {
+
+/// The last step of [batch, steps, units]; the state it began with if there is none.
+Tensor last_step(const Tensor& sequence, const Tensor& before) {
+  const Shape& s = sequence.shape();
+  if (s[1] == 0) return before;
+  return reshape(slice(sequence, {0, s[1] - 1, 0}, {s[0], 1, s[2]}), Shape{s[0], s[2]});
+}
+
+}  // namespace
+
+Tensors lstm(const Tensor& x, const Tensor& h0, const Tensor& c0, const Tensor& kernel, const Tensor& recurrent_kernel,
+             const Tensor& bias) {
+  const TensorRef inputs[] = {x, h0, c0, kernel, recurrent_kernel, bias};
+  const Tensors out = apply_all(lstm_op, inputs, Attrs());
+  return {out[0], last_step(out[0], h0), last_step(out[1], c0)};
+}
+Tensors gru(const Tensor& x, const Tensor& h0, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias) {
+  const TensorRef inputs[] = {x, h0, kernel, recurrent_kernel, bias};
+  const Tensor y = apply_all(gru_op, inputs, Attrs())[0];
+  return {y, last_step(y, h0)};
+}
+Tensors simple_rnn(const Tensor& x, const Tensor& h0, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias) {
+  const Tensor y = apply(simple_rnn_op, {x, h0, kernel, recurrent_kernel, bias});
+  return {y, last_step(y, h0)};
+}
+
+}  // namespace tandem
