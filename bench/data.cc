@@ -1,9 +1,16 @@
 // Input pipelines: beside plain loops and memcpy over the same bytes, in the same run.
+#include <unistd.h>
+
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 
 #include "bench/harness.h"
+#include "tandem/data/csv.h"
 #include "tandem/data/dataset.h"
+#include "tandem/data/example.h"
+#include "tandem/data/records.h"
 #include "tandem/tandem.h"
 
 namespace tandem::bench {
@@ -124,10 +131,60 @@ std::vector<Row> overlap() {
   return {{"data_overlap_wait", best * 100, "%", "of the consumer's time", 0, best / 0.02, "<= 1"}};
 }
 
+/// A file in the folder for temporary files, removed again.
+struct ScratchFile {
+  std::string path = (std::filesystem::temp_directory_path() / ("tandem_bench_" + std::to_string(getpid()))).string();
+  ~ScratchFile() { std::filesystem::remove(path); }
+  double megabytes() const { return static_cast<double>(std::filesystem::file_size(path)) * 1e-6; }
+};
+
+/// 100,000 Examples of 100 floats and a label, parsed and batched; the same bytes merely read beside it.
+std::vector<Row> tfrecord() {
+  const ScratchFile file;
+  {
+    RecordWriter writer(file.path, "");
+    std::vector<float> values(kColumns);
+    for (std::int64_t i = 0; i < kRows; ++i) {
+      std::iota(values.begin(), values.end(), static_cast<float>(i));
+      writer.write(serialize_example({{"x", values}, {"y", std::vector<std::int64_t>{i % 10}}}));
+    }
+  }
+  const std::vector<FeatureSpec> features{{"x", DType::f32, {kColumns}}, {"y", DType::i64, {}}};
+  const Dataset batches = tfrecord_dataset({file.path}).map([&](const Tensor& record) {
+    const Tensors parsed = parse_single_example(record, features);
+    return std::pair(parsed[0], parsed[1]);
+  }).batch(kBatch);
+  auto read = [&] {
+    const double begin = now();
+    data::ByteFile bytes(file.path, data::Compression::none);
+    for (std::size_t count; (count = bytes.peek(1).size()) > 0;) bytes.skip(count);
+    return now() - begin;
+  };
+  const Pair times = compare([&] { return pass(batches); }, read, 3);
+  return {{"data_tfrecord_examples", kRows / times.ours * 1e-6, "M/s", "reading the bytes", kRows / times.reference * 1e-6, times.reference / times.ours, ""}};
+}
+
+std::vector<Row> csv() {
+  const ScratchFile file;
+  {
+    std::ofstream out(file.path);
+    const Tensor numbers = random_normal({1000, 10}, 0, 100);
+    std::string block;
+    for (std::int64_t i = 0; i < numbers.size(); ++i) block += std::to_string(numbers.data<float>()[static_cast<std::size_t>(i)]) + (i % 10 == 9 ? '\n' : ',');
+    for (std::size_t written = 0; written < 100'000'000; written += block.size()) out << block;
+  }
+  const Dataset batches = csv_dataset({file.path}, {.columns = std::vector<CsvColumn>(10)}).batch(1024);
+  double best = 1e9;
+  for (int round = 0; round < 3; ++round) best = std::min(best, pass(batches));
+  const double speed = file.megabytes() / best;
+  return {{"data_csv_100mb", speed, "MB/s", "300 MB/s a core", 300, speed / 300, ">= 1"}};
+}
+
 }  // namespace
 
 std::vector<Benchmark> data_benchmarks() {
-  return {{"data_slices_batch", slices_batch}, {"data_map_shuffle_batch", map_shuffle_batch}, {"data_gather_bandwidth", gather_bandwidth}, {"data_overlap_wait", overlap}};
+  return {{"data_tfrecord_examples", tfrecord}, {"data_csv_100mb", csv},
+          {"data_slices_batch", slices_batch}, {"data_map_shuffle_batch", map_shuffle_batch}, {"data_gather_bandwidth", gather_bandwidth}, {"data_overlap_wait", overlap}};
 }
 
 }  // namespace tandem::bench

@@ -1,7 +1,10 @@
-"""Files: NumPy's .npy and .npz."""
+"""tf.io: files of records, examples and arrays."""
+import glob as _glob
 import os
 
-from . import _tandem
+from . import _dtypes, _tandem
+
+# --- NumPy's files, and MNIST's. ---
 
 
 def load_npy(path):
@@ -22,3 +25,122 @@ def load_npz(path):
 def save_npz(path, tensors, compressed=False):
     """Writes a .npz archive of named tensors."""
     _tandem.save_npz(os.fspath(path), dict(tensors), compressed)
+
+
+def load_idx(path):
+    """The tensor of an IDX file, the format of MNIST; .gz files are unpacked."""
+    return _tandem.load_idx(os.fspath(path))
+
+
+# --- Whole files. ---
+
+
+def _path(filename):
+    if hasattr(filename, "numpy"):
+        filename = filename.numpy()
+    return os.fsdecode(filename)
+
+
+def read_file(filename, name=None):
+    """The bytes of a file as a string tensor."""
+    path = _path(filename)
+    try:
+        with open(path, "rb") as file:
+            return _tandem.to_tensor(file.read())
+    except OSError as error:
+        from .errors import NotFoundError
+
+        raise NotFoundError(f"{path}; {error.strerror}") from None
+
+
+def write_file(filename, contents, name=None):
+    """Writes a string tensor's bytes; missing folders are made."""
+    path = _path(filename)
+    value = contents.numpy() if hasattr(contents, "numpy") else contents
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(value.encode() if isinstance(value, str) else value)
+
+
+def matching_files(pattern, name=None):
+    """The names of the files that match a pattern, sorted."""
+    return _tandem.to_tensor(sorted(_glob.glob(_path(pattern))), _dtypes.string)
+
+
+# --- TFRecord. ---
+
+
+class TFRecordOptions:
+    """How TFRecord files are packed: compression_type None, "", "GZIP" or "ZLIB"."""
+
+    def __init__(self, compression_type=None, **tuning):
+        self.compression_type = compression_type or ""
+
+    @classmethod
+    def get_compression_type_string(cls, options):
+        return options.compression_type if isinstance(options, TFRecordOptions) else (options or "")
+
+
+class TFRecordWriter:
+    """Writes records to a TFRecord file."""
+
+    def __init__(self, path, options=None):
+        self._writer = _tandem.RecordWriter(_path(path), TFRecordOptions.get_compression_type_string(options))
+
+    def write(self, record):
+        value = record.numpy() if hasattr(record, "numpy") else record
+        if not isinstance(value, bytes):
+            raise TypeError(f"a record is bytes, such as example.SerializeToString(); got {type(value).__name__}")
+        self._writer.write(value)
+
+    def flush(self):
+        self._writer.flush()
+
+    def close(self):
+        self._writer.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+
+# --- Examples. ---
+
+
+class FixedLenFeature:
+    """A feature with as many values in every example; `default_value` stands where it is missing."""
+
+    def __init__(self, shape, dtype, default_value=None):
+        self.shape, self.dtype, self.default_value = shape, _dtypes.as_dtype(dtype), default_value
+
+    def _entry(self, name):
+        return name, self.dtype, _tandem.as_ints(self.shape), False, self.default_value
+
+
+class VarLenFeature:
+    """A feature with any number of values: a tensor of one axis, padded with zeros or empty strings in parse_example."""
+
+    def __init__(self, dtype):
+        self.dtype = _dtypes.as_dtype(dtype)
+
+    def _entry(self, name):
+        return name, self.dtype, [], True, None
+
+
+def _parse(parse, serialized, features):
+    if not features:
+        raise ValueError("Missing: `features` was not given or is empty.")
+    tensors = parse(serialized, [feature._entry(name) for name, feature in features.items()])
+    return dict(zip(features, tensors))
+
+
+def parse_single_example(serialized, features, example_names=None, name=None):
+    """The features of one serialised tf.train.Example, by name."""
+    return _parse(_tandem.parse_single_example, serialized, features)
+
+
+def parse_example(serialized, features, example_names=None, name=None):
+    """The features of many serialised examples, by name, with a first axis."""
+    return _parse(_tandem.parse_example, serialized, features)

@@ -59,4 +59,5 @@ NB_MODULE(_tandem, module) {
   add_tape(module);
   add_files(module);
   add_datasets(module);
+  add_readers(module);
 }

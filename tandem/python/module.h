@@ -16,5 +16,6 @@ void add_runtime(nb::module_& module);    // devices, placement, decisions
 void add_tape(nb::module_& module);
 void add_files(nb::module_& module);
 void add_datasets(nb::module_& module);
+void add_readers(nb::module_& module);
 
 }  // namespace tandem::python

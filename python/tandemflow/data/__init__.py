@@ -1,6 +1,7 @@
 """tf.data: input pipelines. See docs/input.md."""
 from . import experimental
 from .._dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset, DatasetIterator, Options
+from .._readers import TextLineDataset, TFRecordDataset
 from .._specs import DatasetSpec
 
 Iterator = DatasetIterator

@@ -1,5 +1,6 @@
 """tf.data.experimental: names from before they moved into Dataset."""
 from .._dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset  # noqa: F401
+from .._readers import CsvDataset, make_csv_dataset  # noqa: F401
 
 
 def cardinality(dataset):

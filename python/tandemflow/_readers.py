@@ -1,0 +1,111 @@
+"""Datasets over files: records, lines, CSV."""
+import os
+
+from . import _dtypes, _tandem
+from ._dataset import AUTOTUNE, Dataset
+from .errors import InvalidArgumentError
+
+
+def _files(filenames):
+    if isinstance(filenames, Dataset):
+        return [os.fsdecode(name) for name in filenames.as_numpy_iterator()]
+    if isinstance(filenames, (str, bytes, os.PathLike)):
+        return [os.fsdecode(filenames)]
+    if hasattr(filenames, "numpy"):
+        filenames = filenames.numpy()
+        filenames = [filenames] if isinstance(filenames, bytes) else filenames
+    return [os.fsdecode(name) for name in filenames]
+
+
+def _read(make, filenames, num_parallel_reads):
+    """One dataset over the files in order, or several at a time in turn."""
+    files = _files(filenames)
+    if not num_parallel_reads or len(files) < 2:
+        return make(files)
+    cycle = None if num_parallel_reads == AUTOTUNE else num_parallel_reads
+    names = Dataset.from_tensor_slices(files)
+    return names.interleave(lambda name: Dataset(make([os.fsdecode(name.numpy())])), cycle_length=cycle)._handle
+
+
+class TFRecordDataset(Dataset):
+    """The records of TFRecord files, as string tensors."""
+
+    def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None):
+        kind = compression_type or ""
+        super().__init__(_read(lambda files: _tandem.tfrecord_dataset(files, kind), filenames, num_parallel_reads))
+
+
+class TextLineDataset(Dataset):
+    """The lines of text files, without their ends."""
+
+    def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None):
+        kind = compression_type or ""
+        super().__init__(_read(lambda files: _tandem.text_line_dataset(files, kind), filenames, num_parallel_reads))
+
+
+def _column(default, name=""):
+    """A dtype: the field must be there. A value: it stands for a missing field."""
+    try:
+        return _dtypes.as_dtype(default), None, name
+    except (TypeError, ValueError):
+        tensor = _tandem.to_tensor(default)
+        if tensor.shape.num_elements() == 0:
+            return tensor.dtype, None, name
+        return tensor.dtype, tensor, name
+
+
+class CsvDataset(Dataset):
+    """The rows of CSV files as tuples; record_defaults gives a dtype (required) or a default (optional) a column."""
+
+    def __init__(self, filenames, record_defaults, compression_type=None, buffer_size=None, header=False, field_delim=",",
+                 use_quote_delim=True, na_value="", select_cols=None, exclude_cols=None):  # fmt: skip
+        if exclude_cols is not None:
+            if select_cols is not None:
+                raise InvalidArgumentError("CsvDataset: give select_cols or exclude_cols, not both")
+            everything = range(len(record_defaults) + len(exclude_cols))
+            select_cols = [column for column in everything if column not in set(exclude_cols)]
+        columns = [_column(default) for default in record_defaults]
+        super().__init__(_tandem.csv_dataset(
+            _files(filenames), columns, [int(c) for c in select_cols or []], field_delim, header, use_quote_delim, na_value,
+            compression_type or "",
+        ))  # fmt: skip
+
+
+def make_csv_dataset(file_pattern, batch_size, column_names=None, column_defaults=None, label_name=None,
+                     select_columns=None, field_delim=",", use_quote_delim=True, na_value="", header=True,
+                     num_epochs=None, shuffle=True, shuffle_buffer_size=10000, shuffle_seed=None,
+                     prefetch_buffer_size=None, num_parallel_reads=None, sloppy=False, num_rows_for_inference=100,
+                     compression_type=None, ignore_errors=False, encoding="utf-8"):  # fmt: skip
+    """Batches of columns by name, and of the label if one is named; dtypes are inferred where they are not given."""
+    patterns = [file_pattern] if isinstance(file_pattern, (str, os.PathLike)) else file_pattern
+    files = [os.fsdecode(f) for f in Dataset.list_files(patterns, shuffle=False).as_numpy_iterator()]
+    kind = compression_type or ""
+    inferred = _tandem.infer_csv(files[0], field_delim, header, use_quote_delim, na_value, kind, num_rows_for_inference or 2**40)
+    names = list(column_names) if column_names is not None else [name for _, _, name in inferred]
+    if len(names) != len(inferred):
+        raise InvalidArgumentError(f"make_csv_dataset: {len(names)} column_names for {len(inferred)} columns in {files[0]}")
+    chosen = [names.index(c) if isinstance(c, str) else int(c) for c in select_columns] if select_columns else list(range(len(names)))
+    if column_defaults is not None and len(column_defaults) != len(chosen):
+        raise InvalidArgumentError(f"make_csv_dataset: {len(column_defaults)} column_defaults for {len(chosen)} columns")
+    order = sorted(range(len(chosen)), key=lambda i: chosen[i])
+    columns = []
+    for i in order:
+        dtype, default, _ = inferred[chosen[i]]
+        given = None if column_defaults is None else column_defaults[i]
+        columns.append((dtype, default, names[chosen[i]]) if given is None else _column(given, names[chosen[i]]))
+    chosen = [chosen[i] for i in order]
+    if label_name is not None and label_name not in [name for _, _, name in columns]:
+        raise ValueError(f"`label_name` provided must be one of the columns: {names}, got {label_name!r}")
+
+    dataset = Dataset(_tandem.csv_dataset(files, columns, chosen if select_columns else [], field_delim, header,
+                                          use_quote_delim, na_value, kind))  # fmt: skip
+    if ignore_errors:
+        dataset = dataset.ignore_errors()
+    if shuffle:
+        dataset = dataset.shuffle(shuffle_buffer_size, shuffle_seed)
+    if num_epochs != 1:
+        dataset = dataset.repeat(num_epochs)
+    dataset = dataset.batch(batch_size)
+    if label_name is not None:
+        dataset = dataset.map(lambda row: ({name: value for name, value in row.items() if name != label_name}, row[label_name]))
+    return dataset.prefetch(AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size)

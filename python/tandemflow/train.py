@@ -1,0 +1,97 @@
+"""tf.train.Example and its lists: named values, as records of data files hold them."""
+from . import _tandem
+
+
+class _List:
+    """Values of one kind."""
+
+    def __init__(self, value=()):
+        self.value = [self._checked(v) for v in value]
+
+    def __eq__(self, other):
+        return self.value == other.value if type(other) is type(self) else NotImplemented
+
+    def __repr__(self):
+        return "".join(f"value: {v!r}\n" for v in self.value)
+
+
+class BytesList(_List):
+    @staticmethod
+    def _checked(value):
+        value = value.numpy() if hasattr(value, "numpy") else value
+        if not isinstance(value, bytes):
+            raise TypeError(f"{value!r} has type {type(value).__name__}, but expected one of: bytes")
+        return value
+
+
+class FloatList(_List):
+    @staticmethod
+    def _checked(value):
+        return float(value)
+
+
+class Int64List(_List):
+    @staticmethod
+    def _checked(value):
+        if not hasattr(value, "__index__"):
+            raise TypeError(f"{value!r} has type {type(value).__name__}, but expected one of: int")
+        return int(value)
+
+
+_KINDS = {"bytes_list": BytesList, "float_list": FloatList, "int64_list": Int64List}
+
+
+class Feature:
+    """One list: bytes_list, float_list or int64_list."""
+
+    def __init__(self, bytes_list=None, float_list=None, int64_list=None):
+        given = {"bytes_list": bytes_list, "float_list": float_list, "int64_list": int64_list}
+        chosen = [kind for kind, values in given.items() if values is not None]
+        if len(chosen) > 1:
+            raise ValueError(f"a Feature holds one list, got {' and '.join(chosen)}")
+        self._kind = chosen[0] if chosen else None
+        for kind, cls in _KINDS.items():
+            setattr(self, kind, given[kind] if given[kind] is not None else cls())
+
+    def WhichOneof(self, name):  # noqa: N802  protobuf's name
+        return self._kind
+
+    def __repr__(self):
+        return f"{self._kind} {{\n{getattr(self, self._kind)!r}}}\n" if self._kind else ""
+
+
+class Features:
+    """Features by name."""
+
+    def __init__(self, feature=None):
+        self.feature = dict(feature or {})
+
+
+class Example:
+    """What one record of a data file holds."""
+
+    def __init__(self, features=None):
+        self.features = features if features is not None else Features()
+
+    def SerializeToString(self):  # noqa: N802  protobuf's name
+        """The bytes of the message, keys in order."""
+        lists = {}
+        for name, feature in self.features.feature.items():
+            kind = feature.WhichOneof("kind") or "bytes_list"
+            lists[name] = (kind, getattr(feature, kind).value)
+        return _tandem.serialize_example(lists)
+
+    def ParseFromString(self, data):  # noqa: N802  protobuf's name
+        self.features = Features()
+        for name, (kind, values) in _tandem.read_example(bytes(data)).items():
+            self.features.feature[name] = Feature(**{kind: _KINDS[kind](values)})
+        return len(data)
+
+    @classmethod
+    def FromString(cls, data):  # noqa: N802  protobuf's name
+        example = cls()
+        example.ParseFromString(data)
+        return example
+
+    def __repr__(self):
+        return "".join(f"{name}: {feature!r}" for name, feature in sorted(self.features.feature.items()))
