@@ -111,6 +111,9 @@ _CLASSES = {
     "bad_file": DataLossError,
     "no_gradient": NoGradientError,
     "tape_used_up": FailedPreconditionError,
+    "symbolic_value": FailedPreconditionError,
+    "cannot_trace": FailedPreconditionError,
+    "not_finite": InvalidArgumentError,
     "internal": InternalError,
 }
 

@@ -5,6 +5,8 @@
 
 namespace tandem {
 
+thread_local int GradientTape::recording_count_ = 0;
+
 GradientTape::GradientTape(TapeOptions options) : options_(options) {
   if (options.recording) start();
 }
@@ -14,12 +16,14 @@ GradientTape::~GradientTape() { stop(); }
 void GradientTape::start() {
   if (recording_) return;
   DispatchStack::push(*this);
+  ++recording_count_;
   recording_ = true;
 }
 
 void GradientTape::stop() {
   if (!recording_) return;
   DispatchStack::remove(*this);
+  --recording_count_;
   recording_ = false;
 }
 
@@ -30,6 +34,7 @@ void GradientTape::reset() {
   slots_.clear();
   specs_.clear();
   kept_.clear();
+  owners_.clear();
   used_ = false;
 }
 
@@ -62,18 +67,19 @@ void GradientTape::record(const OpCall& call) {
   entries_.push_back({&call.op, static_cast<std::uint32_t>(attrs_.size()), static_cast<std::uint32_t>(slots_.size()),
                       static_cast<std::uint16_t>(call.inputs.size()), static_cast<std::uint16_t>(call.outputs.size())});
   attrs_.push_back(call.attrs);
+  if (call.owner) owners_.push_back(*call.owner);
   const GradReads reads = call.op.grad_reads;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const Tensor& input = *call.inputs[i];
     slots_.push_back(slots_of_.find(input.impl()->id.number));
     specs_.push_back(input.spec());
-    kept_.push_back(i < 32 && (reads.inputs >> i & 1) ? input : Tensor());
+    kept_.push_back(reads.has_input(i) ? input : Tensor());
   }
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     const Tensor& output = call.outputs[i];
     slots_.push_back(is_floating(output.dtype()) ? slots_of_.insert(output.impl()->id.number) : IdMap::kNone);
     specs_.push_back(output.spec());
-    kept_.push_back(reads.outputs >> i & 1 ? output : Tensor());
+    kept_.push_back(reads.has_output(i) ? output : Tensor());
   }
 }
 
@@ -163,7 +169,8 @@ Tensors GradientTape::entry_grads(const Entry& entry, std::vector<Tensor>& grads
   for (int k = 0; k < entry.output_count; ++k) {
     const auto slot = slots_[outputs + static_cast<std::uint32_t>(k)];
     Tensor grad = slot == IdMap::kNone ? Tensor() : grads[static_cast<std::size_t>(slot)];
-    if (!grad.defined()) grad = zeros(specs[entry.input_count + static_cast<std::size_t>(k)].shape(),
+    // An op made at run time may have many outputs that nobody asks about; it deals with missing gradients itself.
+    if (!grad.defined() && !entry.op->execute) grad = zeros(specs[entry.input_count + static_cast<std::size_t>(k)].shape(),
                                       specs[entry.input_count + static_cast<std::size_t>(k)].dtype());
     output_grads.push_back(std::move(grad));
   }

@@ -40,6 +40,8 @@ class GradientTape final : public Dispatcher {
   void start();
   void stop();
   bool recording() const { return recording_; }
+  /// True when a tape of the calling thread records.
+  static bool any_recording() { return recording_count_ > 0; }
   /// Forgets everything recorded and watched.
   void reset();
 
@@ -60,6 +62,7 @@ class GradientTape final : public Dispatcher {
   Tensors entry_grads(const Entry& entry, std::vector<Tensor>& grads, std::uint64_t wanted);
   void release(const Entry& entry);
 
+  static thread_local int recording_count_;
   TapeOptions options_;
   bool recording_ = false;
   bool used_ = false;
@@ -69,6 +72,7 @@ class GradientTape final : public Dispatcher {
   std::vector<std::int32_t> slots_;  // IdMap::kNone for what is not tracked
   std::vector<TensorSpec> specs_;
   std::vector<Tensor> kept_;         // undefined where the gradient does not read it
+  std::vector<std::shared_ptr<const OpDef>> owners_;  // of recorded ops that were made at run time
 };
 
 }  // namespace tandem

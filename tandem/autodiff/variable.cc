@@ -4,26 +4,11 @@
 
 namespace tandem {
 
-Variable::Variable(const Tensor& initial, bool trainable, std::string name) : state_(std::make_shared<State>()) {
-  state_->spec = initial.spec();
-  state_->id = next_value_id();
-  state_->trainable = trainable && is_floating(initial.dtype());
-  state_->name = std::move(name);
-  state_->value = own(initial);
-}
-
-Tensor Variable::own(const Tensor& value) const {
-  if (value.dtype() != dtype())
-    fail(ErrorCode::dtype_mismatch, "variable '", name(), "' holds ", dtype(), " and cannot take ", value.dtype(), "; cast it");
-  if (value.shape() != shape())
-    fail(ErrorCode::shape_mismatch, "variable '", name(), "' has shape ", shape(), " and cannot take ", value.shape());
-  const TensorImpl* impl = value.impl();
-  return Tensor(Ref<TensorImpl>(new TensorImpl(impl->spec, impl->storage, impl->decision, {state_->id, state_->trainable})));
-}
-
-Tensor Variable::value() const {
-  std::lock_guard lock(state_->mutex);
-  return state_->value;
+Variable::Variable(const Tensor& initial, bool trainable, std::string name) {
+  if (initial.is_symbolic())
+    fail(ErrorCode::cannot_trace, "variable '", name, "' is made from a tensor of a traced function, which has no value yet; "
+         "make variables outside the function, or from values known when it is traced");
+  cell_ = Ref<Cell>(new Cell(initial, trainable, std::move(name)));
 }
 
 const Variable& Variable::assign(const Tensor& value) const {

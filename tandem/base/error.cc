@@ -24,6 +24,9 @@ constexpr std::array kErrors{
     ErrorInfo{ErrorCode::bad_file, "bad_file", "A file's content is damaged or of another format."},
     ErrorInfo{ErrorCode::no_gradient, "no_gradient", "There is no gradient for what was asked."},
     ErrorInfo{ErrorCode::tape_used_up, "tape_used_up", "A tape that is not persistent was asked twice."},
+    ErrorInfo{ErrorCode::symbolic_value, "symbolic_value", "The value of a traced tensor was read before its function runs."},
+    ErrorInfo{ErrorCode::cannot_trace, "cannot_trace", "A function does something that cannot be traced into a graph."},
+    ErrorInfo{ErrorCode::not_finite, "not_finite", "An op produced NaN or Inf while numerics were checked."},
     ErrorInfo{ErrorCode::internal, "internal", "A check inside TandemFlow failed; please report it."},
 };
 

@@ -28,6 +28,9 @@ enum class ErrorCode : std::uint16_t {
   bad_file = 502,
   no_gradient = 601,
   tape_used_up = 602,
+  symbolic_value = 701,
+  cannot_trace = 702,
+  not_finite = 703,
   internal = 901,
 };
 

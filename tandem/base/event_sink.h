@@ -66,6 +66,14 @@ std::vector<Span> recorded_spans(std::uint64_t most = EventRing::kCapacity);
 /// The calling thread's most recent decisions, oldest first.
 std::vector<const Decision*> last_decisions(std::uint64_t most = 16);
 
+/// On unless switched off; costs a few nanoseconds an op.
+inline std::atomic<bool>& events_switch() {
+  static std::atomic<bool> on{true};
+  return on;
+}
+inline bool events_enabled() { return events_switch().load(std::memory_order_relaxed); }
+inline void set_events_enabled(bool on) { events_switch().store(on); }
+
 /// Nanoseconds of a tick, measured since the process began.
 double nanoseconds_per_tick();
 

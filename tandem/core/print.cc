@@ -323,12 +323,15 @@ std::string numpy_value_repr(const Tensor& tensor) {
 
 std::string Tensor::to_string() const {
   if (!defined()) return "tf.Tensor(undefined)";
+  if (is_symbolic()) return "Tensor(shape=" + tuple_text(shape()) + ", dtype=" + std::string(dtype_name(dtype())) + ")";
   return "tf.Tensor(" + on_own_line(numpy_str(*this)) + ", shape=" + tuple_text(shape()) +
          ", dtype=" + std::string(dtype_name(dtype())) + ")";
 }
 
 std::string Tensor::repr() const {
   if (!defined()) return "<tf.Tensor: undefined>";
+  if (is_symbolic())
+    return "<tf.Tensor: shape=" + tuple_text(shape()) + ", dtype=" + std::string(dtype_name(dtype())) + ", symbolic>";
   return "<tf.Tensor: shape=" + tuple_text(shape()) + ", dtype=" + std::string(dtype_name(dtype())) +
          ", numpy=" + on_own_line(numpy_value_repr(*this)) + ">";
 }

@@ -83,6 +83,20 @@ Tensor Tensor::from_strings(std::vector<std::string> values, const Shape& shape)
       new TensorImpl({DType::string, shape}, std::move(storage), host_decision(), {next_value_id()})));
 }
 
+Tensor Tensor::symbolic(const TensorSpec& spec, ValueId id) {
+  return Tensor(Ref<TensorImpl>(new TensorImpl(spec, {}, nullptr, id)));
+}
+
+Tensor Tensor::sharing(const TensorSpec& spec, const Decision* decision, ValueId id) const {
+  return Tensor(Ref<TensorImpl>(new TensorImpl(spec, impl()->storage, decision, id)));
+}
+
+void Tensor::no_value() const {
+  fail(ErrorCode::symbolic_value, "a ", spec(), " tensor of a traced function was read, but it has no value before the "
+       "function runs; return it from the function, compute with ops (cond, where, while_loop) instead of reading it, or "
+       "call run_functions_eagerly(true) to look inside");
+}
+
 void Tensor::undefined() {
   fail(ErrorCode::invalid_argument,
        "an undefined tensor was used: it holds no value (moved from, or a gradient that does not exist?)");
@@ -90,7 +104,7 @@ void Tensor::undefined() {
 
 const std::vector<std::string>& Tensor::strings() const {
   if (dtype() != DType::string) fail(ErrorCode::dtype_mismatch, "strings() of a ", spec(), " tensor");
-  const auto& values = impl()->storage->strings();
+  const auto& values = storage().strings();
   if (values.size() != static_cast<std::size_t>(size()))
     fail(ErrorCode::invalid_argument, "the values of this tensor are not known while a function is recorded");
   return values;
@@ -121,10 +135,15 @@ To only_value(const Tensor& tensor) {
 double Tensor::item_as_double() const { return only_value<double>(*this); }
 std::int64_t Tensor::item_as_integer() const { return only_value<std::int64_t>(*this); }
 
-std::string Tensor::device() const { return DeviceName::parse(impl()->decision->device).long_name(); }
+std::string Tensor::device() const {
+  return impl()->decision ? DeviceName::parse(impl()->decision->device).long_name() : std::string();
+}
 
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << tensor.to_string(); }
 
-const Decision& explain(const Tensor& tensor) { return *tensor.impl()->decision; }
+const Decision& explain(const Tensor& tensor) {
+  tensor.storage();  // a symbolic tensor has not been decided on
+  return *tensor.impl()->decision;
+}
 
 }  // namespace tandem

@@ -22,6 +22,7 @@ struct ValueId {
 };
 std::uint64_t next_value_id();
 
+/// Without a storage it is symbolic: it stands for what a traced function will compute, and has no value yet.
 class TensorImpl : public RefCounted {
  public:
   TensorImpl(const TensorSpec& spec, Ref<Storage> storage, const Decision* decision, ValueId id)
@@ -74,7 +75,13 @@ class Tensor {
   std::span<const T> data() const {
     return {static_cast<const T*>(host_data(dtype_of<T>())), static_cast<std::size_t>(size())};
   }
-  const void* raw_data() const { return impl()->storage->host(); }
+  const void* raw_data() const { return storage().host(); }
+  /// Where the bytes are; throws symbolic_value for a tensor that has none yet.
+  Storage& storage() const {
+    if (!impl()->storage) [[unlikely]] no_value();
+    return *impl()->storage;
+  }
+  bool is_symbolic() const { return !impl()->storage; }
   const std::vector<std::string>& strings() const;
   /// The only value, converted to T.
   template <class T>
@@ -105,9 +112,14 @@ class Tensor {
   static Tensor from_bytes(const void* values, std::size_t count, const TensorSpec& spec);
   /// A tensor whose values the caller writes before anybody reads it.
   static Tensor uninitialized(const TensorSpec& spec, MemorySpace& space, const Decision* decision);
+  /// Stands for a value that a trace will compute.
+  static Tensor symbolic(const TensorSpec& spec, ValueId id = {next_value_id()});
+  /// The same bytes as another value: another spec, maker or identity.
+  Tensor sharing(const TensorSpec& spec, const Decision* decision, ValueId id = {next_value_id()}) const;
 
  private:
   [[noreturn]] static void undefined();
+  [[noreturn]] void no_value() const;
   const void* host_data(DType expected) const;
   double item_as_double() const;
   std::int64_t item_as_integer() const;

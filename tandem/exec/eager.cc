@@ -3,6 +3,7 @@
 #include <array>
 
 #include "tandem/base/event_sink.h"
+#include "tandem/exec/numerics.h"
 
 namespace tandem {
 namespace {
@@ -49,10 +50,6 @@ bool can_reuse(const OpCall& call, std::size_t i, const MemorySpace& memory) {
   return input->use_count() == 1 && input->storage->use_count() == 1 && &input->storage->space() == &memory;
 }
 
-Tensor share_storage(const Tensor& from, const TensorSpec& spec, const Decision* decision) {
-  return Tensor(Ref<TensorImpl>(new TensorImpl(spec, from.impl()->storage, decision, {next_value_id()})));
-}
-
 void execute(const PreparedCall& prepared, OpCall& call) {
   Addresses inputs(call.inputs.size()), outputs(prepared.outputs.size());
   MemorySpace& memory = prepared.device->memory();
@@ -60,13 +57,15 @@ void execute(const PreparedCall& prepared, OpCall& call) {
     inputs[i] = const_cast<void*>(call.inputs[i]->unchecked()->storage->read(memory));
   for (std::size_t i = 0; i < prepared.outputs.size(); ++i) {
     call.outputs[i] = can_reuse(call, i, memory)
-                          ? share_storage(*call.inputs[i], prepared.outputs[i], prepared.decision)
+                          ? call.inputs[i]->sharing(prepared.outputs[i], prepared.decision)
                           : Tensor::uninitialized(prepared.outputs[i], memory, prepared.decision);
     outputs[i] = call.outputs[i].unchecked()->storage->address();
   }
   const std::uint64_t start = ticks();
-  prepared.kernel->run({inputs.data(), outputs.data(), call.attrs.run_time()});
+  const KernelArgs args{inputs.data(), outputs.data(), call.attrs.run_time()};
+  prepared.kernel->run(args);
   event_ring().record(prepared.decision, start, ticks());
+  if (check_numerics()) [[unlikely]] require_finite(prepared, args);
 }
 
 }  // namespace
@@ -76,14 +75,16 @@ namespace {
 /// The device in whose own memory an operand lies; null when all are on the host.
 const DeviceName* device_of_operands(const OpCall& call) {
   for (const TensorRef& input : call.inputs)
-    if (const Device* device = input->impl()->storage->space().device()) return &device->name();
+    if (const Device* device = input->storage().space().device()) return &device->name();
   return nullptr;
 }
 
 }  // namespace
 
 void EagerDispatcher::run(OpCall& call) {
-  if (!call.requested) call.near = device_of_operands(call);
+  if (call.op.execute) [[unlikely]] return call.op.execute(call);
+  const DeviceName* near = device_of_operands(call);  // looks at every operand: a symbolic one ends here
+  if (!call.requested) call.near = near;
   thread_local FrontCache front;
   front.belong_to(epoch_.load(std::memory_order_relaxed));
   const std::uint64_t hash = hash_of(call);
@@ -95,7 +96,7 @@ void EagerDispatcher::run(OpCall& call) {
   // An op run from inside the kernel could replace the slot; kernels run no ops, so a plain reference will do.
   const PreparedCall& prepared = *slot.call;
   if (call.op.view) {
-    call.outputs[0] = share_storage(*call.inputs[0], prepared.outputs[0], prepared.decision);
+    call.outputs[0] = call.inputs[0]->sharing(prepared.outputs[0], prepared.decision);
     return;
   }
   try {
@@ -146,6 +147,11 @@ void EagerDispatcher::set_soft_placement(bool on) {
 bool EagerDispatcher::soft_placement() const {
   std::lock_guard lock(mutex_);
   return rules_.soft_placement;
+}
+
+PlacementRules EagerDispatcher::rules() const {
+  std::lock_guard lock(mutex_);
+  return rules_;
 }
 
 std::size_t EagerDispatcher::cached_calls() const {

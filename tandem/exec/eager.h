@@ -20,6 +20,10 @@ class EagerDispatcher final : public Dispatcher {
 
   void set_soft_placement(bool on);
   bool soft_placement() const;
+  PlacementRules rules() const;
+  DeviceRegistry& devices() { return devices_; }
+  /// Another number whenever what was prepared before no longer holds: devices have come, rules have changed.
+  std::uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
   std::size_t cached_calls() const;
   /// Forgets all prepared calls: devices have come or rules have changed.
   void forget_calls();

@@ -94,7 +94,7 @@ class KernelTable {
  public:
   void set(const OpDef& op, KernelList kernels) { lists_[&op] = std::move(kernels); }
   std::span<const Kernel> of(const OpDef& op) const {
-    auto found = lists_.find(&op);
+    auto found = lists_.find(op.like ? op.like : &op);
     return found == lists_.end() ? std::span<const Kernel>() : std::span<const Kernel>(found->second);
   }
 

@@ -84,6 +84,29 @@ std::span<const std::int64_t> AttrView::find(std::string_view name, AttrKind kin
   check_failed("attribute exists", __FILE__, __LINE__, text(op_.name, " has no attribute ", name));
 }
 
+namespace {
+
+std::string value_text(const AttrDef& def, std::span<const std::int64_t> words) {
+  switch (def.kind) {
+    case AttrKind::real: return text(std::bit_cast<double>(words[0]));
+    case AttrKind::boolean: return words[0] ? "true" : "false";
+    case AttrKind::dtype: return text(static_cast<DType>(words[0]));
+    case AttrKind::ints: return "[" + join(words) + "]";
+    case AttrKind::choice: return std::string(choice_at(def.choices, words[0]));
+    case AttrKind::integer: break;
+  }
+  return text(words[0]);
+}
+
+}  // namespace
+
+std::string AttrView::to_string() const {
+  std::string out;
+  for (const AttrDef& def : op_.attrs)
+    out += text(out.empty() ? "" : ", ", def.name, "=", value_text(def, find(def.name, def.kind)));
+  return out;
+}
+
 std::string_view AttrView::choice(std::string_view name) const {
   for (const AttrDef& def : op_.attrs)
     if (def.name == name) return choice_at(def.choices, find(name, AttrKind::choice)[0]);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -113,6 +114,8 @@ class AttrView {
   std::span<const std::int64_t> ints(std::string_view name) const { return find(name, AttrKind::ints); }
   /// The word chosen: "same".
   std::string_view choice(std::string_view name) const;
+  /// "axis=[1], keepdims=true", for people.
+  std::string to_string() const;
   const Attrs& attrs() const { return attrs_; }
   const OpDef& op() const { return op_; }
 

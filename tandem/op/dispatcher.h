@@ -1,6 +1,7 @@
 // The one interposition point: a per-thread stack of dispatchers through which every op passes, innermost first.
 // Tapes, traces, device scopes and strategies are dispatchers; at the bottom is the runtime, which runs the op.
 #pragma once
+#include <memory>
 #include <span>
 
 #include "tandem/core/tensor.h"
@@ -28,6 +29,7 @@ struct OpCall {
   const DeviceName* requested = nullptr;  // set by the innermost device scope
   const DeviceName* near = nullptr;       // device in whose own memory an operand lies, when nobody asked
   std::uint32_t donated = 0;              // bit i: the caller gives input i up; its bytes may be overwritten
+  const std::shared_ptr<const OpDef>* owner = nullptr;  // of an op made at run time: who keeps `op` keeps it too
 };
 
 class Dispatcher {

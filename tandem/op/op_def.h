@@ -28,6 +28,7 @@ struct InferContext {
 using Specs = std::vector<TensorSpec>;
 
 class GradContext;  // tandem/op/grad.h
+struct OpCall;      // tandem/op/dispatcher.h
 
 /// A short list of names, filled at compile time.
 template <class T, int kCapacity>
@@ -46,8 +47,15 @@ struct FixedList {
 
 /// Which values the gradient reads; the tape keeps no others. Bit i stands for input or output i.
 struct GradReads {
+  static constexpr std::uint32_t kAll = ~0u;  // however many there are
   std::uint32_t inputs = 0;
   std::uint32_t outputs = 0;
+
+  bool has_input(std::size_t i) const { return has(inputs, i); }
+  bool has_output(std::size_t i) const { return has(outputs, i); }
+
+ private:
+  static bool has(std::uint32_t bits, std::size_t i) { return bits == kAll || (i < 32 && (bits >> i & 1)); }
 };
 
 /// Where an op is defined and smooth: tests and probes draw their values from it.
@@ -75,7 +83,13 @@ struct OpDef {
   bool random = false;                                    // fresh values each call: never folded, never merged
   std::uint32_t in_place = 0;                             // bit i: output i may overwrite input i
   Domain domain = {};
+  bool data_dependent_shape = false;                      // the result's shape depends on values: cannot be traced
+  double (*depth)(const InferContext&) = nullptr;         // steps that must follow one another (scans, recurrences)
   bool view = false;                                      // the output is the input's bytes under another spec
+
+  // Ops made at run time (traced functions, control flow, fused regions) derive from OpDef and carry more.
+  const OpDef* like = nullptr;                            // has the kernels of this op
+  void (*execute)(OpCall&) = nullptr;                     // is run by this, not by a kernel
 
   int arity() const { return inputs.size(); }
 };

@@ -17,9 +17,19 @@ class RandomState {
     seed_.store(static_cast<std::int64_t>(seed));
     calls_.store(0);
   }
-  /// `op_seed` distinguishes ops that the user seeded apart.
+  /// `op_seed` distinguishes ops that the user seeded apart. While a function is traced nothing is drawn: the words
+  /// name the op, and each run of the graph takes draw(key) for them.
   Call next(std::int64_t op_seed = 0) {
-    return {seed_.load() ^ (op_seed * 0x5851F42D4C957F2D), calls_.fetch_add(1)};
+    const std::int64_t key = op_seed * 0x5851F42D4C957F2D;
+    return tracing() ? Call{key, 0} : draw(key);
+  }
+  /// The words of a call whose op has this key, seed and counter of the process included.
+  Call draw(std::int64_t key) { return {seed_.load() ^ key, calls_.fetch_add(1)}; }
+
+  /// True on a thread that traces.
+  static bool& tracing() {
+    thread_local bool on = false;
+    return on;
   }
 
  private:

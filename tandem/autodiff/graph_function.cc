@@ -1,0 +1,283 @@
+#include "tandem/autodiff/graph_function.h"
+
+#include <algorithm>
+
+#include "tandem/autodiff/tape.h"
+#include "tandem/exec/eager.h"
+#include "tandem/graph/passes.h"
+#include "tandem/graph/replay.h"
+#include "tandem/graph/trace.h"
+#include "tandem/op/grad.h"
+#include "tandem/op/ops.h"
+#include "tandem/runtime/runtime.h"
+
+namespace tandem {
+namespace {
+
+const Attrs kNoAttrs{};
+
+Tensors call_op(const std::shared_ptr<const OpDef>& op, std::span<const Tensor> inputs) {
+  const std::vector<TensorRef> refs(inputs.begin(), inputs.end());
+  Tensors outputs(static_cast<std::size_t>(op->outputs));
+  OpCall call{.op = *op, .inputs = refs, .attrs = kNoAttrs, .outputs = outputs, .owner = &op};
+  DispatchStack::top().run(call);
+  return outputs;
+}
+
+Specs result_specs(const Graph& graph) {
+  Specs specs;
+  for (Value result : graph.results) specs.push_back(graph.spec(result));
+  return specs;
+}
+
+}  // namespace
+
+// --- The function under a tape: a forward graph that also returns what the backward graph reads ---
+
+struct GraphFunction::Differentiable final : OpDef {
+  std::shared_ptr<const GraphFunction> forward, backward;
+  std::vector<Ref<Cell>> variables;          // inputs after the arguments: so that tapes see them
+  std::size_t results = 0;                   // outputs that the caller asked for; the rest is for the backward graph
+  std::vector<bool> differentiated;          // by result: the backward graph takes its gradient
+  std::vector<int> gradient_of;              // by result of the backward graph: which input
+  std::string name_storage;
+
+  explicit Differentiable(const GraphFunction& function);
+  Tensors gradients(GradContext& context) const;
+
+ private:
+  Tensors recomputed(GradContext& context) const;
+};
+
+namespace {
+
+/// The nodes that depend on a node in `from`.
+std::vector<bool> dependents(const Graph& graph, const std::vector<std::int32_t>& from) {
+  std::vector<bool> depends(graph.nodes.size());
+  for (std::int32_t node : from) depends[static_cast<std::size_t>(node)] = true;
+  for (std::size_t at = 0; at < graph.nodes.size(); ++at)
+    for (Value input : graph.nodes[at].inputs)
+      if (depends[static_cast<std::size_t>(input.node)]) depends[at] = true;
+  return depends;
+}
+
+/// Forward and backward in one graph, cut where the gradients of the results come in.
+struct Joint {
+  Graph graph;
+  std::vector<std::int32_t> gradient_parameters;  // nodes
+  std::size_t results;                            // forward results; gradients follow
+  std::size_t writes;
+};
+
+/// The graph that runs the nodes with depends == true and reads the others as parameters, listed in `boundary`.
+Graph backward_part(const Joint& joint, const std::vector<bool>& depends, std::vector<Value>& boundary) {
+  Graph graph;
+  std::map<Value, Value> moved;
+  std::vector<Value> wanted;
+  auto use = [&](Value value) {
+    if (depends[static_cast<std::size_t>(value.node)] || moved.contains(value)) return;
+    const Node& source = joint.graph.node(value);
+    if (source.op == &constant_op) {
+      moved[value] = graph.add(source);
+      return;
+    }
+    moved[value] = graph.add({.op = &parameter_op, .outputs = {joint.graph.spec(value)}});
+    graph.parameters.push_back(moved[value].node);
+    boundary.push_back(value);
+  };
+  const auto results = std::span(joint.graph.results).subspan(joint.results);
+  for (std::size_t at = 0; at < joint.graph.nodes.size(); ++at)
+    if (depends[at])
+      for (Value input : joint.graph.nodes[at].inputs) use(input);
+  for (Value result : results) use(result);
+  for (std::size_t at = 0; at < joint.graph.nodes.size(); ++at) {
+    if (!depends[at]) continue;
+    Node node = joint.graph.nodes[at];
+    for (Value& input : node.inputs) input = moved.at(input);
+    const std::int32_t made = graph.add(std::move(node)).node;
+    for (std::size_t k = 0; k < joint.graph.nodes[at].outputs.size(); ++k)
+      moved[{static_cast<std::int32_t>(at), static_cast<std::int32_t>(k)}] = {made, static_cast<std::int32_t>(k)};
+  }
+  for (std::int32_t node : joint.gradient_parameters) graph.parameters.push_back(moved.at({node, 0}).node);
+  for (Value result : results) graph.results.push_back(moved.at(result));
+  return graph;
+}
+
+}  // namespace
+
+GraphFunction::Differentiable::Differentiable(const GraphFunction& function) : name_storage(function.name_storage_) {
+  const Graph& graph = function.graph_;
+  for (const Node& node : graph.nodes)
+    if (node.op == &variable_op && node.cell->id().watched) variables.push_back(node.cell);
+  results = graph.results.size();
+
+  Joint joint{.results = results, .writes = graph.writes.size()};
+  std::vector<std::int32_t> inputs;  // parameters of the joint graph
+  {
+    Trace trace;
+    GradientTape tape;
+    Tensors arguments, sources;
+    for (std::int32_t parameter : graph.parameters) arguments.push_back(trace.parameter(graph.nodes[static_cast<std::size_t>(parameter)].outputs[0]));
+    for (const Tensor& argument : arguments)
+      if (is_floating(argument.dtype())) tape.watch(argument);
+    sources = arguments;
+    for (const Ref<Cell>& cell : variables) sources.push_back(trace.read(cell));
+    const auto all = replay(graph, arguments);
+    Tensors outputs = pick(all, graph.results);
+    std::vector<Value> written;
+    for (const Graph::Write& write : graph.writes) written.push_back(write.value);
+    const Tensors new_values = pick(all, written);
+
+    Tensors targets, target_gradients;
+    for (const Tensor& output : outputs) {
+      differentiated.push_back(is_floating(output.dtype()));
+      if (!differentiated.back()) continue;
+      targets.push_back(output);
+      target_gradients.push_back(trace.parameter(output.spec()));
+    }
+    Tensors gradients = targets.empty() ? Tensors(sources.size()) : tape.gradient(targets, sources, Unconnected::none, target_gradients);
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      if (!gradients[i].defined()) continue;
+      gradient_of.push_back(static_cast<int>(i));
+      outputs.push_back(gradients[i]);
+    }
+    for (std::size_t i = 0; i < graph.writes.size(); ++i) trace.write(graph.writes[i].cell, new_values[i]);
+    joint.graph = trace.finish(outputs);
+  }
+  const auto& parameters = joint.graph.parameters;
+  joint.gradient_parameters.assign(parameters.begin() + static_cast<std::ptrdiff_t>(graph.parameters.size()), parameters.end());
+
+  std::vector<Value> boundary;
+  const auto depends = dependents(joint.graph, joint.gradient_parameters);
+  backward = GraphFunction::make(backward_part(joint, depends, boundary), name_storage + " gradient");
+
+  Graph front;
+  std::vector<std::int32_t> moved(joint.graph.nodes.size(), -1);
+  const auto to_front = [&](Value value) { return Value{moved[static_cast<std::size_t>(value.node)], value.output}; };
+  for (std::size_t at = 0; at < joint.graph.nodes.size(); ++at) {
+    if (depends[at]) continue;
+    Node node = joint.graph.nodes[at];
+    // Trainable variables come in as arguments, so that the tape knows them.
+    const auto variable = std::find(variables.begin(), variables.end(), node.cell);
+    if (node.cell && variable != variables.end()) node = {.op = &parameter_op, .outputs = node.outputs};
+    for (Value& input : node.inputs) input = to_front(input);
+    moved[at] = front.add(std::move(node)).node;
+  }
+  for (std::size_t i = 0; i < graph.parameters.size(); ++i)
+    front.parameters.push_back(moved[static_cast<std::size_t>(parameters[i])]);
+  for (const Ref<Cell>& cell : variables)
+    for (std::size_t at = 0; at < joint.graph.nodes.size(); ++at)
+      if (joint.graph.nodes[at].cell == cell) front.parameters.push_back(moved[at]);
+  for (std::size_t i = 0; i < results; ++i) front.results.push_back(to_front(joint.graph.results[i]));
+  for (Value value : boundary) front.results.push_back(to_front(value));
+  for (const Graph::Write& write : joint.graph.writes) front.writes.push_back({write.cell, to_front(write.value)});
+  forward = GraphFunction::make(std::move(front), name_storage);
+
+  static_cast<OpDef&>(*this) = {
+      .name = name_storage,
+      .doc = "A traced function and what its gradient needs.",
+      .variadic = true,
+      .outputs = forward->outputs,
+      .infer = [](const InferContext& c) { return result_specs(static_cast<const Differentiable&>(c.op).forward->graph()); },
+      .grad = [](GradContext& g) { return static_cast<const Differentiable&>(g.attrs().op()).gradients(g); },
+      .grad_reads = {.inputs = GradReads::kAll, .outputs = GradReads::kAll},
+      .execute = [](OpCall& call) {
+        const auto& self = static_cast<const Differentiable&>(call.op);
+        self.forward->plan(call.requested)->run(call.inputs, call.outputs);
+      },
+  };
+}
+
+Tensors GraphFunction::Differentiable::gradients(GradContext& g) const {
+  const std::size_t outputs = forward->graph().results.size();
+  for (std::size_t i = results; i < outputs; ++i)
+    if (g.output_grad(static_cast<int>(i)).defined()) return recomputed(g);
+  Tensors arguments;
+  for (std::size_t i = results; i < outputs; ++i) arguments.push_back(g.output(static_cast<int>(i)));
+  for (std::size_t i = 0; i < results; ++i) {
+    if (!differentiated[i]) continue;
+    const Tensor& gradient = g.output_grad(static_cast<int>(i));
+    arguments.push_back(gradient.defined() ? gradient : zeros_like(g.output(static_cast<int>(i))));
+  }
+  const Tensors computed = (*backward)(arguments);
+  Tensors gradients(static_cast<std::size_t>(g.count()));
+  for (std::size_t i = 0; i < computed.size(); ++i) gradients[static_cast<std::size_t>(gradient_of[i])] = computed[i];
+  return gradients;
+}
+
+/// For gradients of gradients, which reach what the forward graph keeps as well: op by op, so that any tape can follow.
+Tensors GraphFunction::Differentiable::recomputed(GradContext& g) const {
+  Tensors inputs, targets, target_gradients;
+  for (int i = 0; i < g.count(); ++i) inputs.push_back(g.input(i));
+  GradientTape tape;
+  for (const Tensor& input : inputs)
+    if (is_floating(input.dtype())) tape.watch(input);
+  const Tensors outputs = pick(replay(forward->graph(), inputs), forward->graph().results);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Tensor& gradient = g.output_grad(static_cast<int>(i));
+    if (!gradient.defined() || !is_floating(outputs[i].dtype())) continue;
+    targets.push_back(outputs[i]);
+    target_gradients.push_back(gradient);
+  }
+  return tape.gradient(targets, inputs, Unconnected::none, target_gradients);
+}
+
+// --- GraphFunction ---
+
+GraphFunction::GraphFunction(Graph graph, std::string name) : graph_(std::move(graph)), name_storage_(std::move(name)) {
+  static_cast<OpDef&>(*this) = {
+      .name = name_storage_,
+      .doc = "A traced function.",
+      .variadic = true,
+      .outputs = static_cast<int>(graph_.results.size()),
+      .infer = [](const InferContext& c) { return result_specs(static_cast<const GraphFunction&>(c.op).graph_); },
+      .execute = [](OpCall& call) {
+        static_cast<const GraphFunction&>(call.op).plan(call.requested)->run(call.inputs, call.outputs);
+      },
+  };
+}
+
+std::shared_ptr<GraphFunction> GraphFunction::make(Graph graph, std::string name) {
+  return std::shared_ptr<GraphFunction>(new GraphFunction(std::move(graph), std::move(name)));
+}
+
+const Graph& GraphFunction::optimized() const {
+  std::lock_guard lock(mutex_);
+  if (!optimized_) optimized_ = optimize(graph_);
+  return *optimized_;
+}
+
+std::shared_ptr<const Plan> GraphFunction::plan(const DeviceName* scope) const {
+  EagerDispatcher& eager = default_runtime().dispatcher();
+  const std::uint64_t epoch = eager.epoch();
+  const std::string key = scope ? scope->short_name() : "";
+  {
+    std::lock_guard lock(mutex_);
+    const CachedPlan& cached = plans_[key];
+    if (cached.plan && cached.epoch == epoch) return cached.plan;
+  }
+  LowerOptions options{.devices = eager.devices(), .rules = eager.rules()};
+  if (scope) options.scope = *scope;
+  std::shared_ptr<const Plan> made = lower(optimized(), options);
+  std::lock_guard lock(mutex_);
+  plans_[key] = {eager.epoch(), made};  // looking for devices may have changed it
+  return made;
+}
+
+std::shared_ptr<const GraphFunction::Differentiable> GraphFunction::differentiable() const {
+  std::lock_guard lock(mutex_);
+  if (!differentiable_) differentiable_ = std::make_shared<Differentiable>(*this);
+  return differentiable_;
+}
+
+Tensors GraphFunction::operator()(std::span<const Tensor> arguments) const {
+  if (!GradientTape::any_recording()) return call_op(shared_from_this(), arguments);
+  const auto variant = differentiable();
+  Tensors inputs(arguments.begin(), arguments.end());
+  for (const Ref<Cell>& cell : variant->variables) inputs.push_back(Trace::current() ? Trace::current()->read(cell) : cell->read());
+  Tensors outputs = call_op(variant, inputs);
+  outputs.resize(variant->results);
+  return outputs;
+}
+
+}  // namespace tandem

@@ -1,0 +1,45 @@
+// A graph that can be called like an op: it runs as a plan, on any device, under any tape.
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "tandem/exec/plan.h"
+#include "tandem/graph/graph.h"
+
+namespace tandem {
+
+/// Made by make() and shared: tapes and plans that refer to it keep it alive.
+class GraphFunction final : public OpDef, public std::enable_shared_from_this<GraphFunction> {
+ public:
+  static std::shared_ptr<GraphFunction> make(Graph graph, std::string name = "function");
+
+  /// As traced, and after the passes.
+  const Graph& graph() const { return graph_; }
+  const Graph& optimized() const;
+  /// The plan for a device scope; made when first needed, and again when devices or rules have changed.
+  std::shared_ptr<const Plan> plan(const DeviceName* scope) const;
+
+  /// Runs the graph as one op: scopes and tapes see it.
+  Tensors operator()(std::span<const Tensor> arguments) const;
+
+ private:
+  struct Differentiable;
+  struct CachedPlan {
+    std::uint64_t epoch = 0;
+    std::shared_ptr<const Plan> plan;
+  };
+
+  GraphFunction(Graph graph, std::string name);
+  std::shared_ptr<const Differentiable> differentiable() const;
+
+  Graph graph_;
+  std::string name_storage_;
+  mutable std::mutex mutex_;
+  mutable std::optional<Graph> optimized_;
+  mutable std::map<std::string, CachedPlan> plans_;  // by scope
+  mutable std::shared_ptr<const Differentiable> differentiable_;
+};
+
+}  // namespace tandem

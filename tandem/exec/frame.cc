@@ -1,0 +1,189 @@
+#include "tandem/exec/frame.h"
+
+#include "tandem/base/event_sink.h"
+#include "tandem/exec/numerics.h"
+#include "tandem/op/random_state.h"
+
+namespace tandem {
+
+/// The cells a plan replaces, from before their old values are read until the new ones are in place. Plans lock in
+/// the order of addresses, so two of them cannot wait for each other.
+class Frame::WriteLocks {
+ public:
+  explicit WriteLocks(std::span<const Plan::Write> writes) : writes_(writes) {
+    for (const Plan::Write& write : writes_) write.cell->writing.lock();
+  }
+  /// From now on nobody may read the cells either.
+  void close() {
+    for (const Plan::Write& write : writes_) write.cell->mutex.lock();
+    closed_ = true;
+  }
+  ~WriteLocks() {
+    for (const Plan::Write& write : writes_) {
+      if (closed_) write.cell->mutex.unlock();
+      write.cell->writing.unlock();
+    }
+  }
+  WriteLocks(const WriteLocks&) = delete;
+
+ private:
+  std::span<const Plan::Write> writes_;
+  bool closed_ = false;
+};
+
+Frame::Frame(const Plan& plan)
+    : plan_(plan),
+      operands_(plan.operand_count_),
+      words_(plan.words_),
+      tensors_(plan.slots_.size()),
+      storages_(plan.slots_.size()) {
+  for (const Plan::Arena& arena : plan.arenas_) arenas_.emplace_back(*arena.space, arena.bytes);
+  for (const Plan::ArenaOperand& operand : plan.arena_operands_) {
+    void* base = arenas_[operand.arena].address();
+    operands_[operand.operand] = operand.offset ? static_cast<char*>(base) + operand.offset : base;
+  }
+}
+
+void Frame::run(std::span<const TensorRef> arguments, std::span<Tensor> results) {
+  WriteLocks locks(plan_.writes_);
+  begin(arguments);
+  execute(0, plan_.commit_);
+  if (!plan_.writes_.empty()) {
+    locks.close();
+    open_writes();
+  }
+  execute(plan_.commit_, static_cast<std::uint32_t>(plan_.instructions_.size()));
+  for (std::size_t i = 0; i < results.size(); ++i) results[i] = output(plan_.results_[i]);
+  commit();
+}
+
+void Frame::begin(std::span<const TensorRef> arguments) {
+  next_action_ = 0;
+  for (std::size_t s = 0; s < plan_.slots_.size(); ++s) {
+    const Plan::Slot& slot = plan_.slots_[s];
+    switch (slot.kind) {
+      case Plan::Slot::Kind::argument: tensors_[s] = *arguments[slot.index]; break;
+      case Plan::Slot::Kind::constant: tensors_[s] = slot.constant; break;
+      case Plan::Slot::Kind::variable:
+        if (slot.written) {
+          // No reference of our own: whether anybody else holds the bytes decides if they may be overwritten.
+          storages_[s] = &slot.cell->value.storage();
+          continue;
+        }
+        tensors_[s] = slot.cell->read();
+        break;
+      case Plan::Slot::Kind::computed: continue;
+    }
+    storages_[s] = &tensors_[s].storage();
+  }
+  for (const Plan::Draw& draw : plan_.draws_) {
+    const auto call = random_state().draw(plan_.words_[draw.word]);
+    words_[draw.word] = call.key;
+    words_[draw.word + 1] = call.counter;
+  }
+}
+
+void Frame::execute(std::uint32_t from, std::uint32_t to) {
+  while (next_action_ < plan_.actions_.size()) {
+    const Plan::Action& action = plan_.actions_[next_action_];
+    if (action.before > to) break;
+    run_kernels(from, action.before);
+    from = std::max(from, action.before);
+    perform(action);
+    ++next_action_;
+  }
+  run_kernels(from, to);
+}
+
+void Frame::run_kernels(std::uint32_t from, std::uint32_t to) {
+  if (from >= to) return;
+  void** operands = operands_.data();
+  const bool checked = check_numerics();
+  const bool events = events_enabled();
+  EventRing& ring = event_ring();
+  std::uint64_t start = events ? ticks() : 0;
+  for (const Plan::Instruction* at = &plan_.instructions_[from]; at != plan_.instructions_.data() + to; ++at) {
+    const KernelArgs args{operands + at->inputs, operands + at->outputs, {words_.data() + at->words, at->word_count}};
+    at->kernel->run(args);
+    if (events) {
+      const std::uint64_t end = ticks();
+      ring.record(at->call->decision, start, end);
+      start = end;
+    }
+    if (checked) [[unlikely]] require_finite(*at->call, args);
+  }
+}
+
+void Frame::bind(std::uint32_t first, std::uint32_t last, const void* address) {
+  for (std::uint32_t i = first; i < last; ++i) operands_[plan_.targets_[i]] = const_cast<void*>(address);
+}
+
+void Frame::perform(const Plan::Action& action) {
+  using Kind = Plan::Action::Kind;
+  switch (action.kind) {
+    case Kind::allocate: {
+      const Plan::Slot& slot = plan_.slots_[action.tensor];
+      tensors_[action.tensor] = Tensor::uninitialized(slot.spec, *action.space, slot.decision);
+      storages_[action.tensor] = &tensors_[action.tensor].storage();
+      return bind(action.first, action.last, storages_[action.tensor]->address());
+    }
+    case Kind::bind: return bind(action.first, action.last, storages_[action.tensor]->read(*action.space));
+    case Kind::release: tensors_[action.tensor] = {}; return;
+    case Kind::call: return perform_call(plan_.calls_[action.tensor]);
+  }
+}
+
+void Frame::perform_call(const Plan::Call& call) {
+  std::vector<Tensor> written;  // tensors of variables that are written are not held by the frame
+  written.reserve(call.inputs.size());
+  std::vector<TensorRef> inputs;
+  for (std::uint32_t slot : call.inputs) {
+    if (tensors_[slot].defined()) {
+      inputs.emplace_back(tensors_[slot]);
+    } else {
+      written.push_back(plan_.slots_[slot].cell->value);
+      inputs.emplace_back(written.back());
+    }
+  }
+  Tensors outputs(call.outputs.size());
+  OpCall op_call{.op = *call.op, .inputs = inputs, .attrs = call.attrs, .outputs = outputs,
+                 .requested = call.requested ? &*call.requested : nullptr, .owner = &call.owner};
+  call.op->execute(op_call);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    tensors_[call.outputs[i]] = std::move(outputs[i]);
+    storages_[call.outputs[i]] = &tensors_[call.outputs[i]].storage();
+  }
+}
+
+void Frame::open_writes() {
+  for (const Plan::Write& write : plan_.writes_) {
+    if (!write.in_place) continue;
+    const Tensor& old = write.cell->value;
+    const bool ours = old.unchecked()->use_count() == 1 && old.storage().use_count() == 1 && &old.storage().space() == write.space;
+    Tensor& target = tensors_[write.output.slot];
+    target = ours ? old.sharing(write.output.spec, write.output.decision)
+                  : Tensor::uninitialized(write.output.spec, *write.space, write.output.decision);
+    bind(write.first, write.last, target.storage().address());
+  }
+}
+
+Tensor Frame::output(const Plan::Output& output) const {
+  const Plan::Slot& slot = plan_.slots_[output.slot];
+  const Tensor& tensor = tensors_[output.slot].defined() ? tensors_[output.slot] : slot.cell->value;
+  if (slot.kind == Plan::Slot::Kind::computed && tensor.spec() == output.spec) return tensor;
+  return tensor.sharing(output.spec, output.decision ? output.decision : tensor.impl()->decision);
+}
+
+void Frame::commit() {
+  // Nothing below can fail: all new values are there.
+  Tensors values;
+  values.reserve(plan_.writes_.size());
+  for (const Plan::Write& write : plan_.writes_) values.push_back(write.cell->own(output(write.output)));
+  for (std::size_t i = 0; i < values.size(); ++i) plan_.writes_[i].cell->value = std::move(values[i]);
+}
+
+void Frame::clear() {
+  for (Tensor& tensor : tensors_) tensor = {};
+}
+
+}  // namespace tandem

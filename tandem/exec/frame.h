@@ -1,0 +1,39 @@
+// The buffers of one run of a plan.
+#pragma once
+#include <vector>
+
+#include "tandem/exec/plan.h"
+
+namespace tandem {
+
+class Frame {
+ public:
+  explicit Frame(const Plan& plan);
+
+  void run(std::span<const TensorRef> arguments, std::span<Tensor> results);
+  /// Lets go of everything that belongs to one run.
+  void clear();
+
+ private:
+  class WriteLocks;
+
+  void begin(std::span<const TensorRef> arguments);
+  void execute(std::uint32_t from, std::uint32_t to);
+  void run_kernels(std::uint32_t from, std::uint32_t to);
+  void perform(const Plan::Action& action);
+  void perform_call(const Plan::Call& call);
+  void bind(std::uint32_t first, std::uint32_t last, const void* address);
+  void open_writes();
+  void commit();
+  Tensor output(const Plan::Output& output) const;
+
+  const Plan& plan_;
+  std::vector<Allocation> arenas_;
+  std::vector<void*> operands_;
+  std::vector<std::int64_t> words_;
+  std::vector<Tensor> tensors_;     // by slot; undefined for variables that are written
+  std::vector<Storage*> storages_;  // by slot
+  std::size_t next_action_ = 0;
+};
+
+}  // namespace tandem

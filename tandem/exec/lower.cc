@@ -1,0 +1,429 @@
+// From a graph to a plan: kernels chosen, values given a place, instructions in order.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "tandem/exec/frame.h"
+#include "tandem/exec/plan.h"
+#include "tandem/memory/arena_plan.h"
+
+namespace tandem {
+namespace {
+
+/// A node that runs, in its place in the order.
+struct Step {
+  std::int32_t node;
+  std::shared_ptr<const PreparedCall> call;  // null: the op runs by itself
+  bool commits = false;                      // writes variables over their old values
+  MemorySpace* space = nullptr;
+};
+
+/// All that lowering knows of a value, views resolved to what they view.
+struct Home {
+  MemorySpace* space = nullptr;           // where it is made; null for what comes from outside
+  std::int32_t made = -1, last_use = -1;  // steps
+  bool stored = false;                    // a tensor of the frame, not a place in an arena
+  bool leaves = false;                    // a result or a variable's new value
+  int uses = 0;                           // by steps
+  std::uint32_t slot = 0;                 // when stored
+  std::uint32_t arena = 0;
+  std::size_t offset = 0;
+};
+
+/// Operands that read or write one tensor in one memory space.
+struct Binding {
+  std::int32_t first_use = -1;
+  std::vector<std::uint32_t> operands;
+};
+
+/// True when output 0 may be computed over input i: elementwise, same elements, same width.
+bool may_overwrite(const Node& node, std::size_t i, const TensorSpec& input) {
+  const TensorSpec& output = node.outputs[0];
+  if (i < 32 && (node.op->in_place >> i & 1) && i == 0) return input == output;
+  return node.op->scalar && node.outputs.size() == 1 && input.shape() == output.shape() &&
+         dtype_size(input.dtype()) == dtype_size(output.dtype());
+}
+
+}  // namespace
+
+class Lowering {
+ public:
+  Lowering(const Graph& graph, const LowerOptions& options) : graph_(graph), options_(options), plan_(new Plan) {}
+
+  std::unique_ptr<Plan> run() {
+    prepare_steps();
+    choose_commits();
+    find_homes();
+    make_slots();
+    emit();
+    finish_actions();
+    finish_writes();
+    return std::move(plan_);
+  }
+
+ private:
+  // --- Kernels ---
+
+  void prepare_steps() {
+    roots_.resize(graph_.nodes.size());
+    devices_.resize(graph_.nodes.size());
+    for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
+      const Node& node = graph_.nodes[at];
+      for (std::size_t k = 0; k < node.outputs.size(); ++k)
+        roots_[at].push_back({static_cast<std::int32_t>(at), static_cast<std::int32_t>(k)});
+      if (is_source(node)) continue;
+      if (node.op->view) {
+        roots_[at][0] = root(node.inputs[0]);
+        devices_[at] = devices_[static_cast<std::size_t>(node.inputs[0].node)];
+        continue;
+      }
+      Step step{.node = static_cast<std::int32_t>(at)};
+      if (!node.op->execute) {
+        step.call = prepared(node);
+        step.space = &step.call->device->memory();
+        devices_[at] = step.call->device;
+      }
+      steps_.push_back(std::move(step));
+    }
+  }
+
+  std::shared_ptr<const PreparedCall> prepared(const Node& node) {
+    Tensors operands;
+    for (Value input : node.inputs) operands.push_back(Tensor::symbolic(graph_.spec(input)));
+    std::vector<TensorRef> inputs(operands.begin(), operands.end());
+    OpCall call{.op = *node.op, .inputs = inputs, .attrs = node.attrs, .outputs = {}};
+    if (node.requested) call.requested = &*node.requested;
+    else if (options_.scope) call.requested = &*options_.scope;
+    else call.near = near(node);
+    auto& known = calls_[hash_of(call)];
+    for (const auto& candidate : known)
+      if (candidate->key.matches(call)) return candidate;
+    known.push_back(prepare(call, options_.devices, options_.rules));
+    plan_->prepared_.push_back(known.back());
+    return known.back();
+  }
+
+  /// The device that made most of what the node reads; null for the host.
+  const DeviceName* near(const Node& node) const {
+    Device* device = nullptr;
+    std::size_t most = 0;
+    for (Value input : node.inputs) {
+      const std::size_t bytes = graph_.spec(input).bytes();
+      if (bytes < most) continue;
+      most = bytes;
+      device = devices_[static_cast<std::size_t>(input.node)];
+    }
+    return device && device->memory().device() ? &device->name() : nullptr;
+  }
+
+  Value root(Value value) const { return roots_[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)]; }
+
+  // --- Order: what writes variables in place comes last ---
+
+  /// The variable that output k of a step may overwrite: its own input k, replaced by exactly this output.
+  const Cell* overwritten(const Step& step, std::size_t k) const {
+    const Node& node = graph_.nodes[static_cast<std::size_t>(step.node)];
+    if (!step.call || k >= 32 || !(node.op->in_place >> k & 1) || k >= node.inputs.size()) return nullptr;
+    const Value old = root(node.inputs[k]);
+    const Node& source = graph_.node(old);
+    if (source.op != &variable_op) return nullptr;
+    for (const Graph::Write& write : graph_.writes)
+      if (write.value == Value{step.node, static_cast<std::int32_t>(k)} && write.cell == source.cell) return source.cell.get();
+    return nullptr;
+  }
+
+  void choose_commits() {
+    std::vector<std::vector<int>> users(graph_.nodes.size());  // steps that read a node's outputs
+    for (std::size_t s = 0; s < steps_.size(); ++s)
+      for (Value input : graph_.nodes[static_cast<std::size_t>(steps_[s].node)].inputs)
+        users[static_cast<std::size_t>(root(input).node)].push_back(static_cast<int>(s));
+    for (Step& step : steps_) {
+      if (!users[static_cast<std::size_t>(step.node)].empty()) continue;
+      for (std::size_t k = 0; k < graph_.nodes[static_cast<std::size_t>(step.node)].outputs.size(); ++k)
+        step.commits |= overwritten(step, k) != nullptr;
+    }
+    // A variable read by another step that also comes last keeps its old bytes until all have run.
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+      if (!steps_[s].commits) continue;
+      const Node& node = graph_.nodes[static_cast<std::size_t>(steps_[s].node)];
+      for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+        const Cell* cell = overwritten(steps_[s], k);
+        if (!cell) continue;
+        bool alone = true;
+        for (int user : users[static_cast<std::size_t>(root(node.inputs[k]).node)])
+          alone &= static_cast<std::size_t>(user) == s || !steps_[static_cast<std::size_t>(user)].commits;
+        const auto reads = std::count_if(node.inputs.begin(), node.inputs.end(), [&](Value v) { return root(v) == root(node.inputs[k]); });
+        if (alone && reads == 1) in_place_[cell] = {steps_[s].node, static_cast<std::int32_t>(k)};
+      }
+    }
+    std::stable_partition(steps_.begin(), steps_.end(), [](const Step& step) { return !step.commits; });
+  }
+
+  // --- Where values live ---
+
+  Home& home(Value value) {
+    const Value at = root(value);
+    return homes_[static_cast<std::size_t>(at.node)][static_cast<std::size_t>(at.output)];
+  }
+
+  void find_homes() {
+    homes_.resize(graph_.nodes.size());
+    for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
+      homes_[at].resize(graph_.nodes[at].outputs.size());
+      if (is_source(graph_.nodes[at])) homes_[at][0].stored = true;
+    }
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+      const Step& step = steps_[s];
+      const Node& node = graph_.nodes[static_cast<std::size_t>(step.node)];
+      for (std::size_t k = 0; k < node.outputs.size(); ++k)
+        homes_[static_cast<std::size_t>(step.node)][k] = {.space = step.space, .made = static_cast<std::int32_t>(s), .stored = !step.call};
+      for (Value input : node.inputs) {
+        Home& h = home(input);
+        h.last_use = static_cast<std::int32_t>(s);
+        ++h.uses;
+        if (!step.call || h.space != step.space) h.stored = true;
+      }
+    }
+    for (Value result : graph_.results) home(result).stored = home(result).leaves = true;
+    for (const Graph::Write& write : graph_.writes) home(write.value).stored = home(write.value).leaves = true;
+  }
+
+  void make_slots() {
+    std::set<const Cell*> written;
+    for (const Graph::Write& write : graph_.writes) written.insert(write.cell.get());
+    for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
+      const Node& node = graph_.nodes[at];
+      if (node.op->view) continue;
+      for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+        Home& h = homes_[at][k];
+        if (!h.stored) continue;
+        h.slot = static_cast<std::uint32_t>(plan_->slots_.size());
+        plan_->slots_.push_back(slot_of(node, k, written));
+      }
+    }
+    for (std::size_t i = 0; i < graph_.parameters.size(); ++i)
+      plan_->slots_[homes_[static_cast<std::size_t>(graph_.parameters[i])][0].slot].index = static_cast<std::uint32_t>(i);
+  }
+
+  Plan::Slot slot_of(const Node& node, std::size_t k, const std::set<const Cell*>& written) const {
+    using Kind = Plan::Slot::Kind;
+    Plan::Slot slot{.kind = Kind::computed, .spec = node.outputs[k]};
+    if (node.op == &parameter_op) slot.kind = Kind::argument;
+    if (node.op == &constant_op) slot.kind = Kind::constant, slot.constant = node.constant;
+    if (node.op == &variable_op) slot.kind = Kind::variable, slot.cell = node.cell, slot.written = written.contains(node.cell.get());
+    return slot;
+  }
+
+  // --- Instructions ---
+
+  void emit() {
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+      if (s > 0 && steps_[s].commits && !steps_[s - 1].commits) plan_->commit_ = count();
+      if (steps_[s].call) emit_kernel(s);
+      else emit_call(s);
+      release_after(s);
+    }
+    if (steps_.empty() || !steps_.back().commits) plan_->commit_ = count();
+    else if (steps_.front().commits) plan_->commit_ = 0;
+  }
+
+  std::uint32_t count() const { return static_cast<std::uint32_t>(plan_->instructions_.size()); }
+
+  void emit_kernel(std::size_t s) {
+    const Step& step = steps_[s];
+    const Node& node = graph_.nodes[static_cast<std::size_t>(step.node)];
+    Plan::Instruction instruction{.kernel = step.call->kernel.get(),
+                                  .inputs = plan_->operand_count_,
+                                  .outputs = plan_->operand_count_ + static_cast<std::uint32_t>(node.inputs.size()),
+                                  .words = static_cast<std::uint32_t>(plan_->words_.size()),
+                                  .word_count = static_cast<std::uint32_t>(node.attrs.run_time().size()),
+                                  .call = step.call.get()};
+    plan_->operand_count_ += static_cast<std::uint32_t>(node.inputs.size() + node.outputs.size());
+    plan_->words_.insert(plan_->words_.end(), node.attrs.run_time().begin(), node.attrs.run_time().end());
+    if (node.op->random) plan_->draws_.push_back({instruction.words + key_word(*node.op)});
+    place_outputs(s, node);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      operand(instruction.inputs + static_cast<std::uint32_t>(i), node.inputs[i], *step.space);
+    for (std::size_t k = 0; k < node.outputs.size(); ++k)
+      operand(instruction.outputs + static_cast<std::uint32_t>(k), {step.node, static_cast<std::int32_t>(k)}, *step.space);
+    plan_->instructions_.push_back(instruction);
+  }
+
+  /// Which run-time word of a random op is its key; the counter follows it.
+  static std::uint32_t key_word(const OpDef& op) {
+    std::uint32_t word = 0;
+    for (const AttrDef& attr : op.attrs) {
+      if (attr.name == "key") return word;
+      if (attr.at_run_time) ++word;
+    }
+    check_failed("random ops have a key", __FILE__, __LINE__, std::string(op.name));
+  }
+
+  /// Finds a place for what the step makes, over an input that ends here where that is possible.
+  void place_outputs(std::size_t s, const Node& node) {
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+      Home& made = homes_[static_cast<std::size_t>(steps_[s].node)][k];
+      if (made.stored) {
+        plan_->slots_[made.slot].decision = steps_[s].call->decision;
+        if (!is_in_place(steps_[s].node, k)) allocate_at(s, made);
+        continue;
+      }
+      bool reused = false;
+      for (std::size_t i = 0; i < node.inputs.size() && k == 0 && !reused; ++i) {
+        Home& old = home(node.inputs[i]);
+        if (old.stored || old.last_use != static_cast<std::int32_t>(s) || !may_overwrite(node, i, graph_.spec(node.inputs[i])) ||
+            taken_over_.contains(&old))
+          continue;
+        made.arena = old.arena, made.offset = old.offset;
+        taken_over_.insert(&old);
+        reused = true;
+      }
+      if (!reused) take(made, node.outputs[k].bytes());
+    }
+  }
+
+  bool is_in_place(std::int32_t node, std::size_t k) const {
+    const Node& maker = graph_.nodes[static_cast<std::size_t>(node)];
+    if (k >= 32 || !(maker.op->in_place >> k & 1) || k >= maker.inputs.size()) return false;
+    const auto found = in_place_.find(graph_.node(root(maker.inputs[k])).cell.get());
+    return found != in_place_.end() && found->second == Value{node, static_cast<std::int32_t>(k)};
+  }
+
+  void allocate_at(std::size_t s, const Home& made) {
+    const auto key = std::pair(made.slot, steps_[s].space);
+    if (auto& binding = bindings_[key]; binding.first_use < 0) binding.first_use = static_cast<std::int32_t>(count());
+    allocated_.emplace(made.slot, steps_[s].space);
+  }
+
+  void take(Home& made, std::size_t bytes) {
+    if (made.space->is_host()) {
+      auto [found, fresh] = host_arenas_.try_emplace(made.space);
+      if (fresh) {
+        found->second.index = static_cast<std::uint32_t>(plan_->arenas_.size());
+        plan_->arenas_.push_back({made.space, 0});
+      }
+      made.arena = found->second.index;
+      made.offset = found->second.plan.take(bytes);
+      plan_->arenas_[made.arena].bytes = found->second.plan.size();
+      return;
+    }
+    // Elsewhere an address cannot be moved along: whole blocks are handed on.
+    auto& blocks = free_blocks_[made.space];
+    const auto fit = blocks.lower_bound(bytes);
+    if (fit != blocks.end() && fit->first <= 2 * bytes + 4096) {
+      made.arena = fit->second;
+      blocks.erase(fit);
+      return;
+    }
+    made.arena = static_cast<std::uint32_t>(plan_->arenas_.size());
+    plan_->arenas_.push_back({made.space, bytes});
+  }
+
+  void release_after(std::size_t s) {
+    const Node& node = graph_.nodes[static_cast<std::size_t>(steps_[s].node)];
+    std::set<Home*> ended;
+    for (Value input : node.inputs)
+      if (Home& h = home(input); h.last_use == static_cast<std::int32_t>(s)) ended.insert(&h);
+    for (std::size_t k = 0; k < node.outputs.size(); ++k)
+      if (Home& h = homes_[static_cast<std::size_t>(steps_[s].node)][k]; h.uses == 0) ended.insert(&h);
+    for (Home* h : ended) {
+      if (h->made < 0 || h->leaves) continue;
+      if (h->stored) plan_->actions_.push_back({.kind = Plan::Action::Kind::release, .before = count(), .tensor = h->slot});
+      else if (!taken_over_.contains(h)) give_back(*h);
+    }
+  }
+
+  void give_back(const Home& h) {
+    if (h.space->is_host()) host_arenas_.at(h.space).plan.give_back(h.offset);
+    else free_blocks_[h.space].emplace(plan_->arenas_[h.arena].bytes, h.arena);
+  }
+
+  void operand(std::uint32_t at, Value value, MemorySpace& space) {
+    const Home& h = home(value);
+    if (!h.stored) {
+      plan_->arena_operands_.push_back({at, h.arena, h.offset});
+      return;
+    }
+    if (is_in_place(root(value).node, static_cast<std::size_t>(root(value).output))) {
+      write_operands_[root(value)].push_back(at);
+      return;
+    }
+    Binding& binding = bindings_[{h.slot, &space}];
+    if (binding.first_use < 0) binding.first_use = static_cast<std::int32_t>(count());
+    binding.operands.push_back(at);
+  }
+
+  void emit_call(std::size_t s) {
+    const Node& node = graph_.nodes[static_cast<std::size_t>(steps_[s].node)];
+    Plan::Call call{.op = node.op, .owner = node.owner, .attrs = node.attrs, .requested = node.requested ? node.requested : options_.scope};
+    for (Value input : node.inputs) call.inputs.push_back(home(input).slot);
+    for (const Home& h : homes_[static_cast<std::size_t>(steps_[s].node)]) call.outputs.push_back(h.slot);
+    plan_->actions_.push_back({.kind = Plan::Action::Kind::call, .before = count(), .tensor = static_cast<std::uint32_t>(plan_->calls_.size())});
+    plan_->calls_.push_back(std::move(call));
+  }
+
+  // --- The rest ---
+
+  void finish_actions() {
+    std::vector<Plan::Action> bindings;
+    for (auto& [key, binding] : bindings_) {
+      const auto first = static_cast<std::uint32_t>(plan_->targets_.size());
+      plan_->targets_.insert(plan_->targets_.end(), binding.operands.begin(), binding.operands.end());
+      const auto made = allocated_.find(key.first);
+      const bool makes = made != allocated_.end() && made->second == key.second;
+      bindings.push_back({.kind = makes ? Plan::Action::Kind::allocate : Plan::Action::Kind::bind,
+                          .before = static_cast<std::uint32_t>(binding.first_use), .tensor = key.first, .space = key.second,
+                          .first = first, .last = static_cast<std::uint32_t>(plan_->targets_.size())});
+    }
+    // Calls and releases keep their order; what binds comes after them and before its instruction.
+    plan_->actions_.insert(plan_->actions_.end(), bindings.begin(), bindings.end());
+    std::stable_sort(plan_->actions_.begin(), plan_->actions_.end(), [](const auto& a, const auto& b) { return a.before < b.before; });
+  }
+
+  Plan::Output output_of(Value value) {
+    const std::uint32_t slot = home(value).slot;
+    return {slot, graph_.spec(value), plan_->slots_[slot].decision};
+  }
+
+  void finish_writes() {
+    for (Value result : graph_.results) plan_->results_.push_back(output_of(result));
+    for (const Graph::Write& write : graph_.writes) {
+      Plan::Write out{.cell = write.cell, .output = output_of(write.value)};
+      if (const auto found = in_place_.find(write.cell.get()); found != in_place_.end()) {
+        out.in_place = true;
+        out.space = home(write.value).space;
+        out.first = static_cast<std::uint32_t>(plan_->targets_.size());
+        const auto& operands = write_operands_[found->second];
+        plan_->targets_.insert(plan_->targets_.end(), operands.begin(), operands.end());
+        out.last = static_cast<std::uint32_t>(plan_->targets_.size());
+      }
+      plan_->writes_.push_back(std::move(out));
+    }
+    std::sort(plan_->writes_.begin(), plan_->writes_.end(), [](const auto& a, const auto& b) { return a.cell.get() < b.cell.get(); });
+  }
+
+  const Graph& graph_;
+  const LowerOptions& options_;
+  std::unique_ptr<Plan> plan_;
+  std::vector<Step> steps_;
+  std::vector<std::vector<Value>> roots_;
+  std::vector<Device*> devices_;  // that a node runs on; null for the host's own and for sources
+  std::unordered_map<std::uint64_t, std::vector<std::shared_ptr<const PreparedCall>>> calls_;
+  std::map<const Cell*, Value> in_place_;
+  std::map<Value, std::vector<std::uint32_t>> write_operands_;
+  std::vector<std::vector<Home>> homes_;
+  std::set<const Home*> taken_over_;  // whose bytes were handed on to an output
+  std::map<std::uint32_t, MemorySpace*> allocated_;  // slots that a kernel fills, and where
+  std::map<std::pair<std::uint32_t, MemorySpace*>, Binding> bindings_;
+  struct HostArena {
+    std::uint32_t index = 0;
+    ArenaPlan plan;
+  };
+  std::map<MemorySpace*, HostArena> host_arenas_;
+  std::map<MemorySpace*, std::multimap<std::size_t, std::uint32_t>> free_blocks_;
+};
+
+std::unique_ptr<Plan> lower(const Graph& graph, const LowerOptions& options) { return Lowering(graph, options).run(); }
+
+}  // namespace tandem

@@ -1,0 +1,138 @@
+// A graph made ready to run: prepared calls in order, immutable. A Frame holds the buffers of one run and is pooled, so
+// that several threads may run one plan at once; in steady state a run looks nothing up and prepares nothing.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "tandem/exec/prepared_call.h"
+#include "tandem/graph/graph.h"
+
+namespace tandem {
+
+class Frame;
+
+class Plan {
+ public:
+  /// One kernel. Its operands are addresses that stand side by side in the frame.
+  struct Instruction {
+    const PreparedKernel* kernel;
+    std::uint32_t inputs, outputs;  // first address
+    std::uint32_t words, word_count;  // run-time attributes
+    const PreparedCall* call;
+  };
+
+  /// What happens between kernels. Values that leave the plan, cross between devices or go to a called function are
+  /// tensors of the frame; all others lie in its arenas.
+  struct Action {
+    enum class Kind : std::uint8_t {
+      allocate,  // make tensor `tensor` in `space`
+      bind,      // the address of tensor `tensor` in `space` goes to the operands `first`…`last` of `targets`
+      release,   // tensor `tensor` is not needed any more
+      call,      // run `calls[tensor]`
+    };
+    Kind kind;
+    std::uint32_t before;  // the instruction it precedes
+    std::uint32_t tensor = 0;
+    MemorySpace* space = nullptr;
+    std::uint32_t first = 0, last = 0;
+  };
+
+  /// An op that runs by itself (control flow, a traced function): takes and gives tensors.
+  struct Call {
+    const OpDef* op;
+    std::shared_ptr<const OpDef> owner;
+    Attrs attrs;
+    std::optional<DeviceName> requested;
+    std::vector<std::uint32_t> inputs, outputs;  // tensors
+  };
+
+  /// A tensor of the frame and where it comes from.
+  struct Slot {
+    enum class Kind : std::uint8_t { argument, constant, variable, computed } kind;
+    TensorSpec spec;
+    std::uint32_t index = 0;             // of the argument
+    Tensor constant = {};
+    Ref<Cell> cell = {};
+    bool written = false;                // the plan replaces the variable
+    const Decision* decision = nullptr;  // of what computes it
+  };
+
+  /// A result or the new value of a variable: a slot's bytes, perhaps under another shape.
+  struct Output {
+    std::uint32_t slot;
+    TensorSpec spec;
+    const Decision* decision;
+  };
+
+  /// A variable that the plan replaces. `in_place`: the instructions from `commit` on compute it over the old bytes when
+  /// nobody else holds them.
+  struct Write {
+    Ref<Cell> cell;
+    Output output;
+    bool in_place = false;
+    MemorySpace* space = nullptr;
+    std::uint32_t first = 0, last = 0;  // of `targets`: where the new bytes are written
+  };
+
+  /// Random ops get fresh words each run.
+  struct Draw {
+    std::uint32_t word;  // the key; the counter follows
+  };
+
+  ~Plan();
+  /// One tensor an argument in, one a result out.
+  void run(std::span<const TensorRef> arguments, std::span<Tensor> results) const;
+
+  std::span<const Instruction> instructions() const { return instructions_; }
+  std::size_t arena_bytes() const;
+  /// The decision of every op, in the order in which they run.
+  std::vector<const Decision*> decisions() const;
+
+ private:
+  friend class Lowering;
+  friend class Frame;
+  Plan();
+
+  std::unique_ptr<Frame> take_frame() const;
+  void give_back(std::unique_ptr<Frame> frame) const;
+
+  std::vector<std::shared_ptr<const PreparedCall>> prepared_;
+  std::vector<Instruction> instructions_;
+  std::uint32_t commit_ = 0;  // first instruction that writes variables in place
+  std::vector<Action> actions_;
+  std::vector<std::uint32_t> targets_;
+  std::vector<Call> calls_;
+  std::vector<Slot> slots_;
+  std::vector<Output> results_;
+  std::vector<Write> writes_;
+  std::vector<Draw> draws_;
+  std::vector<std::int64_t> words_;
+
+  struct ArenaOperand {
+    std::uint32_t operand, arena;
+    std::size_t offset;
+  };
+  struct Arena {
+    MemorySpace* space;
+    std::size_t bytes;
+  };
+  std::vector<Arena> arenas_;
+  std::vector<ArenaOperand> arena_operands_;
+  std::uint32_t operand_count_ = 0;
+
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Frame>> frames_;  // not in use
+};
+
+struct LowerOptions {
+  DeviceRegistry& devices;
+  PlacementRules rules = {};
+  std::optional<DeviceName> scope = {};  // for nodes that ask for no device themselves
+};
+
+/// Chooses device and kernel of every node and plans the memory.
+std::unique_ptr<Plan> lower(const Graph& graph, const LowerOptions& options);
+
+}  // namespace tandem

@@ -1,0 +1,141 @@
+// Algebra: nodes that change nothing go, views of views become one, transposes fold into products.
+#include <array>
+#include <unordered_map>
+
+#include "tandem/graph/rewrite.h"
+#include "tandem/op/records.h"
+
+namespace tandem {
+namespace {
+
+/// x op value == x, with the value on the right or on either side.
+struct Neutral {
+  std::string_view op;
+  double value;
+  bool left_too;
+};
+constexpr std::array kNeutrals{Neutral{"add", 0, true}, Neutral{"subtract", 0, false}, Neutral{"multiply", 1, true},
+                               Neutral{"divide", 1, false}, Neutral{"pow", 1, false}, Neutral{"bias_add", 0, false}};
+
+const Neutral* neutral_of(const OpDef& op) {
+  static const auto table = [] {
+    std::unordered_map<const OpDef*, const Neutral*> map;
+    for (const Neutral& neutral : kNeutrals) map[find_op(neutral.op)] = &neutral;
+    return map;
+  }();
+  const auto found = table.find(&op);
+  return found == table.end() ? nullptr : found->second;
+}
+
+/// True when every element of `value` is known to be `wanted`.
+bool is_uniform(const Graph& graph, Value value, double wanted) {
+  const Node& node = graph.node(value);
+  if (node.op == &fill_op) return AttrView(*node.op, node.attrs).real("value") == wanted;
+  if (node.op == &broadcast_to_op) return is_uniform(graph, node.inputs[0], wanted);
+  return node.op == &constant_op && node.constant.size() == 1 && node.constant.dtype() != DType::string &&
+         node.constant.item<double>() == wanted;
+}
+
+Replacement without_neutral(const Graph& out, const Node& node) {
+  const Neutral* neutral = neutral_of(*node.op);
+  if (!neutral) return {};
+  const auto stands_for_all = [&](Value kept, Value other) {
+    return out.spec(kept) == node.outputs[0] && is_uniform(out, other, neutral->value);
+  };
+  if (stands_for_all(node.inputs[0], node.inputs[1])) return {node.inputs[0]};
+  if (neutral->left_too && stands_for_all(node.inputs[1], node.inputs[0])) return {node.inputs[1]};
+  return {};
+}
+
+bool is_named(const Node& node, std::string_view name) { return node.op->name == name; }
+
+/// Views that change nothing, casts to the same dtype, broadcasts to the same shape.
+Replacement without_effect(const Graph& out, const Node& node) {
+  const bool keeps_value = node.op->view || node.op == &cast_op || node.op == &broadcast_to_op;
+  if (keeps_value && node.inputs.size() == 1 && out.spec(node.inputs[0]) == node.outputs[0]) return {node.inputs[0]};
+  return {};
+}
+
+/// reshape(reshape(x)) is reshape(x).
+Replacement joined_views(Graph& out, const Node& node) {
+  if (!node.op->view || !is_named(node, "reshape")) return {};
+  const Node& inner = out.node(node.inputs[0]);
+  if (!inner.op->view) return {};
+  Node joined = node;
+  joined.inputs[0] = inner.inputs[0];
+  if (out.spec(joined.inputs[0]) == joined.outputs[0]) return {joined.inputs[0]};
+  return {out.add(std::move(joined))};
+}
+
+/// transpose(transpose(x)): one, or none when they cancel.
+Replacement joined_transposes(Graph& out, const Node& node) {
+  if (node.op != &transpose_op || out.node(node.inputs[0]).op != &transpose_op) return {};
+  const Node& inner = out.node(node.inputs[0]);
+  const int rank = node.outputs[0].shape().rank();
+  const auto axes = [&](const Node& n) {
+    const auto perm = AttrView(*n.op, n.attrs).ints("perm");
+    std::vector<std::int64_t> list(perm.begin(), perm.end());
+    if (list.empty())
+      for (int i = rank - 1; i >= 0; --i) list.push_back(i);
+    for (std::int64_t& axis : list) axis = axis < 0 ? axis + rank : axis;
+    return list;
+  };
+  const auto first = axes(inner), second = axes(node);
+  std::vector<std::int64_t> both;
+  bool identity = true;
+  for (std::size_t i = 0; i < second.size(); ++i) {
+    both.push_back(first[static_cast<std::size_t>(second[i])]);
+    identity &= both.back() == static_cast<std::int64_t>(i);
+  }
+  if (identity) return {inner.inputs[0]};
+  Node joined = node;
+  joined.inputs[0] = inner.inputs[0];
+  joined.attrs = make_attrs(transpose_op, both);
+  return {out.add(std::move(joined))};
+}
+
+/// True when the node swaps the last two axes and leaves the others.
+bool swaps_last_two(const Node& node) {
+  if (node.op != &transpose_op) return false;
+  const int rank = node.outputs[0].shape().rank();
+  const auto perm = AttrView(*node.op, node.attrs).ints("perm");
+  if (perm.empty()) return rank == 2;
+  for (int i = 0; i < rank; ++i) {
+    const std::int64_t axis = perm[static_cast<std::size_t>(i)] < 0 ? perm[static_cast<std::size_t>(i)] + rank : perm[static_cast<std::size_t>(i)];
+    const int wanted = i == rank - 1 ? rank - 2 : i == rank - 2 ? rank - 1 : i;
+    if (axis != wanted) return false;
+  }
+  return rank >= 2;
+}
+
+}  // namespace
+
+void simplify(Graph& graph) {
+  graph = rewrite(graph, [](Graph& out, const Node& node, std::int32_t) -> Replacement {
+    if (is_source(node)) return {};
+    if (Replacement r = without_effect(out, node); !r.empty()) return r;
+    if (Replacement r = without_neutral(out, node); !r.empty()) return r;
+    if (Replacement r = joined_views(out, node); !r.empty()) return r;
+    return joined_transposes(out, node);
+  });
+}
+
+void fold_transposes(Graph& graph) {
+  graph = rewrite(graph, [](Graph& out, const Node& node, std::int32_t) -> Replacement {
+    if (node.op != &matmul_op) return {};
+    const AttrView attrs(*node.op, node.attrs);
+    bool flags[2] = {attrs.boolean("transpose_a"), attrs.boolean("transpose_b")};
+    Node folded = node;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const Node& operand = out.node(node.inputs[i]);
+      if (!swaps_last_two(operand)) continue;
+      folded.inputs[i] = operand.inputs[0];
+      flags[i] = !flags[i];
+    }
+    if (folded.inputs == node.inputs) return {};
+    folded.attrs = make_attrs(matmul_op, flags[0], flags[1]);
+    return {out.add(std::move(folded))};
+  });
+}
+
+}  // namespace tandem

@@ -1,0 +1,51 @@
+// A trace: a dispatcher that runs nothing and writes every op down as a node of a graph.
+#pragma once
+#include <unordered_map>
+#include <vector>
+
+#include "tandem/graph/graph.h"
+#include "tandem/op/dispatcher.h"
+
+namespace tandem {
+
+/// Recording begins with the constructor and ends with finish() or the destructor. Tensors met inside that the trace
+/// did not make are captured: those with a value as constants, those of an enclosing trace as further parameters.
+class Trace final : public Dispatcher {
+ public:
+  Trace();
+  ~Trace() override;
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
+
+  /// The innermost trace of the calling thread; null when ops run at once.
+  static Trace* current() { return current_; }
+
+  Tensor parameter(const TensorSpec& spec);
+  /// The variable's value at this point of the function.
+  Tensor read(const Ref<Cell>& cell);
+  void write(const Ref<Cell>& cell, const Tensor& value);
+  /// The graph that computes `results`; recording ends.
+  Graph finish(std::span<const Tensor> results);
+  /// Tensors of enclosing traces that were used inside: the values of the last parameters, in order.
+  const Tensors& captures() const { return captures_; }
+
+  void run(OpCall& call) override;
+
+ private:
+  Value value_of(const Tensor& tensor);
+  Tensor make_symbolic(Value value, const TensorSpec& spec, ValueId id);
+  void stop();
+
+  static thread_local Trace* current_;
+  Trace* outer_;
+  bool outer_tracing_;
+  bool recording_ = true;
+  Graph graph_;
+  std::unordered_map<const TensorImpl*, Value> values_;  // symbolic ones, kept alive by kept_
+  Tensors kept_;
+  Tensors captures_;
+  std::unordered_map<const Cell*, Tensor> variables_;  // as they are at this point
+  std::vector<Ref<Cell>> written_;
+};
+
+}  // namespace tandem
