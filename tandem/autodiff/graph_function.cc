@@ -26,7 +26,7 @@ Tensors call_op(const std::shared_ptr<const OpDef>& op, std::span<const Tensor> 
 
 Specs result_specs(const Graph& graph) {
   Specs specs;
-  for (Value result : graph.results) specs.push_back(graph.spec(result));
+  for (GraphValue result : graph.results) specs.push_back(graph.spec(result));
   return specs;
 }
 
@@ -56,7 +56,7 @@ std::vector<bool> dependents(const Graph& graph, const std::vector<std::int32_t>
   std::vector<bool> depends(graph.nodes.size());
   for (std::int32_t node : from) depends[static_cast<std::size_t>(node)] = true;
   for (std::size_t at = 0; at < graph.nodes.size(); ++at)
-    for (Value input : graph.nodes[at].inputs)
+    for (GraphValue input : graph.nodes[at].inputs)
       if (depends[static_cast<std::size_t>(input.node)]) depends[at] = true;
   return depends;
 }
@@ -70,11 +70,11 @@ struct Joint {
 };
 
 /// The graph that runs the nodes with depends == true and reads the others as parameters, listed in `boundary`.
-Graph backward_part(const Joint& joint, const std::vector<bool>& depends, std::vector<Value>& boundary) {
+Graph backward_part(const Joint& joint, const std::vector<bool>& depends, std::vector<GraphValue>& boundary) {
   Graph graph;
-  std::map<Value, Value> moved;
-  std::vector<Value> wanted;
-  auto use = [&](Value value) {
+  std::map<GraphValue, GraphValue> moved;
+  std::vector<GraphValue> wanted;
+  auto use = [&](GraphValue value) {
     if (depends[static_cast<std::size_t>(value.node)] || moved.contains(value)) return;
     const Node& source = joint.graph.node(value);
     if (source.op == &constant_op) {
@@ -88,18 +88,18 @@ Graph backward_part(const Joint& joint, const std::vector<bool>& depends, std::v
   const auto results = std::span(joint.graph.results).subspan(joint.results);
   for (std::size_t at = 0; at < joint.graph.nodes.size(); ++at)
     if (depends[at])
-      for (Value input : joint.graph.nodes[at].inputs) use(input);
-  for (Value result : results) use(result);
+      for (GraphValue input : joint.graph.nodes[at].inputs) use(input);
+  for (GraphValue result : results) use(result);
   for (std::size_t at = 0; at < joint.graph.nodes.size(); ++at) {
     if (!depends[at]) continue;
     Node node = joint.graph.nodes[at];
-    for (Value& input : node.inputs) input = moved.at(input);
+    for (GraphValue& input : node.inputs) input = moved.at(input);
     const std::int32_t made = graph.add(std::move(node)).node;
     for (std::size_t k = 0; k < joint.graph.nodes[at].outputs.size(); ++k)
       moved[{static_cast<std::int32_t>(at), static_cast<std::int32_t>(k)}] = {made, static_cast<std::int32_t>(k)};
   }
   for (std::int32_t node : joint.gradient_parameters) graph.parameters.push_back(moved.at({node, 0}).node);
-  for (Value result : results) graph.results.push_back(moved.at(result));
+  for (GraphValue result : results) graph.results.push_back(moved.at(result));
   return graph;
 }
 
@@ -124,7 +124,7 @@ GraphFunction::Differentiable::Differentiable(const GraphFunction& function) : n
     for (const Ref<Cell>& cell : variables) sources.push_back(trace.read(cell));
     const auto all = replay(graph, arguments);
     Tensors outputs = pick(all, graph.results);
-    std::vector<Value> written;
+    std::vector<GraphValue> written;
     for (const Graph::Write& write : graph.writes) written.push_back(write.value);
     const Tensors new_values = pick(all, written);
 
@@ -147,20 +147,20 @@ GraphFunction::Differentiable::Differentiable(const GraphFunction& function) : n
   const auto& parameters = joint.graph.parameters;
   joint.gradient_parameters.assign(parameters.begin() + static_cast<std::ptrdiff_t>(graph.parameters.size()), parameters.end());
 
-  std::vector<Value> boundary;
+  std::vector<GraphValue> boundary;
   const auto depends = dependents(joint.graph, joint.gradient_parameters);
   backward = GraphFunction::make(backward_part(joint, depends, boundary), name_storage + " gradient");
 
   Graph front;
   std::vector<std::int32_t> moved(joint.graph.nodes.size(), -1);
-  const auto to_front = [&](Value value) { return Value{moved[static_cast<std::size_t>(value.node)], value.output}; };
+  const auto to_front = [&](GraphValue value) { return GraphValue{moved[static_cast<std::size_t>(value.node)], value.output}; };
   for (std::size_t at = 0; at < joint.graph.nodes.size(); ++at) {
     if (depends[at]) continue;
     Node node = joint.graph.nodes[at];
     // Trainable variables come in as arguments, so that the tape knows them.
     const auto variable = std::find(variables.begin(), variables.end(), node.cell);
     if (node.cell && variable != variables.end()) node = {.op = &parameter_op, .outputs = node.outputs};
-    for (Value& input : node.inputs) input = to_front(input);
+    for (GraphValue& input : node.inputs) input = to_front(input);
     moved[at] = front.add(std::move(node)).node;
   }
   for (std::size_t i = 0; i < graph.parameters.size(); ++i)
@@ -169,7 +169,7 @@ GraphFunction::Differentiable::Differentiable(const GraphFunction& function) : n
     for (std::size_t at = 0; at < joint.graph.nodes.size(); ++at)
       if (joint.graph.nodes[at].cell == cell) front.parameters.push_back(moved[at]);
   for (std::size_t i = 0; i < results; ++i) front.results.push_back(to_front(joint.graph.results[i]));
-  for (Value value : boundary) front.results.push_back(to_front(value));
+  for (GraphValue value : boundary) front.results.push_back(to_front(value));
   for (const Graph::Write& write : joint.graph.writes) front.writes.push_back({write.cell, to_front(write.value)});
   forward = GraphFunction::make(std::move(front), name_storage);
 

@@ -90,7 +90,7 @@ class Lowering {
 
   std::shared_ptr<const PreparedCall> prepared(const Node& node) {
     Tensors operands;
-    for (Value input : node.inputs) operands.push_back(Tensor::symbolic(graph_.spec(input)));
+    for (GraphValue input : node.inputs) operands.push_back(Tensor::symbolic(graph_.spec(input)));
     std::vector<TensorRef> inputs(operands.begin(), operands.end());
     OpCall call{.op = *node.op, .inputs = inputs, .attrs = node.attrs, .outputs = {}};
     if (node.requested) call.requested = &*node.requested;
@@ -108,7 +108,7 @@ class Lowering {
   const DeviceName* near(const Node& node) const {
     Device* device = nullptr;
     std::size_t most = 0;
-    for (Value input : node.inputs) {
+    for (GraphValue input : node.inputs) {
       const std::size_t bytes = graph_.spec(input).bytes();
       if (bytes < most) continue;
       most = bytes;
@@ -117,7 +117,7 @@ class Lowering {
     return device && device->memory().device() ? &device->name() : nullptr;
   }
 
-  Value root(Value value) const { return roots_[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)]; }
+  GraphValue root(GraphValue value) const { return roots_[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)]; }
 
   // --- Order: what writes variables in place comes last ---
 
@@ -125,18 +125,18 @@ class Lowering {
   const Cell* overwritten(const Step& step, std::size_t k) const {
     const Node& node = graph_.nodes[static_cast<std::size_t>(step.node)];
     if (!step.call || k >= 32 || !(node.op->in_place >> k & 1) || k >= node.inputs.size()) return nullptr;
-    const Value old = root(node.inputs[k]);
+    const GraphValue old = root(node.inputs[k]);
     const Node& source = graph_.node(old);
     if (source.op != &variable_op) return nullptr;
     for (const Graph::Write& write : graph_.writes)
-      if (write.value == Value{step.node, static_cast<std::int32_t>(k)} && write.cell == source.cell) return source.cell.get();
+      if (write.value == GraphValue{step.node, static_cast<std::int32_t>(k)} && write.cell == source.cell) return source.cell.get();
     return nullptr;
   }
 
   void choose_commits() {
     std::vector<std::vector<int>> users(graph_.nodes.size());  // steps that read a node's outputs
     for (std::size_t s = 0; s < steps_.size(); ++s)
-      for (Value input : graph_.nodes[static_cast<std::size_t>(steps_[s].node)].inputs)
+      for (GraphValue input : graph_.nodes[static_cast<std::size_t>(steps_[s].node)].inputs)
         users[static_cast<std::size_t>(root(input).node)].push_back(static_cast<int>(s));
     for (Step& step : steps_) {
       if (!users[static_cast<std::size_t>(step.node)].empty()) continue;
@@ -153,7 +153,7 @@ class Lowering {
         bool alone = true;
         for (int user : users[static_cast<std::size_t>(root(node.inputs[k]).node)])
           alone &= static_cast<std::size_t>(user) == s || !steps_[static_cast<std::size_t>(user)].commits;
-        const auto reads = std::count_if(node.inputs.begin(), node.inputs.end(), [&](Value v) { return root(v) == root(node.inputs[k]); });
+        const auto reads = std::count_if(node.inputs.begin(), node.inputs.end(), [&](GraphValue v) { return root(v) == root(node.inputs[k]); });
         if (alone && reads == 1) in_place_[cell] = {steps_[s].node, static_cast<std::int32_t>(k)};
       }
     }
@@ -162,8 +162,8 @@ class Lowering {
 
   // --- Where values live ---
 
-  Home& home(Value value) {
-    const Value at = root(value);
+  Home& home(GraphValue value) {
+    const GraphValue at = root(value);
     return homes_[static_cast<std::size_t>(at.node)][static_cast<std::size_t>(at.output)];
   }
 
@@ -178,14 +178,14 @@ class Lowering {
       const Node& node = graph_.nodes[static_cast<std::size_t>(step.node)];
       for (std::size_t k = 0; k < node.outputs.size(); ++k)
         homes_[static_cast<std::size_t>(step.node)][k] = {.space = step.space, .made = static_cast<std::int32_t>(s), .stored = !step.call};
-      for (Value input : node.inputs) {
+      for (GraphValue input : node.inputs) {
         Home& h = home(input);
         h.last_use = static_cast<std::int32_t>(s);
         ++h.uses;
         if (!step.call || h.space != step.space) h.stored = true;
       }
     }
-    for (Value result : graph_.results) home(result).stored = home(result).leaves = true;
+    for (GraphValue result : graph_.results) home(result).stored = home(result).leaves = true;
     for (const Graph::Write& write : graph_.writes) home(write.value).stored = home(write.value).leaves = true;
   }
 
@@ -287,7 +287,7 @@ class Lowering {
     const Node& maker = graph_.nodes[static_cast<std::size_t>(node)];
     if (k >= 32 || !(maker.op->in_place >> k & 1) || k >= maker.inputs.size()) return false;
     const auto found = in_place_.find(graph_.node(root(maker.inputs[k])).cell.get());
-    return found != in_place_.end() && found->second == Value{node, static_cast<std::int32_t>(k)};
+    return found != in_place_.end() && found->second == GraphValue{node, static_cast<std::int32_t>(k)};
   }
 
   void allocate_at(std::size_t s, const Home& made) {
@@ -323,7 +323,7 @@ class Lowering {
   void release_after(std::size_t s) {
     const Node& node = graph_.nodes[static_cast<std::size_t>(steps_[s].node)];
     std::set<Home*> ended;
-    for (Value input : node.inputs)
+    for (GraphValue input : node.inputs)
       if (Home& h = home(input); h.last_use == static_cast<std::int32_t>(s)) ended.insert(&h);
     for (std::size_t k = 0; k < node.outputs.size(); ++k)
       if (Home& h = homes_[static_cast<std::size_t>(steps_[s].node)][k]; h.uses == 0) ended.insert(&h);
@@ -339,7 +339,7 @@ class Lowering {
     else free_blocks_[h.space].emplace(plan_->arenas_[h.arena].bytes, h.arena);
   }
 
-  void operand(std::uint32_t at, Value value, MemorySpace& space) {
+  void operand(std::uint32_t at, GraphValue value, MemorySpace& space) {
     const Home& h = home(value);
     if (!h.stored) {
       plan_->arena_operands_.push_back({at, h.arena, h.offset});
@@ -357,7 +357,7 @@ class Lowering {
   void emit_call(std::size_t s) {
     const Node& node = graph_.nodes[static_cast<std::size_t>(steps_[s].node)];
     Plan::Call call{.op = node.op, .owner = node.owner, .attrs = node.attrs, .requested = node.requested ? node.requested : options_.scope};
-    for (Value input : node.inputs) call.inputs.push_back(home(input).slot);
+    for (GraphValue input : node.inputs) call.inputs.push_back(home(input).slot);
     for (const Home& h : homes_[static_cast<std::size_t>(steps_[s].node)]) call.outputs.push_back(h.slot);
     plan_->actions_.push_back({.kind = Plan::Action::Kind::call, .before = count(), .tensor = static_cast<std::uint32_t>(plan_->calls_.size())});
     plan_->calls_.push_back(std::move(call));
@@ -381,13 +381,13 @@ class Lowering {
     std::stable_sort(plan_->actions_.begin(), plan_->actions_.end(), [](const auto& a, const auto& b) { return a.before < b.before; });
   }
 
-  Plan::Output output_of(Value value) {
+  Plan::Output output_of(GraphValue value) {
     const std::uint32_t slot = home(value).slot;
     return {slot, graph_.spec(value), plan_->slots_[slot].decision};
   }
 
   void finish_writes() {
-    for (Value result : graph_.results) plan_->results_.push_back(output_of(result));
+    for (GraphValue result : graph_.results) plan_->results_.push_back(output_of(result));
     for (const Graph::Write& write : graph_.writes) {
       Plan::Write out{.cell = write.cell, .output = output_of(write.value)};
       if (const auto found = in_place_.find(write.cell.get()); found != in_place_.end()) {
@@ -407,11 +407,11 @@ class Lowering {
   const LowerOptions& options_;
   std::unique_ptr<Plan> plan_;
   std::vector<Step> steps_;
-  std::vector<std::vector<Value>> roots_;
+  std::vector<std::vector<GraphValue>> roots_;
   std::vector<Device*> devices_;  // that a node runs on; null for the host's own and for sources
   std::unordered_map<std::uint64_t, std::vector<std::shared_ptr<const PreparedCall>>> calls_;
-  std::map<const Cell*, Value> in_place_;
-  std::map<Value, std::vector<std::uint32_t>> write_operands_;
+  std::map<const Cell*, GraphValue> in_place_;
+  std::map<GraphValue, std::vector<std::uint32_t>> write_operands_;
   std::vector<std::vector<Home>> homes_;
   std::set<const Home*> taken_over_;  // whose bytes were handed on to an output
   std::map<std::uint32_t, MemorySpace*> allocated_;  // slots that a kernel fills, and where

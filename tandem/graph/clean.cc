@@ -17,7 +17,7 @@ bool repeatable(const Node& node) { return !node.op->random && !node.op->execute
 std::uint64_t hash_of(const Node& node) {
   std::uint64_t hash = mix(reinterpret_cast<std::uintptr_t>(node.op), node.attrs.hash());
   for (std::int64_t word : node.attrs.run_time()) hash = mix(hash, static_cast<std::uint64_t>(word));
-  for (Value input : node.inputs) hash = mix(hash, static_cast<std::uint64_t>(input.node) << 8 | static_cast<std::uint64_t>(input.output));
+  for (GraphValue input : node.inputs) hash = mix(hash, static_cast<std::uint64_t>(input.node) << 8 | static_cast<std::uint64_t>(input.output));
   return hash;
 }
 
@@ -50,23 +50,23 @@ std::uint64_t hash_of_constant(const Tensor& constant) {
 
 void remove_dead(Graph& graph) {
   std::vector<bool> needed(graph.nodes.size());
-  const auto need = [&](Value value) { needed[static_cast<std::size_t>(value.node)] = true; };
-  for (Value result : graph.results) need(result);
+  const auto need = [&](GraphValue value) { needed[static_cast<std::size_t>(value.node)] = true; };
+  for (GraphValue result : graph.results) need(result);
   for (const Graph::Write& write : graph.writes) need(write.value);
   for (std::int32_t parameter : graph.parameters) need({parameter, 0});
   for (std::size_t at = graph.nodes.size(); at-- > 0;)
     if (needed[at])
-      for (Value input : graph.nodes[at].inputs) need(input);
+      for (GraphValue input : graph.nodes[at].inputs) need(input);
   Graph out;
   std::vector<std::int32_t> moved(graph.nodes.size(), -1);
-  const auto now = [&](Value value) { return Value{moved[static_cast<std::size_t>(value.node)], value.output}; };
+  const auto now = [&](GraphValue value) { return GraphValue{moved[static_cast<std::size_t>(value.node)], value.output}; };
   for (std::size_t at = 0; at < graph.nodes.size(); ++at) {
     if (!needed[at]) continue;
-    for (Value& input : graph.nodes[at].inputs) input = now(input);
+    for (GraphValue& input : graph.nodes[at].inputs) input = now(input);
     moved[at] = out.add(std::move(graph.nodes[at])).node;
   }
   for (std::int32_t parameter : graph.parameters) out.parameters.push_back(moved[static_cast<std::size_t>(parameter)]);
-  for (Value result : graph.results) out.results.push_back(now(result));
+  for (GraphValue result : graph.results) out.results.push_back(now(result));
   for (Graph::Write& write : graph.writes) out.writes.push_back({std::move(write.cell), now(write.value)});
   graph = std::move(out);
 }
@@ -97,7 +97,7 @@ void fold_constants(Graph& graph) {
     for (const TensorSpec& spec : node.outputs) bytes += spec.bytes();
     if (bytes > kMostFoldedBytes) return {};
     std::vector<TensorRef> inputs;
-    for (Value input : node.inputs) {
+    for (GraphValue input : node.inputs) {
       if (out.node(input).op != &constant_op) return {};
       inputs.emplace_back(out.node(input).constant);
     }

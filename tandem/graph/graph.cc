@@ -14,7 +14,7 @@ std::size_t Graph::op_count() const {
 
 namespace {
 
-void verify_value(const Graph& graph, Value value, std::size_t before, std::string_view user) {
+void verify_value(const Graph& graph, GraphValue value, std::size_t before, std::string_view user) {
   TANDEM_CHECK(value.node >= 0 && static_cast<std::size_t>(value.node) < before, user, " reads node ", value.node,
                ", which does not stand before it");
   TANDEM_CHECK(value.output >= 0 && static_cast<std::size_t>(value.output) < graph.node(value).outputs.size(), user,
@@ -24,7 +24,7 @@ void verify_value(const Graph& graph, Value value, std::size_t before, std::stri
 void verify_node(const Graph& graph, std::size_t at) {
   const Node& node = graph.nodes[at];
   std::vector<const TensorSpec*> specs;
-  for (Value input : node.inputs) {
+  for (GraphValue input : node.inputs) {
     verify_value(graph, input, at, node.op->name);
     specs.push_back(&graph.spec(input));
   }
@@ -44,7 +44,7 @@ void verify(const Graph& graph) {
   for (std::int32_t parameter : graph.parameters)
     TANDEM_CHECK(graph.nodes.at(static_cast<std::size_t>(parameter)).op == &parameter_op, "node ", parameter,
                  " is called a parameter");
-  for (Value result : graph.results) verify_value(graph, result, graph.nodes.size(), "the result");
+  for (GraphValue result : graph.results) verify_value(graph, result, graph.nodes.size(), "the result");
   for (const Graph::Write& write : graph.writes) {
     verify_value(graph, write.value, graph.nodes.size(), write.cell->name());
     TANDEM_CHECK(graph.spec(write.value) == write.cell->spec(), "variable ", write.cell->name(), " would be given ",

@@ -13,15 +13,15 @@
 namespace tandem {
 
 /// An output of a node.
-struct Value {
+struct GraphValue {
   std::int32_t node = -1;
   std::int32_t output = 0;
-  auto operator<=>(const Value&) const = default;
+  auto operator<=>(const GraphValue&) const = default;
 };
 
 struct Node {
   const OpDef* op = nullptr;
-  std::vector<Value> inputs = {};
+  std::vector<GraphValue> inputs = {};
   Attrs attrs = {};
   Specs outputs = {};
   std::optional<DeviceName> requested = {};
@@ -42,19 +42,19 @@ class Graph {
   /// What a variable holds when the function has ended.
   struct Write {
     Ref<Cell> cell;
-    Value value;
+    GraphValue value;
   };
 
   std::vector<Node> nodes;           // a node's inputs stand before it
   std::vector<std::int32_t> parameters;
-  std::vector<Value> results;
+  std::vector<GraphValue> results;
   std::vector<Write> writes;
 
-  const TensorSpec& spec(Value value) const {
+  const TensorSpec& spec(GraphValue value) const {
     return nodes[static_cast<std::size_t>(value.node)].outputs[static_cast<std::size_t>(value.output)];
   }
-  const Node& node(Value value) const { return nodes[static_cast<std::size_t>(value.node)]; }
-  Value add(Node node) {
+  const Node& node(GraphValue value) const { return nodes[static_cast<std::size_t>(value.node)]; }
+  GraphValue add(Node node) {
     nodes.push_back(std::move(node));
     return {static_cast<std::int32_t>(nodes.size()) - 1, 0};
   }

@@ -7,7 +7,7 @@ namespace tandem {
 namespace {
 
 /// "%3", or "%3.1" for the second output of a node that has several.
-std::string name_of(const Graph& graph, Value value) {
+std::string name_of(const Graph& graph, GraphValue value) {
   std::string name = text("%", value.node);
   if (graph.node(value).outputs.size() > 1) name += text(".", value.output);
   return name;
@@ -55,7 +55,7 @@ std::string Graph::to_dot() const {
     const Node& node = nodes[at];
     out << "  n" << at << " [label=\"" << label(node) << "\\n" << specs_of(node) << "\""
         << (is_source(node) ? ", style=dashed" : "") << "];\n";
-    for (Value input : node.inputs) out << "  n" << input.node << " -> n" << at << ";\n";
+    for (GraphValue input : node.inputs) out << "  n" << input.node << " -> n" << at << ";\n";
   }
   for (std::size_t i = 0; i < results.size(); ++i)
     out << "  r" << i << " [label=\"result " << i << "\", shape=ellipse];\n  n" << results[i].node << " -> r" << i << ";\n";

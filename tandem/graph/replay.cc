@@ -32,9 +32,9 @@ std::vector<Tensors> replay(const Graph& graph, std::span<const Tensor> argument
   return all;
 }
 
-Tensors pick(const std::vector<Tensors>& all, std::span<const Value> values) {
+Tensors pick(const std::vector<Tensors>& all, std::span<const GraphValue> values) {
   Tensors picked;
-  for (Value value : values) picked.push_back(all[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)]);
+  for (GraphValue value : values) picked.push_back(all[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)]);
   return picked;
 }
 

@@ -11,7 +11,7 @@ namespace tandem {
 std::vector<Tensors> replay(const Graph& graph, std::span<const Tensor> arguments);
 
 /// The tensors that stand for `values` after a replay.
-Tensors pick(const std::vector<Tensors>& all, std::span<const Value> values);
+Tensors pick(const std::vector<Tensors>& all, std::span<const GraphValue> values);
 
 /// Runs one op, made at run time or not.
 Tensors run_node(const Node& node, std::span<const Tensor> inputs);

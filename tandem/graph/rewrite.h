@@ -9,7 +9,7 @@
 namespace tandem {
 
 /// What a visitor puts in place of a node: one value an output. Empty: the node is copied.
-using Replacement = std::vector<Value>;
+using Replacement = std::vector<GraphValue>;
 
 /// Calls visit(out, node, old) for every node in order; `out` is the graph so far, `node` the node with its inputs
 /// already those of `out`, `old` its index before. Parameters, results and writes follow.
@@ -18,10 +18,10 @@ Graph rewrite(const Graph& graph, F visit) {
   Graph out;
   out.nodes.reserve(graph.nodes.size());
   std::vector<Replacement> moved(graph.nodes.size());
-  const auto now = [&](Value value) { return moved[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)]; };
+  const auto now = [&](GraphValue value) { return moved[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)]; };
   for (std::size_t at = 0; at < graph.nodes.size(); ++at) {
     Node node = graph.nodes[at];
-    for (Value& input : node.inputs) input = now(input);
+    for (GraphValue& input : node.inputs) input = now(input);
     Replacement& values = moved[at];
     values = visit(out, node, static_cast<std::int32_t>(at));
     if (!values.empty()) continue;
@@ -30,7 +30,7 @@ Graph rewrite(const Graph& graph, F visit) {
     for (std::size_t k = 0; k < outputs; ++k) values.push_back({copy, static_cast<std::int32_t>(k)});
   }
   for (std::int32_t parameter : graph.parameters) out.parameters.push_back(now({parameter, 0}).node);
-  for (Value result : graph.results) out.results.push_back(now(result));
+  for (GraphValue result : graph.results) out.results.push_back(now(result));
   for (const Graph::Write& write : graph.writes) out.writes.push_back({write.cell, now(write.value)});
   return out;
 }

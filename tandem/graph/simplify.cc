@@ -28,7 +28,7 @@ const Neutral* neutral_of(const OpDef& op) {
 }
 
 /// True when every element of `value` is known to be `wanted`.
-bool is_uniform(const Graph& graph, Value value, double wanted) {
+bool is_uniform(const Graph& graph, GraphValue value, double wanted) {
   const Node& node = graph.node(value);
   if (node.op == &fill_op) return AttrView(*node.op, node.attrs).real("value") == wanted;
   if (node.op == &broadcast_to_op) return is_uniform(graph, node.inputs[0], wanted);
@@ -39,7 +39,7 @@ bool is_uniform(const Graph& graph, Value value, double wanted) {
 Replacement without_neutral(const Graph& out, const Node& node) {
   const Neutral* neutral = neutral_of(*node.op);
   if (!neutral) return {};
-  const auto stands_for_all = [&](Value kept, Value other) {
+  const auto stands_for_all = [&](GraphValue kept, GraphValue other) {
     return out.spec(kept) == node.outputs[0] && is_uniform(out, other, neutral->value);
   };
   if (stands_for_all(node.inputs[0], node.inputs[1])) return {node.inputs[0]};

@@ -24,7 +24,7 @@ void Trace::stop() {
   RandomState::tracing() = outer_tracing_;
 }
 
-Tensor Trace::make_symbolic(Value value, const TensorSpec& spec, ValueId id) {
+Tensor Trace::make_symbolic(GraphValue value, const TensorSpec& spec, ValueId id) {
   Tensor tensor = Tensor::symbolic(spec, id);
   values_.emplace(tensor.impl(), value);
   kept_.push_back(tensor);
@@ -32,14 +32,14 @@ Tensor Trace::make_symbolic(Value value, const TensorSpec& spec, ValueId id) {
 }
 
 Tensor Trace::parameter(const TensorSpec& spec) {
-  const Value value = graph_.add({.op = &parameter_op, .outputs = {spec}});
+  const GraphValue value = graph_.add({.op = &parameter_op, .outputs = {spec}});
   graph_.parameters.push_back(value.node);
   return make_symbolic(value, spec, {next_value_id()});
 }
 
-Value Trace::value_of(const Tensor& tensor) {
+GraphValue Trace::value_of(const Tensor& tensor) {
   if (auto found = values_.find(tensor.impl()); found != values_.end()) return found->second;
-  Value value;
+  GraphValue value;
   if (!tensor.is_symbolic()) {
     value = graph_.add({.op = &constant_op, .outputs = {tensor.spec()}, .constant = tensor});
   } else {
@@ -61,7 +61,7 @@ Tensor Trace::read(const Ref<Cell>& cell) {
     if (outer_) {
       tensor = outer_->read(cell);  // of the enclosing function: a capture here
     } else {
-      const Value value = graph_.add({.op = &variable_op, .outputs = {cell->spec()}, .cell = cell});
+      const GraphValue value = graph_.add({.op = &variable_op, .outputs = {cell->spec()}, .cell = cell});
       tensor = make_symbolic(value, cell->spec(), cell->id());
     }
   }
@@ -69,7 +69,7 @@ Tensor Trace::read(const Ref<Cell>& cell) {
 }
 
 void Trace::write(const Ref<Cell>& cell, const Tensor& value) {
-  const Value source = value_of(value);
+  const GraphValue source = value_of(value);
   read(cell);  // so that the graph knows the variable
   if (std::find(written_.begin(), written_.end(), cell) == written_.end()) written_.push_back(cell);
   const Tensor owned = cell->own(value);  // checks, and a new identity

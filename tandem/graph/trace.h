@@ -32,8 +32,8 @@ class Trace final : public Dispatcher {
   void run(OpCall& call) override;
 
  private:
-  Value value_of(const Tensor& tensor);
-  Tensor make_symbolic(Value value, const TensorSpec& spec, ValueId id);
+  GraphValue value_of(const Tensor& tensor);
+  Tensor make_symbolic(GraphValue value, const TensorSpec& spec, ValueId id);
   void stop();
 
   static thread_local Trace* current_;
@@ -41,7 +41,7 @@ class Trace final : public Dispatcher {
   bool outer_tracing_;
   bool recording_ = true;
   Graph graph_;
-  std::unordered_map<const TensorImpl*, Value> values_;  // symbolic ones, kept alive by kept_
+  std::unordered_map<const TensorImpl*, GraphValue> values_;  // symbolic ones, kept alive by kept_
   Tensors kept_;
   Tensors captures_;
   std::unordered_map<const Cell*, Tensor> variables_;  // as they are at this point
