@@ -13,8 +13,9 @@ namespace {
 // Beyond these sizes an exact search would not end.
 constexpr int kExactNodes = 14;
 constexpr std::int64_t kExactSteps = 400'000;
-// With more devices than this not every set of them is tried.
+// With more devices or nodes than this not every set of them is tried.
 constexpr int kDevicesForSets = 4;
+constexpr int kNodesForSets = 2000;
 constexpr std::size_t kStarts = 3;
 
 class Solver {
@@ -45,7 +46,7 @@ class Solver {
     const std::uint64_t all = p_.devices == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << p_.devices) - 1;
     for (const bool look_ahead : {false, true}) try_plan(order, list_schedule(p_, order, {all, look_ahead}));
     for (int d = 0; d < p_.devices; ++d) try_plan(order, list_schedule(p_, order, {std::uint64_t{1} << d, false}));
-    if (p_.devices <= 2 || p_.devices > kDevicesForSets) return;
+    if (p_.devices <= 2 || p_.devices > kDevicesForSets || p_.nodes > kNodesForSets) return;
     for (std::uint64_t set = 1; set < all; ++set)
       if (set & (set - 1)) try_plan(order, list_schedule(p_, order, {set, true}));
   }
@@ -68,7 +69,8 @@ class Solver {
   std::int64_t local_work() const {
     if (effort_.local_work >= 0) return effort_.local_work;
     if (p_.nodes <= kExactNodes) return 20'000;
-    return 60'000 + 60 * static_cast<std::int64_t>(p_.nodes);
+    const std::int64_t nodes = p_.nodes;
+    return 30'000 + 450 * std::min<std::int64_t>(nodes, 300) + 60 * std::max<std::int64_t>(nodes - 300, 0);
   }
 
   void search_locally() {
