@@ -6,6 +6,7 @@
 
 #include "tandem/exec/frame.h"
 #include "tandem/exec/plan.h"
+#include "tandem/kernel/fused.h"
 #include "tandem/memory/arena_plan.h"
 
 namespace tandem {
@@ -41,7 +42,7 @@ struct Binding {
 bool may_overwrite(const Node& node, std::size_t i, const TensorSpec& input) {
   const TensorSpec& output = node.outputs[0];
   if (i < 32 && (node.op->in_place >> i & 1) && i == 0) return input == output;
-  return node.op->scalar && node.outputs.size() == 1 && input.shape() == output.shape() &&
+  return (node.op->scalar || is_fused(*node.op)) && node.outputs.size() == 1 && input.shape() == output.shape() &&
          dtype_size(input.dtype()) == dtype_size(output.dtype());
 }
 

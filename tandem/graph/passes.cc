@@ -15,6 +15,7 @@ constexpr Pass kPasses[] = {
     {"transpose", "transposes become flags of the matmul that reads them", fold_transposes},
     {"cse", "nodes that compute the same from the same become one", merge_common},
     {"dce", "drops what no result and no variable needs", remove_dead},
+    {"fuse", "elementwise ops that feed one another become one loop", fuse},
 };
 
 struct Switches {

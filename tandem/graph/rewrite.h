@@ -45,7 +45,7 @@ void fold_constants(Graph& graph);
 void simplify(Graph& graph);
 /// Transposes of the last two axes become flags of the matmul that reads them.
 void fold_transposes(Graph& graph);
-/// Elementwise ops that feed one another become one loop, a reduction at the end included.
+/// Elementwise ops that feed one another become one loop.
 void fuse(Graph& graph);
 
 }  // namespace tandem

@@ -4,6 +4,7 @@
 #include "tandem/backend/cpu/loop_kernels.h"
 #include "tandem/backend/cpu/network_kernels.h"
 #include "tandem/backend/cpu/reference/reference.h"
+#include "tandem/kernel/fused.h"
 #include "tandem/op/network_records.h"
 #include "tandem/op/records.h"
 
@@ -18,6 +19,7 @@ KernelList with(KernelList kernels, Kernel reference) {
 void add_loops(KernelTable& table) {
   for (const OpDef* op : op_list())
     if (op->scalar) table.set(*op, with(elementwise_kernels(), reference_elementwise()));
+  table.set(fused_elementwise_op, elementwise_kernels());
   for (const OpDef* op : {&reduce_sum_op, &reduce_mean_op, &reduce_max_op})
     table.set(*op, with(reduction_kernels(), reference_reduction()));
   for (const OpDef* op : {&softmax_op, &log_softmax_op, &sparse_softmax_cross_entropy_op,

@@ -1,6 +1,7 @@
 // The one list of the OpenCL kernels. An op that is not in it runs on the CPU.
 #include "tandem/backend/opencl/kernels.h"
 #include "tandem/backend/opencl/network_kernels.h"
+#include "tandem/kernel/fused.h"
 #include "tandem/op/network_records.h"
 #include "tandem/op/records.h"
 
@@ -10,6 +11,7 @@ KernelTable kernel_table() {
   KernelTable table;
   for (const OpDef* op : op_list())
     if (op->scalar) table.set(*op, elementwise_kernels());
+  table.set(fused_elementwise_op, elementwise_kernels());
   for (const OpDef* op : {&reduce_sum_op, &reduce_mean_op, &reduce_max_op}) table.set(*op, reduction_kernels());
   for (const OpDef* op : {&softmax_op, &log_softmax_op, &sparse_softmax_cross_entropy_op,
                           &sparse_softmax_cross_entropy_grad_op, &softmax_cross_entropy_op, &softmax_cross_entropy_grad_op})
