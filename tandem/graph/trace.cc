@@ -8,6 +8,17 @@ namespace tandem {
 
 thread_local Trace* Trace::current_ = nullptr;
 
+InitScope::InitScope()
+    : stack_(DispatchStack::exchange(nullptr)),
+      trace_(std::exchange(Trace::current_, nullptr)),
+      tracing_(std::exchange(RandomState::tracing(), false)) {}
+
+InitScope::~InitScope() {
+  DispatchStack::exchange(stack_);
+  Trace::current_ = trace_;
+  RandomState::tracing() = tracing_;
+}
+
 Trace::Trace() : outer_(current_), outer_tracing_(RandomState::tracing()) {
   DispatchStack::push(*this);
   current_ = this;

@@ -36,6 +36,7 @@ class Trace final : public Dispatcher {
   Tensor make_symbolic(GraphValue value, const TensorSpec& spec, ValueId id);
   void stop();
 
+  friend class InitScope;
   static thread_local Trace* current_;
   Trace* outer_;
   bool outer_tracing_;
@@ -46,6 +47,19 @@ class Trace final : public Dispatcher {
   Tensors captures_;
   std::unordered_map<const Cell*, Tensor> variables_;  // as they are at this point
   std::vector<Ref<Cell>> written_;
+};
+
+/// Lifts what follows out of traces, tapes and scopes: ops run at once. For variables that a traced function needs.
+class InitScope {
+ public:
+  InitScope();
+  ~InitScope();
+  InitScope(const InitScope&) = delete;
+
+ private:
+  Dispatcher* stack_;
+  Trace* trace_;
+  bool tracing_;
 };
 
 }  // namespace tandem

@@ -1,5 +1,9 @@
-// Optimizers: one fused update op a variable and step, with Keras' formulas and defaults.
+// Optimizers: one fused update op a variable and step, with Keras' formulas and defaults. Their state is variables, so
+// that a traced training step updates it like any other.
 #pragma once
+#include <map>
+#include <memory>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -13,17 +17,36 @@ class Optimizer {
   virtual ~Optimizer() = default;
   /// Updates each variable by its gradient; an undefined gradient leaves its variable alone.
   void apply_gradients(const std::vector<Variable>& variables, const Tensors& gradients);
-  double learning_rate() const { return learning_rate_; }
-  void set_learning_rate(double rate) { learning_rate_ = rate; }
-  std::int64_t iterations() const { return iterations_; }
+  /// Makes the state for these variables; apply_gradients does so by itself.
+  void build(const std::vector<Variable>& variables);
+
+  double learning_rate() const { return learning_rate_.cell()->read().item<double>(); }
+  void set_learning_rate(double rate) { learning_rate_.assign(Tensor::scalar(rate, learning_rate_.dtype())); }
+  std::int64_t iterations() const { return iterations_.cell()->read().item<std::int64_t>(); }
 
  protected:
-  explicit Optimizer(double learning_rate) : learning_rate_(learning_rate) {}
-  /// Called once a step, before the updates.
+  /// `slots` values are kept for each variable, zero at first.
+  Optimizer(double learning_rate, int slots);
+
+  /// A number of the formula in the dtype of a variable; made once.
+  const Tensor& number(double value, DType dtype);
+  Tensor rate(DType dtype) const;
+  /// The count of this step, from 1.
+  Tensor step(DType dtype) const;
+
+  /// One op: variable, slots and then `rest` in, new variable and slots out.
+  void run(const OpDef& op, const Variable& variable, const std::vector<Tensor>& rest);
+
   virtual void begin_step() {}
   virtual void update(const Variable& variable, const Tensor& gradient) = 0;
-  double learning_rate_;
-  std::int64_t iterations_ = 0;
+
+ private:
+  const std::vector<Variable>& slots_of(const Variable& variable);
+
+  Variable learning_rate_, iterations_;
+  int slot_count_;
+  std::unordered_map<std::uint64_t, std::vector<Variable>> slots_;  // by variable
+  std::map<std::pair<double, DType>, Tensor> numbers_;
 };
 
 struct SgdOptions {
@@ -37,7 +60,6 @@ class Sgd final : public Optimizer {
  private:
   void update(const Variable& variable, const Tensor& gradient) override;
   double momentum_;
-  std::unordered_map<std::uint64_t, Tensor> velocity_;  // by variable
 };
 
 struct AdamOptions {
@@ -51,19 +73,16 @@ class Adam final : public Optimizer {
   explicit Adam(AdamOptions options = {});
 
  private:
-  /// The scalars of the update, made once and kept, in one dtype.
-  struct Scalars {
-    Tensor rate, beta_1, beta_2, epsilon;
-    std::int64_t step = -1;
-  };
-  struct Slots {
-    Tensor m, v;
-  };
+  void begin_step() override { corrected_.clear(); }
   void update(const Variable& variable, const Tensor& gradient) override;
-  const Scalars& scalars(DType dtype);
+  /// The rate with the bias correction of this step; computed once a step and dtype.
+  const Tensor& corrected_rate(DType dtype);
+
   AdamOptions options_;
-  std::unordered_map<int, Scalars> scalars_;          // by dtype
-  std::unordered_map<std::uint64_t, Slots> slots_;    // by variable
+  std::map<DType, Tensor> corrected_;
 };
+
+/// By Keras' name, with its defaults: "sgd", "adam". Throws for others, naming the known ones.
+std::shared_ptr<Optimizer> make_optimizer(std::string_view name);
 
 }  // namespace tandem

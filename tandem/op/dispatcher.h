@@ -3,6 +3,7 @@
 #pragma once
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "tandem/core/tensor.h"
 #include "tandem/op/op_def.h"
@@ -53,6 +54,8 @@ class DispatchStack {
   static void push(Dispatcher& dispatcher);
   /// Takes `dispatcher` out, wherever it stands.
   static void remove(Dispatcher& dispatcher);
+  /// Puts the whole stack aside and returns it, or back again.
+  static Dispatcher* exchange(Dispatcher* top) { return std::exchange(top_, top); }
 
  private:
   static Dispatcher& bottom();
