@@ -1,9 +1,11 @@
 #include "tandem/data/csv.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "tandem/data/node.h"
 #include "tandem/data/rows.h"
@@ -39,6 +41,8 @@ CsvReader::CsvReader(CsvReader&&) noexcept = default;
 
 CsvReader::CsvReader(ByteFile file, const CsvOptions& options) : file_(std::move(file)), options_(options) {
   for (const CsvColumn& column : options.columns) columns_.push_back({column.dtype, {}, {}});
+  // A number may itself be what stands for a missing field.
+  plain_ = options.na_value.empty() || std::string_view("+-.0123456789").find(options.na_value[0]) == std::string_view::npos;
   std::string_view line;
   if (options.header) next_line(line);
 }
@@ -122,6 +126,66 @@ bool parse_number(std::string_view text, T& value) {
 
 }  // namespace
 
+namespace {
+
+/// What most fields are: a plain decimal number up to the delimiter or the end. Gives where it ends, or null when the
+/// field is anything else, or its rounding needs more care; then parse_number decides.
+template <class T>
+const char* plain_number(const char* at, const char* end, char delimiter, T& value) {
+  static constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                       1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
+  const bool negative = at != end && *at == '-';
+  at += negative;
+  std::uint64_t digits = 0;
+  auto take_digits = [&] {
+    const char* begin = at;
+    for (unsigned digit; at != end && (digit = static_cast<unsigned>(*at - '0')) < 10; ++at) digits = digits * 10 + digit;
+    return at - begin;
+  };
+  std::ptrdiff_t count = take_digits(), decimals = 0;
+  if (std::is_floating_point_v<T> && at != end && *at == '.') {
+    ++at;
+    count += decimals = take_digits();
+  }
+  if (count == 0 || count > 18 || (at != end && *at != delimiter)) return nullptr;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (digits > (std::uint64_t{1} << 53)) return nullptr;
+    const double exact = static_cast<double>(digits) / kPowers[decimals];  // both exact: the quotient is rounded once
+    if constexpr (std::is_same_v<T, float>) {
+      // Rounding again to float is right unless the double lies on, or beside, the middle between two floats.
+      const std::uint64_t below = std::bit_cast<std::uint64_t>(exact) & 0x1FFFFFFF;
+      if (below - 0x0FFFFFFF <= 2) return nullptr;
+    }
+    value = static_cast<T>(negative ? -exact : exact);
+  } else {
+    if (digits > static_cast<std::uint64_t>(std::numeric_limits<T>::max())) return nullptr;
+    value = static_cast<T>(negative ? -static_cast<std::int64_t>(digits) : static_cast<std::int64_t>(digits));
+  }
+  return at;
+}
+
+}  // namespace
+
+bool CsvReader::put_plain(std::size_t number, std::string_view& rest, bool& last) {
+  Column& column = columns_[number];
+  auto plain = [&]<class T>(T value) {
+    const char* begin = rest.data();
+    const char* end = plain_number(begin, begin + rest.size(), options_.delimiter, value);
+    if (!end) return false;
+    column.add(value);
+    last = end == begin + rest.size();
+    rest.remove_prefix(static_cast<std::size_t>(end - begin) + (last ? 0 : 1));
+    return true;
+  };
+  switch (column.dtype) {
+    case DType::f32: return plain(0.f);
+    case DType::f64: return plain(0.0);
+    case DType::i32: return plain(std::int32_t{0});
+    case DType::i64: return plain(std::int64_t{0});
+    default: return false;
+  }
+}
+
 void CsvReader::put(std::size_t number, std::string_view value, bool quoted) {
   Column& column = columns_[number];
   const CsvColumn& wanted = options_.columns[number];
@@ -156,9 +220,13 @@ void CsvReader::read_row(std::string_view line) {
   bool last = false;
   std::int64_t place = 0;
   for (; !last; ++place) {
+    const bool wanted = column < columns_.size() && (all || options_.select[column] == place);
+    if (wanted && plain_ && put_plain(column, line, last)) {
+      ++column;
+      continue;
+    }
     const std::string_view value = field(line, last);
-    if (column == columns_.size() || (!all && options_.select[column] != place)) continue;
-    put(column++, value, was_quoted_);
+    if (wanted) put(column++, value, was_quoted_);
   }
   if (column == columns_.size() && (!all || !options_.exact || place == static_cast<std::int64_t>(column))) return;
   const std::int64_t needed = all ? static_cast<std::int64_t>(columns_.size()) : options_.select.back() + 1;

@@ -46,6 +46,8 @@ class CsvReader {
   bool next_line(std::string_view& line);
   void read_row(std::string_view line);
   std::string_view field(std::string_view& rest, bool& last);
+  /// Reads a plain number and passes over it; false: nothing was done.
+  bool put_plain(std::size_t column, std::string_view& rest, bool& last);
   void put(std::size_t column, std::string_view text, bool quoted);
   [[noreturn]] void bad(const std::string& what) const;
 
@@ -55,7 +57,7 @@ class CsvReader {
   std::int64_t line_ = 0;
   std::size_t to_skip_ = 0;
   std::string unquoted_;
-  bool was_quoted_ = false;
+  bool was_quoted_ = false, plain_ = true;
   std::exception_ptr error_;
 };
 

@@ -160,6 +160,26 @@ TEST(Readers, CsvHasQuotesMissingValuesAndTypes) {
   EXPECT_EQ(csv_dataset({file.path}, selected).begin()->operator[]("c").tensor().item<float>(), 2.5f);
 }
 
+TEST(Readers, NumbersOfCsvAreRoundedOnceAndRight) {
+  std::string rows;
+  std::vector<float> floats;
+  std::vector<double> doubles;
+  std::uint64_t state = 1;
+  for (int i = 0; i < 20'000; ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    char number[64];
+    std::snprintf(number, sizeof number, "%s%.*f", state & 1 ? "-" : "", static_cast<int>(state >> 60), static_cast<double>(state >> 20) / 1e9);
+    if (i % 7 == 0) std::snprintf(number, sizeof number, "%llu.5", static_cast<unsigned long long>((state >> 40) | 1u << 24));  // between two floats
+    rows += std::string(number) + "," + number + "\n";
+    floats.push_back(std::strtof(number, nullptr));
+    doubles.push_back(std::strtod(number, nullptr));
+  }
+  const TextFile file(rows, "csv");
+  const Value all = *csv_dataset({file.path}, {.columns = {{DType::f32}, {DType::f64}}}).batch(20'000).begin();
+  EXPECT_EQ(all[0].tensor().to_vector<float>(), floats);
+  EXPECT_EQ(all[1].tensor().to_vector<double>(), doubles);
+}
+
 TEST(Readers, CsvTypesAreInferred) {
   const TextFile file("i,l,f,d,s,none\n1,99999999999,1.5,1e300,abc,\n-3,2,7,8,9,\n", "csv");
   const std::vector<CsvColumn> columns = infer_csv(file.path, {.header = true});
