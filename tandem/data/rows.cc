@@ -34,11 +34,11 @@ Tensor gather_strings(const Tensor& block, const Shape& row, std::span<const std
 /// Copies rows of a fixed size; a random row misses the caches, so rows further on are asked for early.
 template <class Copy>
 void copy_rows(std::byte* to, const std::byte* from, std::size_t bytes, std::span<const std::int64_t> numbers, Copy copy) {
-  constexpr std::size_t kAhead = 6;
+  const std::size_t ahead = bytes >= 1024 ? 2 : 6;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (i + kAhead < numbers.size()) {
-      const std::byte* soon = from + static_cast<std::size_t>(numbers[i + kAhead]) * bytes;
-      for (std::size_t line = 0; line < bytes && line < 512; line += 64) __builtin_prefetch(soon + line);
+    if (i + ahead < numbers.size()) {
+      const std::byte* soon = from + static_cast<std::size_t>(numbers[i + ahead]) * bytes;
+      for (std::size_t line = 0; line < bytes && line < 4096; line += 64) __builtin_prefetch(soon + line);
     }
     copy(to + i * bytes, from + static_cast<std::size_t>(numbers[i]) * bytes);
   }
