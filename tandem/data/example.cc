@@ -161,6 +161,7 @@ struct Column {
     if (list.kind == 1) for_each_bytes(list.bytes, [&](std::string_view value) { strings.emplace_back(value); });
     else if (list.kind == 2)
       for_each_float(list.bytes, [&](const char* values, std::size_t count) {
+        if (count == 0) return;  // an empty vector has no address to copy to
         const std::size_t before = floats.size();
         floats.resize(before + count);
         std::memcpy(floats.data() + before, values, count * 4);
