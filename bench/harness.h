@@ -27,6 +27,7 @@ std::vector<Benchmark> eager_benchmarks();
 std::vector<Benchmark> library_benchmarks();
 std::vector<Benchmark> elementwise_benchmarks();
 std::vector<Benchmark> training_benchmarks();
+std::vector<Benchmark> graph_benchmarks();
 std::vector<Benchmark> gpu_benchmarks();
 std::vector<Benchmark> data_benchmarks();
 

@@ -15,7 +15,7 @@ namespace {
 
 std::vector<Benchmark> all_benchmarks() {
   std::vector<Benchmark> all;
-  for (auto group : {eager_benchmarks(), library_benchmarks(), elementwise_benchmarks(), training_benchmarks(),
+  for (auto group : {eager_benchmarks(), library_benchmarks(), elementwise_benchmarks(), training_benchmarks(), graph_benchmarks(),
                      gpu_benchmarks(), data_benchmarks()})
     all.insert(all.end(), group.begin(), group.end());
   return all;

@@ -4,5 +4,5 @@ if(BENCH_SOURCES)
   add_executable(tandem_bench ${BENCH_SOURCES})
   target_include_directories(tandem_bench PRIVATE ${OPENBLAS_INCLUDE})
   # The reference OpenBLAS, with threads of its own, is loaded at run time.
-  target_link_libraries(tandem_bench PRIVATE tandem ${DNNL_LIBRARY} ${GOMP_LIBRARY} nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
+  target_link_libraries(tandem_bench PRIVATE tandem ${DNNL_LIBRARY} ${OPENBLAS_LIBRARY} ${GOMP_LIBRARY} nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
 endif()

@@ -1,0 +1,100 @@
+// Graphs: what the executor costs, what fusion gains, a whole training step.
+#include <cmath>
+
+#include "bench/handwritten.h"
+#include "bench/harness.h"
+#include "tandem/graph/passes.h"
+#include "tandem/tandem.h"
+
+namespace tandem::bench {
+namespace {
+
+constexpr std::int64_t kMillion = 1'000'000;
+
+std::vector<Row> executor() {
+  set_pass_enabled("fuse", false);
+  auto chain = function([](Tensor x, Tensor y) {
+    for (int i = 0; i < 1000; ++i) x = x + y;
+    return x;
+  });
+  const Tensor a = ones({2, 2}), b = ones({2, 2});
+  chain(a, b);
+  set_pass_enabled("fuse", true);
+  std::vector<Row> rows;
+  for (const bool events : {false, true}) {
+    set_events_enabled(events);
+    const double us = seconds_of([&] { chain(a, b); }) * 1e6 / 1000, goal = events ? 0.06 : 0.03;
+    rows.push_back({events ? "executor_op_events" : "executor_op", us, "us", events ? "goal 0.06 us" : "goal 0.03 us", goal, us / goal, "<= 1"});
+  }
+  set_events_enabled(true);
+  return rows;
+}
+
+std::vector<Row> mean_square() {
+  const Tensor x = random_normal({1000, 1000});
+  auto f = function([](Tensor t) { return reduce_mean(square(t)); });
+  const Pair pair = compare([&] { return seconds_of([&] { f(x); }); },
+                            [&] { return mean_square_seconds(x.data<float>().data(), x.size(), Cores::process().threads()); });
+  return {{"graph_mean_square", pair.ours * 1e6, "us", "hand-written loop", pair.reference * 1e6, pair.ours / pair.reference, "<= 1.2"}};
+}
+
+std::vector<Row> twelve() {
+  const Tensor x = random_normal({kMillion}), y = random_normal({kMillion});
+  auto f = function([](Tensor u, Tensor v) {
+    Tensor a = (u * v + u) * 0.5 - v;
+    return relu(sqrt(a * a + 1.0) / (v * v + 2.0) - 0.25);
+  });
+  const auto ours = f(x, y).to_vector<float>();
+  for (std::size_t i = 0; i < 1000; ++i)
+    if (std::abs(ours[i] - twelve_ops(x.data<float>()[i], y.data<float>()[i])) > 1e-5f) return {};
+  std::vector<float> out(kMillion);
+  const Pair pair = compare([&] { return seconds_of([&] { f(x, y); }); }, [&] {
+    return twelve_ops_seconds(x.data<float>().data(), y.data<float>().data(), out.data(), kMillion, Cores::process().threads());
+  });
+  return {{"graph_twelve_ops_1m", pair.ours * 1e6, "us", "hand-written loop", pair.reference * 1e6, pair.ours / pair.reference, "<= 1.15"}};
+}
+
+std::vector<Row> fit_step() {
+  constexpr std::int64_t kSamples = 100'000;
+  const Tensor x = random_normal({kSamples, 100}), y = random_uniform({kSamples}, 0, 10, DType::i32);
+  Sequential model({Dense(64, "relu"), Dense(10, "softmax")});
+  model.compile({.optimizer = "adam", .loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}});
+  const double begin = now();
+  model.fit(slice(x, {0, 0}, {32, 100}), slice(y, {0}, {32}), {.verbose = 0});
+  const double first = (now() - begin) * 1e3;
+  const Pair pair = compare(
+      [&] {
+        const double start = now();
+        model.fit(x, y, {.verbose = 0});
+        return (now() - start) / (kSamples / 32);
+      },
+      [&] { return dense_step_seconds(32, 100, 64, 10, kSamples / 32); }, 3);
+  return {{"fit_dense_64_10_step", pair.ours * 1e6, "us", "hand-written, OpenBLAS", pair.reference * 1e6, pair.ours / pair.reference, "<= 1.2"},
+          {"fit_first_step", first, "ms", "goal 100 ms", 100, first / 100, "<= 1"}};
+}
+
+std::vector<Row> tracing() {
+  const Tensor x = ones({8});
+  const auto seconds = [&](int nodes) {
+    const double begin = now();
+    auto f = function([nodes](Tensor t) {
+      Tensor u = t;
+      for (int i = 0; i < nodes / 2; ++i) u = tanh(u) + t;
+      return u;
+    });
+    f.concrete({x})->plan(nullptr);
+    return now() - begin;
+  };
+  seconds(100);
+  const double small = seconds(2500), large = seconds(10000);
+  return {{"trace_10000_nodes", large, "s", "goal 1 s", 1, large, "<= 1"},
+          {"trace_growth", large / small, "x", "4 times the nodes", 4, large / small / 4, "<= 1.3"}};
+}
+
+}  // namespace
+
+std::vector<Benchmark> graph_benchmarks() {
+  return {{"executor", executor}, {"graph_mean_square", mean_square}, {"graph_twelve_ops", twelve}, {"fit_step", fit_step}, {"tracing", tracing}};
+}
+
+}  // namespace tandem::bench
