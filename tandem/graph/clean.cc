@@ -92,7 +92,9 @@ void merge_common(Graph& graph) {
 
 void fold_constants(Graph& graph) {
   graph = rewrite(graph, [](Graph& out, const Node& node, std::int32_t) -> Replacement {
-    if (!repeatable(node) || node.inputs.empty()) return {};
+    if (!repeatable(node)) return {};
+    // A large tensor of one value is better made where it is used.
+    if (node.inputs.empty() && node.outputs[0].shape().elements() != 1) return {};
     std::size_t bytes = 0;
     for (const TensorSpec& spec : node.outputs) bytes += spec.bytes();
     if (bytes > kMostFoldedBytes) return {};

@@ -37,6 +37,16 @@ bool may_stay_in_lanes(DType dtype) {
   return dtype != DType::i8 && dtype != DType::u8;
 }
 
+/// True of a cast that generated code cannot do: between lanes of two widths, or between integers and floats of 64 bits.
+bool is_hard_cast(const Graph& graph, const Node& node) {
+  std::set<expr::Lane> lanes;
+  for (GraphValue input : node.inputs) lanes.insert(expr::lane_of(graph.spec(input).dtype()));
+  for (const TensorSpec& output : node.outputs) lanes.insert(expr::lane_of(output.dtype()));
+  const auto has = [&](expr::Lane lane) { return lanes.contains(lane); };
+  const bool wide = has(expr::Lane::f64) || has(expr::Lane::i64), narrow = has(expr::Lane::f32) || has(expr::Lane::i32);
+  return (wide && narrow) || (has(expr::Lane::f64) && has(expr::Lane::i64));
+}
+
 /// One region on its way: `root` is its last node, nodes join from the end backwards.
 class Region {
  public:
@@ -75,7 +85,7 @@ class Region {
     if (node.requested != requested_ || !may_stay_in_lanes(node.outputs[0].dtype())) return false;
     const auto inside = uses_inside_.find(at);
     if (inside == uses_inside_.end() || inside->second != uses_[static_cast<std::size_t>(at)]) return false;
-    if (!width_agrees(node)) return false;
+    if (is_hard_cast(graph_, node) || !width_agrees(node)) return false;
     std::set<GraphValue> operands = outside_;
     operands.erase({at, 0});
     for (GraphValue input : node.inputs) operands.insert(input);
@@ -197,7 +207,7 @@ void fuse(Graph& graph) {
   std::vector<bool> taken(graph.nodes.size());
   std::map<std::int32_t, Node> regions;  // by root; inputs are values of the old graph
   for (std::size_t at = graph.nodes.size(); at-- > 0;) {
-    if (taken[at] || !is_elementwise(graph.nodes[at])) continue;
+    if (taken[at] || !is_elementwise(graph.nodes[at]) || is_hard_cast(graph, graph.nodes[at])) continue;
     const Region region(graph, uses, static_cast<std::int32_t>(at));
     if (region.members().size() < 2) continue;
     for (std::int32_t member : region.members()) taken[static_cast<std::size_t>(member)] = true;
