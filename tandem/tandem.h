@@ -1,5 +1,6 @@
 // TandemFlow: everything a program needs.
 #pragma once
+#include "tandem/autodiff/control_flow.h"
 #include "tandem/autodiff/function.h"
 #include "tandem/autodiff/tape.h"
 #include "tandem/autodiff/variable.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tandem/autodiff/gradient_graph.h"
 #include "tandem/autodiff/tape.h"
 #include "tandem/exec/eager.h"
 #include "tandem/graph/passes.h"
@@ -13,16 +14,6 @@
 
 namespace tandem {
 namespace {
-
-const Attrs kNoAttrs{};
-
-Tensors call_op(const std::shared_ptr<const OpDef>& op, std::span<const Tensor> inputs) {
-  const std::vector<TensorRef> refs(inputs.begin(), inputs.end());
-  Tensors outputs(static_cast<std::size_t>(op->outputs));
-  OpCall call{.op = *op, .inputs = refs, .attrs = kNoAttrs, .outputs = outputs, .owner = &op};
-  DispatchStack::top().run(call);
-  return outputs;
-}
 
 Specs result_specs(const Graph& graph) {
   Specs specs;
