@@ -1,8 +1,10 @@
 // The contract of a device: what the rest of the system may ask of a CPU, a GPU or a simulated one.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,9 +22,11 @@ struct DeviceName {
 
   std::string short_name() const;  // "/GPU:1"
   std::string long_name() const;   // "/job:localhost/replica:0/task:0/device:GPU:1"
-  /// Every spelling TensorFlow accepts: "/GPU:0", "gpu:0", "/device:GPU:0", the long form, "CPU".
+  /// Every spelling TensorFlow accepts: "/GPU:0", "gpu:0", "/device:GPU:0", the long form, "CPU", "GPU:*" (the first).
   /// Throws unknown_device for anything else.
   static DeviceName parse(std::string_view text);
+  /// The same for what a scope asks for: nothing when the text names no device ("", "/job:localhost").
+  static std::optional<DeviceName> parse_request(std::string_view text);
   friend bool operator==(const DeviceName&, const DeviceName&) = default;
 };
 
@@ -78,6 +82,11 @@ class Device {
   virtual const KernelTable& kernels() const = 0;
   /// Returns when everything given to the device has ended; throws the first unreported failure.
   virtual void synchronize() = 0;
+  /// True once it has disappeared: nothing may be given to it any more.
+  bool lost() const { return lost_.load(std::memory_order_relaxed); }
+
+ protected:
+  std::atomic<bool> lost_{false};
 };
 
 }  // namespace tandem

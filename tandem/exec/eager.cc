@@ -4,6 +4,7 @@
 
 #include "tandem/base/event_sink.h"
 #include "tandem/exec/numerics.h"
+#include "tandem/exec/placement_log.h"
 
 namespace tandem {
 namespace {
@@ -82,6 +83,17 @@ const DeviceName* device_of_operands(const OpCall& call) {
 }  // namespace
 
 void EagerDispatcher::run(OpCall& call) {
+  try {
+    find_and_execute(call);
+  } catch (const Error& error) {
+    // Devices know what went wrong; which op it was is known here.
+    const bool by_device = error.code() == ErrorCode::device_lost || error.code() == ErrorCode::device_failed;
+    if (!by_device || error.message().starts_with(text(call.op.name, ":"))) throw;
+    fail(error.code(), call.op.name, ": ", error.message());
+  }
+}
+
+void EagerDispatcher::find_and_execute(OpCall& call) {
   if (call.op.execute) [[unlikely]] return call.op.execute(call);
   const DeviceName* near = device_of_operands(call);  // looks at every operand: a symbolic one ends here
   if (!call.requested) call.near = near;
@@ -93,8 +105,13 @@ void EagerDispatcher::run(OpCall& call) {
     slot.call = find_or_prepare(call, hash);
     slot.hash = hash;
   }
+  if (slot.call->device->lost()) [[unlikely]] {
+    forget_device(*slot.call->device);
+    slot.call = find_or_prepare(call, hash);
+  }
   // An op run from inside the kernel could replace the slot; kernels run no ops, so a plain reference will do.
   const PreparedCall& prepared = *slot.call;
+  if (log_device_placement()) [[unlikely]] log_placement(*prepared.decision);
   if (call.op.view) {
     call.outputs[0] = call.inputs[0]->sharing(prepared.outputs[0], prepared.decision);
     return;
@@ -107,6 +124,11 @@ void EagerDispatcher::run(OpCall& call) {
     // Not kept in the cache: there may be room the next time.
     execute(*prepare(call, devices_, {.to_host = ReasonCode::memory}), call);
   }
+}
+
+void EagerDispatcher::forget_device(Device& device) {
+  devices_.remove(device);
+  forget_calls();
 }
 
 std::shared_ptr<const PreparedCall> EagerDispatcher::find_or_prepare(const OpCall& call, std::uint64_t hash) {

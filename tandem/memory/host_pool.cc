@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tandem/base/error.h"
+#include "tandem/base/fault.h"
 
 namespace tandem {
 namespace {
@@ -46,6 +47,7 @@ SizeClass size_class(std::size_t bytes) {
 }
 
 void* take_from_system(std::size_t bytes) {
+  if (fault(Fault::host_alloc)) return nullptr;
   const std::size_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
   void* block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   if (block && alignment == kHugePage) madvise(block, bytes, MADV_HUGEPAGE);

@@ -122,7 +122,7 @@ ProgramHandle Context::build(const std::string& source, const std::string& optio
   check(status, "making a program");
   status = clBuildProgram(program.get(), 1, &device_, options.c_str(), nullptr, nullptr);
   if (status != CL_SUCCESS)
-    fail(ErrorCode::device_unavailable, device_name_, ": a program does not compile (", status_text(status), "): ",
+    fail(ErrorCode::device_failed, device_name_, ": a program does not compile (", status_text(status), "): ",
          build_log(program.get()), "\n", source);
   return program;
 }

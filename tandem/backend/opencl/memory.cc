@@ -44,6 +44,11 @@ MemoryStats BufferPool::stats() const {
   return stats_;
 }
 
+void BufferPool::reset_peak() {
+  std::lock_guard lock(mutex_);
+  stats_.peak = stats_.in_use;
+}
+
 Buffer* BufferPool::take_cached(std::size_t size) {
   auto found = cached_.find(size);
   if (found == cached_.end() || found->second.empty()) return nullptr;

@@ -26,6 +26,7 @@ class BufferPool {
   Buffer* allocate(std::size_t bytes);
   void free(Buffer* buffer) noexcept;
   MemoryStats stats() const;
+  void reset_peak();
 
  private:
   Buffer* take_cached(std::size_t size);
