@@ -13,8 +13,8 @@ def get_log_device_placement():
 
 
 def set_faults(plan):
-    """Lets named places fail on purpose: "opencl.alloc:3" the third time, "opencl.read:*" each time,
-    "opencl.enqueue:p=0.1,seed=7" now and then; several with semicolons, "" for none. See list_faults()."""
+    """Lets named places fail on purpose: "host.alloc:3" the third time, "cache.read:*" each time,
+    "cache.write:p=0.1,seed=7" now and then; several with semicolons, "" for none. See list_faults()."""
     _tandem.set_faults(plan)
 
 

@@ -10,7 +10,7 @@ namespace tandem {
 namespace {
 
 /// Which of `count` passes through a site fail, as a row of 0 and 1.
-std::string failures(int count, Fault site = Fault::opencl_alloc) {
+std::string failures(int count, Fault site = Fault::cache_read) {
   std::string row;
   for (int i = 0; i < count; ++i) row += fault(site) ? '1' : '0';
   return row;
@@ -22,29 +22,29 @@ TEST(Fault, NothingFailsUnasked) {
 }
 
 TEST(Fault, ANumberLetsThatPassFailAndNoOther) {
-  FaultScope scope("opencl.alloc:3");
+  FaultScope scope("cache.read:3");
   EXPECT_EQ(failures(6), "001000");
-  EXPECT_EQ(failures(3, Fault::opencl_read), "000");
+  EXPECT_EQ(failures(3, Fault::cache_write), "000");
 }
 
 TEST(Fault, AStarLetsEachPassFail) {
-  FaultScope scope("opencl.read:*; opencl.alloc:1");
-  EXPECT_EQ(failures(3, Fault::opencl_read), "111");
+  FaultScope scope("cache.write:*; cache.read:1");
+  EXPECT_EQ(failures(3, Fault::cache_write), "111");
   EXPECT_EQ(failures(3), "100");
 }
 
 TEST(Fault, AProbabilityIsKeptAndASeedRepeatsTheFaults) {
   std::string first, second, other;
   {
-    FaultScope scope("opencl.alloc:p=0.1,seed=7");
+    FaultScope scope("cache.read:p=0.1,seed=7");
     first = failures(10'000);
   }
   {
-    FaultScope scope("opencl.alloc:p=0.1,seed=7");
+    FaultScope scope("cache.read:p=0.1,seed=7");
     second = failures(10'000);
   }
   {
-    FaultScope scope("opencl.alloc:p=0.1,seed=8");
+    FaultScope scope("cache.read:p=0.1,seed=8");
     other = failures(10'000);
   }
   EXPECT_EQ(first, second);
@@ -53,18 +53,18 @@ TEST(Fault, AProbabilityIsKeptAndASeedRepeatsTheFaults) {
 }
 
 TEST(Fault, TheScopeRestoresWhatWasThere) {
-  FaultScope outer("opencl.alloc:*");
-  { FaultScope inner("opencl.read:1"); }
-  EXPECT_EQ(faults(), "opencl.alloc:*");
-  EXPECT_TRUE(fault(Fault::opencl_alloc));
+  FaultScope outer("cache.read:*");
+  { FaultScope inner("cache.write:1"); }
+  EXPECT_EQ(faults(), "cache.read:*");
+  EXPECT_TRUE(fault(Fault::cache_read));
 }
 
 TEST(Fault, APlanThatMakesNoSenseIsRefusedAndChangesNothing) {
-  FaultScope scope("opencl.alloc:2");
-  for (const char* plan : {"opencl.alloc", "nowhere:1", "opencl.alloc:", "opencl.alloc:0", "opencl.alloc:-1", "opencl.alloc:p=2",
-                           "opencl.alloc:p=0.1,sed=7", "opencl.alloc:1;;"})
+  FaultScope scope("cache.read:2");
+  for (const char* plan : {"cache.read", "nowhere:1", "cache.read:", "cache.read:0", "cache.read:-1", "cache.read:p=2",
+                           "cache.read:p=0.1,sed=7", "cache.read:1;;"})
     EXPECT_THROW(set_faults(plan), Error) << plan;
-  EXPECT_EQ(faults(), "opencl.alloc:2");
+  EXPECT_EQ(faults(), "cache.read:2");
 }
 
 TEST(Fault, EverySiteHasANameAndSaysWhatItSimulates) {

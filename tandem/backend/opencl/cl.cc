@@ -35,7 +35,10 @@ bool is_out_of_memory(cl_int status) {
 
 void check(cl_int status, std::string_view doing) {
   if (status == CL_SUCCESS) return;
-  fail(is_out_of_memory(status) ? ErrorCode::out_of_memory : ErrorCode::device_failed, "OpenCL: ", doing,
+  const ErrorCode code = is_out_of_memory(status)              ? ErrorCode::out_of_memory
+                         : status == CL_DEVICE_NOT_AVAILABLE ? ErrorCode::device_lost
+                                                             : ErrorCode::device_failed;
+  fail(code, "OpenCL: ", doing,
        " failed: ", status_text(status));
 }
 
