@@ -90,4 +90,16 @@ DeviceName DeviceName::parse(std::string_view text) {
   return *name;
 }
 
+void* MemorySpace::try_allocate(std::size_t bytes, Purpose) {
+  try {
+    return allocate(bytes);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory) throw;
+    return nullptr;
+  }
+}
+
+void* MemorySpace::slice(void* address, std::size_t offset, std::size_t) { return static_cast<char*>(address) + offset; }
+void MemorySpace::free_slice(void*) noexcept {}
+
 }  // namespace tandem

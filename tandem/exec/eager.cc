@@ -3,6 +3,9 @@
 #include <array>
 
 #include "tandem/base/event_sink.h"
+#include "tandem/core/link.h"
+#include "tandem/core/spill.h"
+#include "tandem/core/working_set.h"
 #include "tandem/exec/numerics.h"
 #include "tandem/exec/placement_log.h"
 
@@ -51,9 +54,32 @@ bool can_reuse(const OpCall& call, std::size_t i, const MemorySpace& memory) {
   return input->use_count() == 1 && input->storage->use_count() == 1 && &input->storage->space() == &memory;
 }
 
-void execute(const PreparedCall& prepared, OpCall& call) {
+/// With the operands in the device's own memory, held there until the op is in its queue.
+void execute_on_device(const PreparedCall& prepared, OpCall& call) {
   Addresses inputs(call.inputs.size()), outputs(prepared.outputs.size());
   MemorySpace& memory = prepared.device->memory();
+  WorkingSet operands;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i)
+    inputs[i] = const_cast<void*>(operands.read(*call.inputs[i], memory));
+  for (std::size_t i = 0; i < prepared.outputs.size(); ++i) {
+    call.outputs[i] = can_reuse(call, i, memory)
+                          ? call.inputs[i]->sharing(prepared.outputs[i], prepared.decision)
+                          : Tensor::uninitialized(prepared.outputs[i], memory, prepared.decision);
+    outputs[i] = operands.write(*call.outputs[i].unchecked()->storage, memory);
+  }
+  await_links();
+  const std::uint64_t start = ticks();
+  prepared.device->set_running(prepared.decision);
+  const KernelArgs args{inputs.data(), outputs.data(), call.attrs.run_time()};
+  prepared.kernel->run(args);
+  event_ring().record(prepared.decision, start, ticks());
+  if (check_numerics()) [[unlikely]] require_finite(prepared, args);
+}
+
+void execute(const PreparedCall& prepared, OpCall& call) {
+  MemorySpace& memory = prepared.device->memory();
+  if (!memory.is_host()) return execute_on_device(prepared, call);
+  Addresses inputs(call.inputs.size()), outputs(prepared.outputs.size());
   for (std::size_t i = 0; i < call.inputs.size(); ++i)
     inputs[i] = const_cast<void*>(call.inputs[i]->unchecked()->storage->read(memory));
   for (std::size_t i = 0; i < prepared.outputs.size(); ++i) {
@@ -120,7 +146,7 @@ void EagerDispatcher::find_and_execute(OpCall& call) {
     execute(prepared, call);
   } catch (const Error& error) {
     const bool device_is_full = error.code() == ErrorCode::out_of_memory && prepared.device != &devices_.host_device();
-    if (!device_is_full || !soft_placement()) throw;
+    if (!device_is_full || !soft_placement() || !spill_enabled()) throw;
     // Not kept in the cache: there may be room the next time.
     execute(*prepare(call, devices_, {.to_host = ReasonCode::memory}), call);
   }

@@ -14,8 +14,7 @@ class FullMemory final : public MemorySpace {
   std::string_view name() const override { return "full"; }
   void* allocate(std::size_t bytes) override { fail(ErrorCode::out_of_memory, "no room for ", bytes, " bytes"); }
   void free(void*, std::size_t) noexcept override {}
-  bool is_host() const override { return false; }
-  Event copy_from_host(void*, const void*, std::size_t) override { return {}; }
+  Event copy_from_host(void*, const void*, std::size_t, bool) override { return {}; }
   Event copy_to_host(void*, const void*, std::size_t) override { return {}; }
 };
 

@@ -3,6 +3,7 @@
 #include "tandem/backend/opencl/context.h"
 #include "tandem/backend/opencl/discovery.h"
 #include "tandem/backend/opencl/kernels.h"
+#include "tandem/core/spill.h"
 
 namespace tandem::opencl {
 namespace {
@@ -10,19 +11,28 @@ namespace {
 /// The device's memory behind the contract of the core.
 class Memory final : public MemorySpace {
  public:
-  Memory(Context& context, std::string name) : context_(context), name_(std::move(name)) {}
+  Memory(Context& context, std::string name) : context_(context), name_(std::move(name)) {
+    context.pool().allocate = [this](std::size_t bytes) { return static_cast<Buffer*>(allocate(bytes)); };
+  }
   std::string_view name() const override { return name_; }
-  void* allocate(std::size_t bytes) override { return context_.pool().allocate(bytes); }
+  void* allocate(std::size_t bytes) override { return allocate_evicting(*this, bytes); }
+  void* try_allocate(std::size_t bytes, Purpose purpose) override { return context_.pool().try_allocate(bytes, purpose); }
   void free(void* address, std::size_t) noexcept override { context_.pool().free(static_cast<Buffer*>(address)); }
-  bool is_host() const override { return false; }
-  Event copy_from_host(void* to, const void* from, std::size_t bytes) override {
-    context_.write(*static_cast<Buffer*>(to), from, bytes);
-    return {};
+  void* slice(void* address, std::size_t offset, std::size_t bytes) override {
+    return context_.pool().slice(*static_cast<Buffer*>(address), offset, bytes);
+  }
+  void free_slice(void* slice) noexcept override { context_.pool().free(static_cast<Buffer*>(slice)); }
+  Event copy_from_host(void* to, const void* from, std::size_t bytes, bool pending) override {
+    return context_.upload(*static_cast<Buffer*>(to), from, bytes, pending);
   }
   Event copy_to_host(void* to, const void* from, std::size_t bytes) override {
-    context_.read(to, *static_cast<const Buffer*>(from), bytes);
-    return {};
+    return context_.download(to, *static_cast<const Buffer*>(from), bytes);
   }
+  MemoryInfo info() const override {
+    const MemoryStats stats = context_.pool().stats();
+    return {stats.in_use, stats.peak, stats.limit};
+  }
+  void reset_peak() override { context_.pool().reset_peak(); }
 
  private:
   Context& context_;
@@ -31,17 +41,19 @@ class Memory final : public MemorySpace {
 
 class OpenclDevice final : public Device {
  public:
-  OpenclDevice(cl_device_id device, const Traits& traits, int index, std::size_t memory_limit)
+  OpenclDevice(cl_device_id device, const Traits& traits, int index, const LogicalDeviceConfiguration& memory)
       : properties_{.name = {"GPU", index}, .cores = traits.units},
-        context_(device, traits, properties_.name.short_name(), memory_limit),
+        context_(device, traits, properties_.name.short_name(), memory),
         memory_(context_, properties_.name.short_name()),
         kernels_(kernel_table()) {
     properties_.memory_bytes = context_.pool().stats().limit;
     properties_.description = text(traits.name, " (", traits.platform, ", driver ", traits.driver, ")");
   }
+  ~OpenclDevice() override { free_finished_copies(true); }
   const DeviceProperties& properties() const override { return properties_; }
   MemorySpace& memory() override { return memory_; }
   const KernelTable& kernels() const override { return kernels_; }
+  void set_running(const Decision* op) override { Context::set_running(op); }
   void synchronize() override { context_.synchronize(); }
   Context& context() { return context_; }
 
@@ -52,12 +64,18 @@ class OpenclDevice final : public Device {
   KernelTable kernels_;
 };
 
+void check_limit(const LogicalDeviceConfiguration& memory, const Traits& traits) {
+  if (memory.memory_limit && *memory.memory_limit == 0)
+    fail(ErrorCode::invalid_argument, "a memory limit of 0 bytes for ", traits.name, ": give it some, or hide the device");
+}
+
 }  // namespace
 
 std::unique_ptr<Device> make_device(const FoundDevice& found, int index, const LogicalDeviceConfiguration& memory, bool hide_fp64) {
   Traits traits = traits_of(found.id);
   if (hide_fp64) traits.fp64 = false;
-  return std::make_unique<OpenclDevice>(found.id, traits, index, memory.memory_limit.value_or(0));
+  check_limit(memory, traits);
+  return std::make_unique<OpenclDevice>(found.id, traits, index, memory);
 }
 
 std::vector<std::unique_ptr<Device>> make_devices(const Options& options) {

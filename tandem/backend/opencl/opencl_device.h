@@ -44,8 +44,8 @@ std::vector<std::unique_ptr<Device>> make_devices(const Options& options);
 /// Figures of a device's memory, for tests and `config`.
 struct MemoryStats {
   std::size_t in_use = 0;  // bytes handed out, as their size classes
-  std::size_t cached = 0;  // bytes kept for reuse
-  std::size_t peak = 0;    // most bytes ever handed out at once
+  std::size_t cached = 0;  // bytes taken from the driver and free for reuse
+  std::size_t peak = 0;    // most bytes handed out at once since the last reset_peak()
   std::size_t limit = 0;
 };
 MemoryStats memory_stats(Device& device);
