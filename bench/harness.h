@@ -30,6 +30,7 @@ std::vector<Benchmark> training_benchmarks();
 std::vector<Benchmark> graph_benchmarks();
 std::vector<Benchmark> gpu_benchmarks();
 std::vector<Benchmark> data_benchmarks();
+std::vector<Benchmark> spill_benchmarks();
 
 inline double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

@@ -7,6 +7,7 @@
 
 #include "bench/gpu.h"
 #include "bench/harness.h"
+#include "bench/spill.h"
 #include "tandem/tandem.h"
 
 using namespace tandem::bench;
@@ -15,8 +16,8 @@ namespace {
 
 std::vector<Benchmark> all_benchmarks() {
   std::vector<Benchmark> all;
-  for (auto group : {eager_benchmarks(), library_benchmarks(), elementwise_benchmarks(), training_benchmarks(), graph_benchmarks(),
-                     gpu_benchmarks(), data_benchmarks()})
+  for (auto group : {eager_benchmarks(), library_benchmarks(), elementwise_benchmarks(), training_benchmarks(),
+                     graph_benchmarks(), gpu_benchmarks(), spill_benchmarks(), data_benchmarks()})
     all.insert(all.end(), group.begin(), group.end());
   return all;
 }
@@ -60,7 +61,7 @@ int main(int argc, char** argv) {
   bool ops_gpu = false;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (word.starts_with("--child=") && run_gpu_child(word.substr(8))) return 0;
+    if (word.starts_with("--child=") && (run_gpu_child(word.substr(8)) || run_spill_child(word.substr(8)))) return 0;
     if (word == "--json" && i + 1 < argc) json = argv[++i];
     else if (word == "--ops-gpu") ops_gpu = true;
     else if (word[0] == '-') return std::fprintf(stderr, "usage: tandem_bench [--ops-gpu] [NAME…] [--json FILE]\n"), 2;

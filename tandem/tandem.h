@@ -8,6 +8,7 @@
 #include "tandem/base/decision.h"
 #include "tandem/base/error.h"
 #include "tandem/base/event_sink.h"
+#include "tandem/core/spill.h"
 #include "tandem/core/tensor.h"
 #include "tandem/nn/layer.h"
 #include "tandem/nn/optimizer.h"

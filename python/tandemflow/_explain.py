@@ -16,6 +16,7 @@ class Explanation:
     reason: str
     candidates: list
     text: str
+    remedy: str
 
     def __str__(self):
         return self.text

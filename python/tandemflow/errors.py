@@ -49,6 +49,10 @@ class UnimplementedError(OpError, NotImplementedError):
     """No kernel does this."""
 
 
+class NoKernelError(UnimplementedError, InvalidArgumentError):
+    """The device asked for has no kernel for this op and dtype, and soft placement is off."""
+
+
 class NoGradientError(UnimplementedError, LookupError):
     """There is no gradient for what was asked."""
 
@@ -106,7 +110,11 @@ _CLASSES = {
     "out_of_memory": ResourceExhaustedError,
     "unknown_device": InvalidArgumentError,
     "device_unavailable": InvalidArgumentError,
-    "no_kernel": UnimplementedError,
+    "no_kernel": NoKernelError,
+    "device_lost": UnavailableError,
+    "device_failed": InternalError,
+    "too_late": FailedPreconditionError,
+    "seed_needed": FailedPreconditionError,
     "file_error": NotFoundError,
     "bad_file": DataLossError,
     "no_gradient": NoGradientError,

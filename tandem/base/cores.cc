@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "tandem/base/environment.h"
 #include "tandem/base/event_sink.h"
 
 namespace tandem {
@@ -51,8 +52,7 @@ void pause() { __builtin_ia32_pause(); }
 
 int usable_cores() {
   int cores = std::max(1, std::min(affinity_cores(), quota_cores()));
-  if (const char* wish = std::getenv("TANDEM_CPU_THREADS"))
-    if (int n = std::atoi(wish); n > 0) cores = std::min(n, 256);
+  if (const auto wish = environment_number("TANDEM_CPU_THREADS", 0, 256); wish && *wish > 0) cores = static_cast<int>(*wish);
   return cores;
 }
 

@@ -24,6 +24,8 @@ std::string device_reason(const Decision& d) {
     case ReasonCode::only_device: return text("the only device is ", d.device);
     case ReasonCode::requested: return text(d.requested, " was requested");
     case ReasonCode::device_missing: return text(d.requested, " was requested but does not exist here");
+    case ReasonCode::not_visible: return text(d.requested, " was requested but is hidden from this program");
+    case ReasonCode::device_lost: return text(d.requested, " was requested but has disappeared");
     case ReasonCode::no_kernel:
       if (d.requested.empty()) return text("the device that holds its data has no kernel for ", d.signature);
       return text(d.requested, " was requested but has no kernel for ", d.signature);
@@ -42,10 +44,46 @@ std::string_view reason_name(ReasonCode code) {
     case ReasonCode::only_device: return "only_device";
     case ReasonCode::requested: return "requested";
     case ReasonCode::device_missing: return "device_missing";
+    case ReasonCode::not_visible: return "not_visible";
+    case ReasonCode::device_lost: return "device_lost";
     case ReasonCode::no_kernel: return "no_kernel";
     case ReasonCode::near_its_data: return "near_its_data";
     case ReasonCode::memory: return "memory";
     case ReasonCode::host_value: return "host_value";
+  }
+  return "";
+}
+
+bool is_fallback(ReasonCode code) {
+  switch (code) {
+    case ReasonCode::device_missing:
+    case ReasonCode::not_visible:
+    case ReasonCode::device_lost:
+    case ReasonCode::no_kernel:
+    case ReasonCode::memory: return true;
+    case ReasonCode::only_device:
+    case ReasonCode::requested:
+    case ReasonCode::near_its_data:
+    case ReasonCode::host_value: return false;
+  }
+  return false;
+}
+
+std::string Decision::remedy() const {
+  switch (reason) {
+    case ReasonCode::device_missing: return "`tandem devices` lists the devices there are, and why others were turned down";
+    case ReasonCode::not_visible:
+      return "make it visible: config::set_visible_devices, or the variables TANDEM_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES";
+    case ReasonCode::device_lost: return "restart the program; the system's log may say what happened to the device";
+    case ReasonCode::no_kernel:
+      for (const Candidate& c : candidates)
+        if (c.device != device && c.refusal.find("float64") != std::string::npos) return "cast the operands to float32";
+      return tandem::text("`tandem ops ", op, "` lists the dtypes each device has kernels for; cast, or ask for ", device);
+    case ReasonCode::memory: return "work on smaller pieces, drop tensors that are no longer needed, or raise the device's memory limit";
+    case ReasonCode::only_device:
+    case ReasonCode::requested:
+    case ReasonCode::near_its_data:
+    case ReasonCode::host_value: return "";
   }
   return "";
 }
@@ -62,7 +100,7 @@ std::string Decision::text() const {
 std::string Decision::to_json() const {
   std::string out = tandem::text("{\"op\": ", quoted(op), ", \"dtypes\": ", quoted(signature), ", \"requested\": ",
                                  quoted(requested), ", \"chosen\": ", quoted(device), ", \"kernel\": ", quoted(kernel),
-                                 ", \"reason\": \"", reason_name(reason), "\", \"text\": ", quoted(text()),
+                                 ", \"reason\": \"", reason_name(reason), "\", \"text\": ", quoted(text()), ", \"remedy\": ", quoted(remedy()),
                                  ", \"candidates\": [");
   const char* gap = "";
   for (const Candidate& c : candidates) {

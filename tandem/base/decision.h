@@ -12,12 +12,16 @@ enum class ReasonCode {
   only_device,     // no other device is there
   requested,       // a scope or an argument asked for it
   device_missing,  // the requested device does not exist
+  not_visible,     // the requested device exists but may not be used: the user or the environment hid it
+  device_lost,     // the requested device has disappeared since it was found
   no_kernel,       // the device it should have run on has no kernel for it
   near_its_data,   // its operands lie there
   memory,          // the device it should have run on cannot hold its operands and results
   host_value,      // made from host data
 };
 std::string_view reason_name(ReasonCode code);
+/// Does it explain why an op ran elsewhere than it should have?
+bool is_fallback(ReasonCode code);
 
 /// A kernel that was looked at, on the way to the chosen one.
 struct Candidate {
@@ -40,6 +44,8 @@ struct Decision {
 
   /// One sentence for people.
   std::string text() const;
+  /// What the user can do when this is not what was asked for; empty when it is.
+  std::string remedy() const;
   std::string to_json() const;
 };
 std::ostream& operator<<(std::ostream& out, const Decision& decision);

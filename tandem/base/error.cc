@@ -20,6 +20,10 @@ constexpr std::array kErrors{
     ErrorInfo{ErrorCode::unknown_device, "unknown_device", "A device name cannot be understood."},
     ErrorInfo{ErrorCode::device_unavailable, "device_unavailable", "The requested device does not exist here."},
     ErrorInfo{ErrorCode::no_kernel, "no_kernel", "No kernel of the device accepts the op with these operands."},
+    ErrorInfo{ErrorCode::device_lost, "device_lost", "A device disappeared while it was in use."},
+    ErrorInfo{ErrorCode::device_failed, "device_failed", "A device or its driver failed at what it was asked to do."},
+    ErrorInfo{ErrorCode::too_late, "too_late", "A setting can no longer be changed: the devices are in use."},
+    ErrorInfo{ErrorCode::seed_needed, "seed_needed", "A random op was run without a seed while determinism is on."},
     ErrorInfo{ErrorCode::file_error, "file_error", "A file cannot be opened, read or written."},
     ErrorInfo{ErrorCode::bad_file, "bad_file", "A file's content is damaged or of another format."},
     ErrorInfo{ErrorCode::no_gradient, "no_gradient", "There is no gradient for what was asked."},
@@ -48,6 +52,8 @@ std::string error_id(ErrorCode code) {
 
 Error::Error(ErrorCode code, const std::string& message)
     : std::runtime_error(error_id(code) + " " + message), code_(code) {}
+
+std::string_view Error::message() const { return std::string_view(what()).substr(error_id(code_).size() + 1); }
 
 void check_failed(const char* condition, const char* file, int line, const std::string& message) {
   fail(ErrorCode::internal, "check failed: ", condition, " at ", file, ":", line,

@@ -24,6 +24,10 @@ enum class ErrorCode : std::uint16_t {
   unknown_device = 401,
   device_unavailable = 402,
   no_kernel = 403,
+  device_lost = 404,
+  device_failed = 405,
+  too_late = 406,
+  seed_needed = 407,
   file_error = 501,
   bad_file = 502,
   no_gradient = 601,
@@ -50,6 +54,8 @@ class Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message);
   ErrorCode code() const { return code_; }
+  /// What what() says after the code.
+  std::string_view message() const;
 
  private:
   ErrorCode code_;

@@ -1,4 +1,4 @@
-// tandem devices: every device of this machine.
+// tandem devices: every device of this machine, and what became of those that are not used.
 #include <CLI/CLI.hpp>
 #include <iomanip>
 #include <iostream>
@@ -6,10 +6,13 @@
 
 #include "tandem/cli/commands.h"
 #include "tandem/cli/table.h"
+#include "tandem/runtime/config.h"
 #include "tandem/runtime/runtime.h"
 
 namespace tandem::cli {
 namespace {
+
+using nlohmann::ordered_json;
 
 std::string gibibytes(std::size_t bytes) {
   std::ostringstream out;
@@ -17,22 +20,27 @@ std::string gibibytes(std::size_t bytes) {
   return out.str();
 }
 
-void print_devices(bool json) {
-  const auto devices = default_runtime().devices();
-  if (json) {
-    auto list = nlohmann::ordered_json::array();
-    for (Device* device : devices) {
-      const DeviceProperties& p = device->properties();
-      list.push_back({{"name", p.name.short_name()},
-                      {"long_name", p.name.long_name()},
-                      {"description", p.description},
-                      {"cores", p.cores},
-                      {"memory_bytes", p.memory_bytes},
-                      {"memory_space", std::string(device->memory().name())}});
-    }
-    std::cout << list.dump(2) << "\n";
-    return;
-  }
+ordered_json to_json(Device& device) {
+  const DeviceProperties& p = device.properties();
+  return {{"name", p.name.short_name()},          {"long_name", p.name.long_name()}, {"description", p.description}, {"cores", p.cores},
+          {"memory_bytes", p.memory_bytes}, {"memory_space", std::string(device.memory().name())}};
+}
+
+ordered_json to_json(const config::DeviceFinding& f) {
+  return {{"status", f.status}, {"name", f.name}, {"device", f.device}, {"platform", f.platform}, {"driver", f.driver},
+          {"type", f.type},     {"reason", f.reason}, {"remedy", f.remedy}};
+}
+
+void print_json(std::span<Device* const> devices, const config::DeviceReport& report) {
+  ordered_json out{{"devices", ordered_json::array()}, {"platforms", ordered_json::array()}, {"findings", ordered_json::array()}};
+  for (Device* device : devices) out["devices"].push_back(to_json(*device));
+  for (const auto& p : report.platforms)
+    out["platforms"].push_back({{"name", p.name}, {"vendor", p.vendor}, {"version", p.version}, {"devices", p.devices}});
+  for (const auto& finding : report.findings) out["findings"].push_back(to_json(finding));
+  std::cout << out.dump(2) << "\n";
+}
+
+void print_tables(std::span<Device* const> devices, const config::DeviceReport& report) {
   Table table({{"device"}, {"cores"}, {"memory"}, {"space"}, {"description", 60}});
   for (Device* device : devices) {
     const DeviceProperties& p = device->properties();
@@ -40,12 +48,34 @@ void print_devices(bool json) {
                std::string(device->memory().name()), p.description});
   }
   table.print(std::cout);
+
+  std::cout << "\n";
+  if (report.platforms.empty()) std::cout << "no OpenCL platform\n";
+  for (const auto& p : report.platforms)
+    std::cout << "OpenCL platform " << p.name << ": " << p.devices << (p.devices == 1 ? " device\n" : " devices\n");
+
+  Table unused({{"not used", 34}, {"why", 30}, {"what helps", 32}});
+  bool any = false;
+  for (const auto& f : report.findings) {
+    if (f.status == "used") continue;
+    any = true;
+    unused.add({f.device, f.reason, f.remedy});
+  }
+  if (!any) return;
+  std::cout << "\n";
+  unused.print(std::cout);
+}
+
+void print_devices(bool json) {
+  const auto devices = default_runtime().devices();
+  const config::DeviceReport report = config::device_report();
+  json ? print_json(devices, report) : print_tables(devices, report);
 }
 
 }  // namespace
 
 void add_devices(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("devices", "List the devices of this machine");
+  CLI::App* command = app.add_subcommand("devices", "List the devices of this machine, and why others are not used");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "Print JSON");
   command->callback([json] { print_devices(*json); });

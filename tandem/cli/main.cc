@@ -1,4 +1,4 @@
-// The command line: tandem devices | ops | errors | place.
+// The command line: tandem devices | ops | errors | faults | place.
 #include <CLI/CLI.hpp>
 #include <iostream>
 
@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   tandem::cli::add_devices(app);
   tandem::cli::add_ops(app);
   tandem::cli::add_errors(app);
+  tandem::cli::add_faults(app);
   tandem::cli::add_place(app);
 
   try {

@@ -1,75 +1,75 @@
 #include "tandem/core/storage.h"
 
-#include <atomic>
-#include <chrono>
-
+#include "tandem/core/device_copy.h"
+#include "tandem/core/link.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem {
-namespace {
 
-/// Counted where copies are made, and nowhere else do bytes move.
-struct Counter {
-  std::atomic<std::uint64_t> bytes{0}, count{0}, nanoseconds{0};
-  TransferStats::Direction read() const {
-    return {bytes.load(), count.load(), static_cast<double>(nanoseconds.load()) * 1e-9};
+Storage::Elsewhere& Storage::elsewhere() {
+  Elsewhere* here = elsewhere_.load(std::memory_order_acquire);
+  if (here) return *here;
+  here = new Elsewhere;
+  elsewhere_.store(here, std::memory_order_release);
+  return *here;
+}
+
+void Storage::make_home() {
+  std::lock_guard lock(Residency::mutex());
+  try {
+    Residency::add(*this, *home_, Purpose::compute);
+  } catch (...) {
+    delete elsewhere_.load();
+    throw;
   }
-};
-Counter to_device, to_host;
-
-template <class F>
-Event counted(Counter& counter, std::size_t bytes, F copy) {
-  const auto begin = std::chrono::steady_clock::now();
-  Event event = copy();
-  counter.bytes += bytes;
-  ++counter.count;
-  counter.nanoseconds += static_cast<std::uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
-  return event;
 }
 
-}  // namespace
-
-TransferStats transfer_stats() { return {to_device.read(), to_host.read()}; }
-
-Storage::~Storage() {
-  wait(home_.busy);
-  for (const auto& copy : others_) wait(copy->busy);
+void Storage::describe(const TensorSpec& spec, const Decision* made_by) {
+  std::lock_guard lock(Residency::mutex());
+  elsewhere().spec = spec;
+  elsewhere().made_by = made_by;
 }
 
-const void* Storage::host() { return read(host_memory()); }
-
-Copy* Storage::find(const MemorySpace& space) {
-  for (const auto& copy : others_)
-    if (copy->memory.space() == &space) return copy.get();
-  return nullptr;
+void Storage::leave_devices() {
+  std::lock_guard lock(Residency::mutex());
+  Elsewhere* here = &elsewhere();
+  while (!here->copies.empty()) Residency::remove(*this, here->copies.front());
+  if (host_.address()) Residency::drop_host(*this);
+  delete here;
 }
 
 const void* Storage::read_elsewhere(MemorySpace& space) {
-  MemorySpace& from = *home_.memory.space();
-  // Between two devices the bytes go by way of the host.
-  const void* source = from.is_host() || space.is_host() ? nullptr : host();
-  std::lock_guard lock(mutex_);
-  if (Copy* copy = find(space)) {
-    wait(copy->ready);
-    return copy->memory.address();
-  }
-  auto copy = std::make_unique<Copy>(Copy{Allocation(space, bytes()), {}, {}});
-  void* target = copy->memory.address();
-  if (space.is_host()) {
-    copy->ready = counted(to_host, bytes(), [&] { return from.copy_to_host(target, home_.memory.address(), bytes()); });
-  } else {
-    if (!source) source = home_.memory.address();
-    copy->ready = counted(to_device, bytes(), [&] { return space.copy_from_host(target, source, bytes()); });
-  }
-  wait(copy->ready);
-  others_.push_back(std::move(copy));
-  return target;
+  if (space.is_host()) return read_host();
+  Residency::Lock lock(Residency::mutex());
+  return Residency::fetch(*this, space, lock).memory.address();
 }
 
-void Storage::drop_others() {
-  std::lock_guard lock(mutex_);
-  for (const auto& copy : others_) wait(copy->busy);
-  others_.clear();
+const void* Storage::read_host() {
+  Residency::Lock lock(Residency::mutex());
+  if (!host_.address()) Residency::start_download(*this, elsewhere().copies.front());
+  const Event event = elsewhere().host_ready;
+  lock.unlock();
+  wait(event);  // a failure stays in the event: every reader is told
+  await_links();
+  lock.lock();
+  Residency::host_arrived(*this, event);
+  return host_.address();
+}
+
+void* Storage::only_copy() {
+  Residency::Lock lock(Residency::mutex());
+  if (!home_->is_host()) {
+    DeviceCopy* copy = Residency::find(*this, *home_);
+    if (!copy) copy = &Residency::add(*this, *home_, Purpose::compute);
+    Residency::keep_only(*this, *copy);
+    return copy->memory.address();
+  }
+  while (!elsewhere().copies.empty()) Residency::remove(*this, elsewhere().copies.front());
+  const std::vector<Event> busy = std::move(elsewhere().host_busy);
+  elsewhere().host_busy.clear();
+  lock.unlock();
+  for (const Event& event : busy) wait(event);
+  return host_.address();
 }
 
 }  // namespace tandem

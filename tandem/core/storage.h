@@ -1,5 +1,6 @@
 // The bytes of a tensor, with a copy in each memory space where they were used: the unit of coherence.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,12 +13,15 @@
 
 namespace tandem {
 
+class TensorSpec;
+
 /// Bytes owned in one memory space.
 class Allocation {
  public:
   Allocation() = default;
-  Allocation(MemorySpace& space, std::size_t bytes)
-      : space_(&space), address_(space.allocate(bytes)), bytes_(bytes) {}
+  Allocation(MemorySpace& space, std::size_t bytes) : Allocation(space, space.allocate(bytes), bytes) {}
+  /// Takes over what was allocated.
+  Allocation(MemorySpace& space, void* address, std::size_t bytes) : space_(&space), address_(address), bytes_(bytes) {}
   Allocation(Allocation&& other) noexcept
       : space_(other.space_), address_(std::exchange(other.address_, nullptr)), bytes_(other.bytes_) {}
   Allocation& operator=(Allocation&& other) noexcept {
@@ -39,64 +43,85 @@ class Allocation {
   std::size_t bytes_ = 0;
 };
 
-/// One copy. `ready` is the last write, `busy` the last reads: overwriting and freeing wait for busy.
-struct Copy {
-  Allocation memory;
-  Event ready;
-  Event busy;
-};
-
-/// The copy where the bytes were first written is at hand; further ones are made where they are read. Any number of
-/// threads may read at once. Writing needs a storage that nobody else holds, and leaves one valid copy.
+/// A copy is made where the bytes are read and none is valid. Any number of threads may read at once. Writing needs a
+/// storage that nobody else holds, and leaves one valid copy. A device's copy may be evicted when its memory runs short
+/// (tandem/core/spill.h), unless a WorkingSet holds it; the bytes are then on the host, or on their way.
 class Storage : public RefCounted {
  public:
-  Storage(MemorySpace& space, std::size_t bytes) : home_{Allocation(space, bytes), {}, {}} {}
-  /// Strings live on the host only.
-  Storage(MemorySpace& host, std::vector<std::string> strings)
-      : home_{Allocation(host, 0), {}, {}}, strings_(std::move(strings)) {}
-  ~Storage();
-
-  std::size_t bytes() const { return home_.memory.bytes(); }
-  /// Where the bytes were written last.
-  MemorySpace& space() const { return *home_.memory.space(); }
-
-  /// The bytes in `space`, made there if no valid copy is; both copies stay valid.
-  const void* read(MemorySpace& space) {
-    if (home_.memory.space() == &space) [[likely]] {
-      wait(home_.ready);
-      return home_.memory.address();
+  Storage(MemorySpace& space, std::size_t bytes) : home_(&space), bytes_(bytes) {
+    if (!space.is_host()) [[unlikely]] {
+      make_home();
+      return;
     }
+    host_ = Allocation(space, bytes);
+    readable_.store(host_.address(), std::memory_order_relaxed);
+  }
+  /// Strings live on the host only.
+  Storage(MemorySpace& host, std::vector<std::string> strings) : Storage(host, 0) {
+    strings_ = std::make_unique<std::vector<std::string>>(std::move(strings));
+  }
+  ~Storage() {
+    if (elsewhere_.load(std::memory_order_acquire)) [[unlikely]] leave_devices();
+  }
+
+  std::size_t bytes() const { return bytes_; }
+  /// Where the bytes were written, and belong, also while they are evicted.
+  MemorySpace& space() const { return *home_; }
+
+  /// The bytes in `space`, made there if no valid copy is; other copies stay valid. The host waits for its copy. On a
+  /// device another thread may evict what no WorkingSet holds.
+  const void* read(MemorySpace& space) {
+    if (space.is_host()) [[likely]]
+      if (const void* here = readable_.load(std::memory_order_acquire)) return here;
     return read_elsewhere(space);
   }
   /// The bytes, readable by the host; waits for the last write.
-  const void* host();
+  const void* host() {
+    const void* here = readable_.load(std::memory_order_acquire);
+    return here ? here : read_host();
+  }
   /// Where to write: in the home space; copies elsewhere are dropped.
   void* address() {
-    if (!others_.empty()) [[unlikely]] drop_others();
-    return home_.memory.address();
+    if (elsewhere_.load(std::memory_order_acquire)) [[unlikely]] return only_copy();
+    return host_.address();
   }
 
-  const std::vector<std::string>& strings() const { return strings_; }
+  const std::vector<std::string>& strings() const { return *strings_; }
+  /// For messages about a device's memory: what lies here and which op made it.
+  void describe(const TensorSpec& spec, const Decision* made_by);
 
  private:
-  const void* read_elsewhere(MemorySpace& space);
-  Copy* find(const MemorySpace& space);
-  void drop_others();
+  friend class WorkingSet;
+  friend class Residency;
+  struct Elsewhere;  // all about copies on devices: tandem/core/device_copy.h
 
-  Copy home_;
-  std::mutex mutex_;  // guards others_
-  std::vector<std::unique_ptr<Copy>> others_;
-  std::vector<std::string> strings_;
+  void make_home();
+  void leave_devices();
+  const void* read_elsewhere(MemorySpace& space);
+  const void* read_host();
+  void* only_copy();
+  Elsewhere& elsewhere();
+
+  MemorySpace* const home_;
+  const std::size_t bytes_;
+  Allocation host_;                             // no address: the host has no copy
+  std::atomic<const void*> readable_{nullptr};  // the host's copy, once it can be read without waiting
+  std::atomic<Elsewhere*> elsewhere_{nullptr};  // null while no device has had a copy
+  std::unique_ptr<std::vector<std::string>> strings_;
 };
 
 /// Bytes that crossed between the host and devices since the process began.
 struct TransferStats {
   struct Direction {
     std::uint64_t bytes = 0, count = 0;
-    double seconds = 0;
+    double seconds = 0;  // of copies that have ended
   };
   Direction to_device, to_host;
 };
 TransferStats transfer_stats();
+
+enum class Transfer { none, to_device, to_host };
+/// For devices, which know when a copy began and ended.
+void add_transfer_time(Transfer direction, std::uint64_t nanoseconds);
 
 }  // namespace tandem

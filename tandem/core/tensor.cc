@@ -64,6 +64,7 @@ Tensor Tensor::scalar(std::int64_t value, DType dtype) { return scalar_as(value,
 
 Tensor Tensor::uninitialized(const TensorSpec& spec, MemorySpace& space, const Decision* decision) {
   Ref<Storage> storage(new Storage(space, spec.bytes()));
+  if (!space.is_host()) storage->describe(spec, decision);
   return Tensor(Ref<TensorImpl>(new TensorImpl(spec, std::move(storage), decision, {next_value_id()})));
 }
 

@@ -17,8 +17,7 @@ class NoValues final : public MemorySpace {
   std::string_view name() const override { return "recording"; }
   void* allocate(std::size_t) override { return this; }
   void free(void*, std::size_t) noexcept override {}
-  bool is_host() const override { return false; }
-  Event copy_from_host(void*, const void*, std::size_t) override { unknown(); }
+  Event copy_from_host(void*, const void*, std::size_t, bool) override { unknown(); }
   Event copy_to_host(void*, const void*, std::size_t) override { unknown(); }
 
  private:

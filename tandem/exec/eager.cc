@@ -3,7 +3,11 @@
 #include <array>
 
 #include "tandem/base/event_sink.h"
+#include "tandem/core/link.h"
+#include "tandem/core/spill.h"
+#include "tandem/core/working_set.h"
 #include "tandem/exec/numerics.h"
+#include "tandem/exec/placement_log.h"
 
 namespace tandem {
 namespace {
@@ -50,9 +54,32 @@ bool can_reuse(const OpCall& call, std::size_t i, const MemorySpace& memory) {
   return input->use_count() == 1 && input->storage->use_count() == 1 && &input->storage->space() == &memory;
 }
 
-void execute(const PreparedCall& prepared, OpCall& call) {
+/// With the operands in the device's own memory, held there until the op is in its queue.
+void execute_on_device(const PreparedCall& prepared, OpCall& call) {
   Addresses inputs(call.inputs.size()), outputs(prepared.outputs.size());
   MemorySpace& memory = prepared.device->memory();
+  WorkingSet operands;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i)
+    inputs[i] = const_cast<void*>(operands.read(*call.inputs[i], memory));
+  for (std::size_t i = 0; i < prepared.outputs.size(); ++i) {
+    call.outputs[i] = can_reuse(call, i, memory)
+                          ? call.inputs[i]->sharing(prepared.outputs[i], prepared.decision)
+                          : Tensor::uninitialized(prepared.outputs[i], memory, prepared.decision);
+    outputs[i] = operands.write(*call.outputs[i].unchecked()->storage, memory);
+  }
+  await_links();
+  const std::uint64_t start = ticks();
+  prepared.device->set_running(prepared.decision);
+  const KernelArgs args{inputs.data(), outputs.data(), call.attrs.run_time()};
+  prepared.kernel->run(args);
+  event_ring().record(prepared.decision, start, ticks());
+  if (check_numerics()) [[unlikely]] require_finite(prepared, args);
+}
+
+void execute(const PreparedCall& prepared, OpCall& call) {
+  MemorySpace& memory = prepared.device->memory();
+  if (!memory.is_host()) return execute_on_device(prepared, call);
+  Addresses inputs(call.inputs.size()), outputs(prepared.outputs.size());
   for (std::size_t i = 0; i < call.inputs.size(); ++i)
     inputs[i] = const_cast<void*>(call.inputs[i]->unchecked()->storage->read(memory));
   for (std::size_t i = 0; i < prepared.outputs.size(); ++i) {
@@ -82,6 +109,17 @@ const DeviceName* device_of_operands(const OpCall& call) {
 }  // namespace
 
 void EagerDispatcher::run(OpCall& call) {
+  try {
+    find_and_execute(call);
+  } catch (const Error& error) {
+    // Devices know what went wrong; which op it was is known here.
+    const bool by_device = error.code() == ErrorCode::device_lost || error.code() == ErrorCode::device_failed;
+    if (!by_device || error.message().starts_with(text(call.op.name, ":"))) throw;
+    fail(error.code(), call.op.name, ": ", error.message());
+  }
+}
+
+void EagerDispatcher::find_and_execute(OpCall& call) {
   if (call.op.execute) [[unlikely]] return call.op.execute(call);
   const DeviceName* near = device_of_operands(call);  // looks at every operand: a symbolic one ends here
   if (!call.requested) call.near = near;
@@ -93,8 +131,13 @@ void EagerDispatcher::run(OpCall& call) {
     slot.call = find_or_prepare(call, hash);
     slot.hash = hash;
   }
+  if (slot.call->device->lost()) [[unlikely]] {
+    forget_device(*slot.call->device);
+    slot.call = find_or_prepare(call, hash);
+  }
   // An op run from inside the kernel could replace the slot; kernels run no ops, so a plain reference will do.
   const PreparedCall& prepared = *slot.call;
+  if (log_device_placement()) [[unlikely]] log_placement(*prepared.decision);
   if (call.op.view) {
     call.outputs[0] = call.inputs[0]->sharing(prepared.outputs[0], prepared.decision);
     return;
@@ -103,10 +146,15 @@ void EagerDispatcher::run(OpCall& call) {
     execute(prepared, call);
   } catch (const Error& error) {
     const bool device_is_full = error.code() == ErrorCode::out_of_memory && prepared.device != &devices_.host_device();
-    if (!device_is_full || !soft_placement()) throw;
+    if (!device_is_full || !soft_placement() || !spill_enabled()) throw;
     // Not kept in the cache: there may be room the next time.
     execute(*prepare(call, devices_, {.to_host = ReasonCode::memory}), call);
   }
+}
+
+void EagerDispatcher::forget_device(Device& device) {
+  devices_.remove(device);
+  forget_calls();
 }
 
 std::shared_ptr<const PreparedCall> EagerDispatcher::find_or_prepare(const OpCall& call, std::uint64_t hash) {

@@ -31,6 +31,8 @@ class EagerDispatcher final : public Dispatcher {
  private:
   /// Never the same twice, so that a thread's cache cannot take one dispatcher for another at the same address.
   static std::uint64_t next_epoch();
+  void find_and_execute(OpCall& call);
+  void forget_device(Device& device);
   std::shared_ptr<const PreparedCall> find_or_prepare(const OpCall& call, std::uint64_t hash);
 
   DeviceRegistry& devices_;

@@ -53,6 +53,7 @@ void Frame::run(std::span<const TensorRef> arguments, std::span<Tensor> results)
     open_writes();
   }
   execute(plan_.commit_, static_cast<std::uint32_t>(plan_.instructions_.size()));
+  held_.clear();  // all is in the queues; what is replaced below may go
   for (std::size_t i = 0; i < results.size(); ++i) results[i] = output(plan_.results_[i]);
   commit();
 }
@@ -125,10 +126,13 @@ void Frame::perform(const Plan::Action& action) {
       const Plan::Slot& slot = plan_.slots_[action.tensor];
       tensors_[action.tensor] = Tensor::uninitialized(slot.spec, *action.space, slot.decision);
       storages_[action.tensor] = &tensors_[action.tensor].storage();
-      return bind(action.first, action.last, storages_[action.tensor]->address());
+      return bind(action.first, action.last, held_.write(*storages_[action.tensor], *action.space));
     }
-    case Kind::bind: return bind(action.first, action.last, storages_[action.tensor]->read(*action.space));
-    case Kind::release: tensors_[action.tensor] = {}; return;
+    case Kind::bind: return bind(action.first, action.last, held_.read(*storages_[action.tensor], *action.space));
+    case Kind::release:
+      held_.release(*storages_[action.tensor]);
+      tensors_[action.tensor] = {};
+      return;
     case Kind::call: return perform_call(plan_.calls_[action.tensor]);
   }
 }
@@ -163,7 +167,7 @@ void Frame::open_writes() {
     Tensor& target = tensors_[write.output.slot];
     target = ours ? old.sharing(write.output.spec, write.output.decision)
                   : Tensor::uninitialized(write.output.spec, *write.space, write.output.decision);
-    bind(write.first, write.last, target.storage().address());
+    bind(write.first, write.last, held_.write(target.storage(), *write.space));
   }
 }
 
@@ -183,6 +187,7 @@ void Frame::commit() {
 }
 
 void Frame::clear() {
+  held_.clear();
   for (Tensor& tensor : tensors_) tensor = {};
 }
 

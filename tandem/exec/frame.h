@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#include "tandem/core/working_set.h"
 #include "tandem/exec/plan.h"
 
 namespace tandem {
@@ -33,6 +34,7 @@ class Frame {
   std::vector<std::int64_t> words_;
   std::vector<Tensor> tensors_;     // by slot; undefined for variables that are written
   std::vector<Storage*> storages_;  // by slot
+  WorkingSet held_;                 // what kernels of this run use in devices' own memory
   std::size_t next_action_ = 0;
 };
 

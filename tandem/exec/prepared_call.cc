@@ -1,5 +1,9 @@
 #include "tandem/exec/prepared_call.h"
 
+#include <algorithm>
+
+#include "tandem/exec/placement_log.h"
+
 namespace tandem {
 namespace {
 
@@ -26,10 +30,7 @@ Choice choose_device(const OpCall& call, DeviceRegistry& devices, PlacementRules
   if (rules.to_host) return {&devices.host_device(), *rules.to_host};
   if (call.requested) {
     if (Device* device = devices.find(*call.requested)) return {device, ReasonCode::requested};
-    if (!rules.soft_placement)
-      fail(ErrorCode::device_unavailable, "Could not satisfy device specification '", call.requested->long_name(),
-           "'. enable_soft_placement=0. All available devices [", device_list(devices.known()), "]. [Op:", call.op.name, "]");
-    return {&devices.host_device(), ReasonCode::device_missing};
+    return {&devices.host_device(), devices.why_missing(*call.requested)};
   }
   if (call.near)
     if (Device* device = devices.find(*call.near)) return {device, ReasonCode::near_its_data};
@@ -42,26 +43,52 @@ std::string dtypes_of(const std::vector<Operand>& operands) {
   return join(dtypes);
 }
 
-/// Tries a device's kernels in order, noting each refusal in `decision`; null when none takes the call.
-Prepared choose_kernel(const KernelCall& call, Device& device, Decision& decision) {
-  decision.device = device.name().short_name();
-  const auto kernels = device.kernels().of(call.op);
+/// The first kernel of the device that takes the call, noting each refusal in `decision`; null when none does.
+const Kernel* find_kernel(const KernelCall& call, Decision& decision) {
+  decision.device = call.device->name().short_name();
+  const auto kernels = call.device->kernels().of(call.op);
   if (kernels.empty()) decision.candidates.push_back({decision.device, "any kernel", false, "there is none for this op"});
   for (const Kernel& kernel : kernels) {
     const Support support = kernel.supports ? kernel.supports(call) : yes();
     decision.candidates.push_back({decision.device, std::string(kernel.name), support.ok, support.reason});
     if (!support) continue;
     decision.kernel = kernel.name;
-    return kernel.prepare(call);
+    return &kernel;
   }
   return nullptr;
 }
 
-[[noreturn]] void no_kernel(const OpCall& call, const Decision& decision, DeviceRegistry& devices) {
+/// The kinds of device with a kernel that takes the call: "CPU, GPU".
+std::string kinds_that_can(const KernelCall& call, std::span<Device* const> devices) {
+  std::vector<std::string> kinds;
+  for (Device* device : devices) {
+    if (std::find(kinds.begin(), kinds.end(), device->name().kind) != kinds.end()) continue;
+    Decision ignored;
+    KernelCall there{call.op, call.attrs, call.inputs, call.outputs, device};
+    if (call.op.view || find_kernel(there, ignored)) kinds.push_back(device->name().kind);
+  }
+  return join(kinds);
+}
+
+[[noreturn]] void cannot_run(const Decision& decision) {
   std::string refusals;
-  for (const Candidate& c : decision.candidates) refusals += text("; ", c.kernel, ": ", c.refusal);
-  fail(ErrorCode::no_kernel, call.op.name, ": no kernel on ", decision.device, " takes ", decision.signature, refusals,
-       "; available devices [", device_list(devices.known()), "]; cast the operands or allow soft placement");
+  for (const Candidate& c : decision.candidates) refusals += text("; ", c.device, " ", c.kernel, ": ", c.refusal);
+  fail(ErrorCode::no_kernel, decision.op, ": no kernel takes ", decision.signature, refusals, "; cast the operands");
+}
+
+/// TensorFlow's message, and what it leaves out: dtypes, why not, and what would help.
+[[noreturn]] void cannot_satisfy(const OpCall& call, const KernelCall& kernel_call, const Decision& decision, DeviceRegistry& devices) {
+  std::string refusals;
+  for (const Candidate& c : decision.candidates)
+    if (!c.accepted) refusals += text("; ", c.device, " ", c.kernel, ": ", c.refusal);
+  const bool no_kernel = decision.reason == ReasonCode::no_kernel;
+  const DeviceName& wanted = call.requested ? *call.requested : kernel_call.device->name();
+  fail(no_kernel ? ErrorCode::no_kernel : ErrorCode::device_unavailable, "Could not satisfy device specification '",
+       wanted.long_name(), "'. enable_soft_placement=0. Supported device types [", kinds_that_can(kernel_call, devices.known()),
+       "]. All available devices [", device_list(devices.known()), "]. ", decision.op, "(", decision.signature, "): ",
+       no_kernel ? text("no kernel of ", wanted.short_name(), " takes it", refusals)
+                 : text(wanted.short_name(), " is not there (", reason_name(decision.reason), ")"),
+       "; ", decision.remedy(), ". [Op:", call.op.name, "]");
 }
 
 }  // namespace
@@ -105,20 +132,28 @@ std::unique_ptr<PreparedCall> prepare(const OpCall& call, DeviceRegistry& device
                     .requested = call.requested ? call.requested->short_name() : "",
                     .device = choice.device->name().short_name(),
                     .reason = choice.reason};
+  KernelCall kernel_call{call.op, call.attrs, inputs, outputs, choice.device};
+  const bool missing = is_fallback(choice.reason) && !rules.to_host;
+  if (missing && !rules.soft_placement) cannot_satisfy(call, kernel_call, decision, devices);
   if (call.op.view) {
     decision.kernel = "view";
   } else {
-    KernelCall kernel_call{call.op, call.attrs, inputs, outputs, choice.device};
-    prepared->kernel = choose_kernel(kernel_call, *choice.device, decision);
+    const Kernel* kernel = find_kernel(kernel_call, decision);
     Device& host = devices.host_device();
-    if (!prepared->kernel && choice.device != &host && rules.soft_placement) {
+    if (!kernel && choice.device != &host) {
       decision.reason = ReasonCode::no_kernel;
+      if (!rules.soft_placement) cannot_satisfy(call, kernel_call, decision, devices);
       prepared->device = kernel_call.device = &host;
-      prepared->kernel = choose_kernel(kernel_call, host, decision);
+      kernel = find_kernel(kernel_call, decision);
     }
-    if (!prepared->kernel) no_kernel(call, decision, devices);
+    if (!kernel) {
+      decision.reason = ReasonCode::no_kernel;
+      cannot_run(decision);
+    }
+    prepared->kernel = kernel->prepare(kernel_call);
   }
   prepared->decision = intern(decision);
+  if (is_fallback(decision.reason)) log_fallback(decision);
   return prepared;
 }
 

@@ -40,6 +40,10 @@ class DeviceRegistry {
   virtual Device* find(const DeviceName& name) = 0;
   /// Those found so far.
   virtual std::span<Device* const> known() const = 0;
+  /// Takes a device that was lost out of the list.
+  virtual void remove(Device&) {}
+  /// Why find() knows no such device: device_missing, not_visible or device_lost.
+  virtual ReasonCode why_missing(const DeviceName&) const { return ReasonCode::device_missing; }
 };
 
 struct PlacementRules {

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "tandem/base/error.h"
+#include "tandem/base/fault.h"
+#include "tandem/core/spill.h"
 
 namespace tandem {
 namespace {
@@ -46,6 +48,7 @@ SizeClass size_class(std::size_t bytes) {
 }
 
 void* take_from_system(std::size_t bytes) {
+  if (fault(Fault::host_alloc)) return nullptr;
   const std::size_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
   void* block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   if (block && alignment == kHugePage) madvise(block, bytes, MADV_HUGEPAGE);
@@ -75,6 +78,7 @@ struct HostPool::Shared {
   std::array<std::vector<void*>, kClasses> kept;
   PoolStats stats;
 
+  /// Null beyond the limit.
   void* allocate(SizeClass size) {
     std::lock_guard lock(mutex);
     auto& blocks = kept[static_cast<std::size_t>(size.index)];
@@ -84,9 +88,7 @@ struct HostPool::Shared {
       return block;
     }
     if (stats.bytes_from_system + size.bytes > stats.limit) give_back();
-    if (stats.bytes_from_system + size.bytes > stats.limit)
-      fail(ErrorCode::out_of_memory, "the host cannot hold another ", readable(size.bytes), ": ",
-           readable(stats.bytes_from_system), " of ", readable(stats.limit), " are in use; free tensors or use smaller ones");
+    if (stats.bytes_from_system + size.bytes > stats.limit) return nullptr;
     void* block = take_from_system(size.bytes);
     if (!block) fail(ErrorCode::out_of_memory, "the system refused ", readable(size.bytes), " of memory");
     ++stats.system_calls;
@@ -169,8 +171,8 @@ bool cached(int index, const HostPool::Shared* owner) {
 
 }  // namespace
 
-HostPool::HostPool(std::size_t limit) : shared_(std::make_unique<Shared>()) {
-  set_limit(limit ? limit : usable_memory());
+HostPool::HostPool(std::size_t limit) : MemorySpace(Kind::host), shared_(std::make_unique<Shared>()) {
+  set_limit(limit ? limit : usable_memory() / 10 * 9);
 }
 
 HostPool::~HostPool() { trim(); }
@@ -182,7 +184,12 @@ void* HostPool::allocate(std::size_t bytes) {
   const SizeClass size = size_class(bytes);
   if (cached(size.index, shared_.get()))
     if (void* block = thread_cache.take(size.index)) return block;
-  return shared_->allocate(size);
+  if (void* block = shared_->allocate(size)) return block;
+  free_finished_copies(true);  // what copies to devices still hold
+  if (void* block = shared_->allocate(size)) return block;
+  const PoolStats now = stats();
+  fail(ErrorCode::out_of_memory, "the host cannot hold another ", readable(size.bytes), ": ", readable(now.bytes_from_system),
+       " of ", readable(now.limit), " are in use; free tensors or use smaller ones");
 }
 
 void HostPool::free(void* address, std::size_t bytes) noexcept {
@@ -191,7 +198,7 @@ void HostPool::free(void* address, std::size_t bytes) noexcept {
   shared_->keep(address, size);
 }
 
-Event HostPool::copy_from_host(void* to, const void* from, std::size_t bytes) {
+Event HostPool::copy_from_host(void* to, const void* from, std::size_t bytes, bool) {
   std::memcpy(to, from, bytes);
   return {};
 }

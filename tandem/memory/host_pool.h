@@ -18,15 +18,14 @@ struct PoolStats {
 /// most an eighth, so that nearly equal sizes share blocks.
 class HostPool final : public MemorySpace {
  public:
-  /// `limit`: most bytes to take from the system; 0 means what the machine and the cgroup allow.
+  /// `limit`: most bytes to take from the system; 0 means nine tenths of what the machine and the cgroup allow.
   explicit HostPool(std::size_t limit = 0);
   ~HostPool() override;
 
   std::string_view name() const override { return "host"; }
   void* allocate(std::size_t bytes) override;
   void free(void* address, std::size_t bytes) noexcept override;
-  bool is_host() const override { return true; }
-  Event copy_from_host(void* to, const void* from, std::size_t bytes) override;
+  Event copy_from_host(void* to, const void* from, std::size_t bytes, bool pending) override;
   Event copy_to_host(void* to, const void* from, std::size_t bytes) override;
 
   PoolStats stats() const;

@@ -31,6 +31,7 @@ struct OpCall {
   const DeviceName* near = nullptr;       // device in whose own memory an operand lies, when nobody asked
   std::uint32_t donated = 0;              // bit i: the caller gives input i up; its bytes may be overwritten
   const std::shared_ptr<const OpDef>* owner = nullptr;  // of an op made at run time: who keeps `op` keeps it too
+  bool scoped = false;                    // a device scope has decided: outer ones have no say
 };
 
 class Dispatcher {
@@ -65,20 +66,27 @@ class DispatchStack {
 /// The dispatcher below all others, which runs ops. Defined by the runtime.
 Dispatcher& runtime_dispatcher();
 
-/// Ops run under `with tf.device(name)` ask for that device; the innermost scope wins.
+/// Ops run under `with tf.device(name)` ask for that device; the innermost scope wins. A name without a device
+/// ("/job:localhost") leaves the choice to the scopes around it; nullptr hides them, so that nothing is asked for.
 class DeviceScope final : public Dispatcher {
  public:
-  explicit DeviceScope(std::string_view device) : name_(DeviceName::parse(device)) { DispatchStack::push(*this); }
+  explicit DeviceScope(std::string_view device) : name_(DeviceName::parse_request(device)) { DispatchStack::push(*this); }
+  explicit DeviceScope(const char* device) : DeviceScope(std::string_view(device)) {}
+  explicit DeviceScope(std::nullptr_t) : hides_(true) { DispatchStack::push(*this); }
   ~DeviceScope() override { DispatchStack::remove(*this); }
   DeviceScope(const DeviceScope&) = delete;
   DeviceScope& operator=(const DeviceScope&) = delete;
   void run(OpCall& call) override {
-    if (!call.requested) call.requested = &name_;
+    if (!call.scoped && !call.requested) {
+      if (name_) call.requested = &*name_;
+      call.scoped = name_ || hides_;
+    }
     next()->run(call);
   }
 
  private:
-  DeviceName name_;
+  std::optional<DeviceName> name_;
+  bool hides_ = false;
 };
 
 /// Runs an op with one output.

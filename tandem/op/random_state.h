@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "tandem/base/error.h"
+
 namespace tandem {
 
 class RandomState {
@@ -13,13 +15,21 @@ class RandomState {
     std::int64_t key;
     std::int64_t counter;
   };
+  /// `initial`: the seed of a user who has set none.
+  explicit RandomState(std::uint64_t initial = 0) : seed_(static_cast<std::int64_t>(initial)) {}
   void set_seed(std::uint64_t seed) {
     seed_.store(static_cast<std::int64_t>(seed));
     calls_.store(0);
+    seeded_.store(true);
   }
+  /// From now on next() throws seed_needed when neither the user nor the op has set a seed.
+  void require_seed() { seed_required_.store(true); }
   /// `op_seed` distinguishes ops that the user seeded apart. While a function is traced nothing is drawn: the words
   /// name the op, and each run of the graph takes draw(key) for them.
   Call next(std::int64_t op_seed = 0) {
+    if (seed_required_.load() && !seeded_.load() && op_seed == 0) [[unlikely]]
+      fail(ErrorCode::seed_needed, "Random ops require a seed to be set when determinism is enabled. Please set a seed before "
+                                   "running the op, e.g. by calling tf.random.set_seed(1).");
     const std::int64_t key = op_seed * 0x5851F42D4C957F2D;
     return tracing() ? Call{key, 0} : draw(key);
   }
@@ -35,6 +45,7 @@ class RandomState {
  private:
   std::atomic<std::int64_t> seed_{0};
   std::atomic<std::int64_t> calls_{0};
+  std::atomic<bool> seeded_{false}, seed_required_{false};
 };
 
 /// While it lives, random ops of this thread draw from a state of its own: what a worker of an input pipeline makes

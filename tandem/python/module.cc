@@ -56,6 +56,7 @@ NB_MODULE(_tandem, module) {
   });
   add_functions(module);
   add_runtime(module);
+  add_config(module);
   add_tape(module);
   add_files(module);
   add_datasets(module);

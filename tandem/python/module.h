@@ -12,7 +12,8 @@ namespace nb = nanobind;
 inline nb::object to_object(Tensor tensor) { return nb::steal(wrap(std::move(tensor))); }
 
 void add_functions(nb::module_& module);  // ops without a record, creation, random numbers
-void add_runtime(nb::module_& module);    // devices, placement, decisions
+void add_runtime(nb::module_& module);    // device scopes, decisions, logging, faults
+void add_config(nb::module_& module);     // how the devices are set up
 void add_tape(nb::module_& module);
 void add_files(nb::module_& module);
 void add_datasets(nb::module_& module);

@@ -1,11 +1,16 @@
-// Devices, placement and decisions.
+// Device scopes, decisions, logging and faults.
 #include "tandem/runtime/runtime.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "tandem/base/event_sink.h"
+#include "tandem/base/fault.h"
+#include "tandem/base/log.h"
+#include "tandem/exec/placement_log.h"
 #include "tandem/op/dispatcher.h"
 #include "tandem/python/convert.h"
 #include "tandem/python/module.h"
@@ -32,45 +37,49 @@ nb::dict decision_dict(const Decision& decision) {
   out["reason"] = std::string(reason_name(decision.reason));
   out["candidates"] = candidates;
   out["text"] = decision.text();
+  out["remedy"] = decision.remedy();
   return out;
 }
 
-/// `with tf.device(name)`. Scopes may be entered again, also inside themselves.
+/// `with tf.device(name)`; no name hides the scopes outside. Scopes may be entered again, also inside themselves.
 class Scope {
  public:
-  explicit Scope(std::string name) : name_(std::move(name)) { DeviceName::parse(name_); }
+  explicit Scope(std::optional<std::string> name) : name_(std::move(name)) {
+    if (name_) DeviceName::parse_request(*name_);
+  }
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
-  void enter() { entered_.push_back(std::make_unique<DeviceScope>(name_)); }
+  void enter() {
+    entered_.push_back(name_ ? std::make_unique<DeviceScope>(*name_) : std::make_unique<DeviceScope>(nullptr));
+  }
   void exit() {
     if (!entered_.empty()) entered_.pop_back();
   }
 
  private:
-  std::string name_;
+  std::optional<std::string> name_;
   std::vector<std::unique_ptr<DeviceScope>> entered_;
 };
-
-nb::list devices() {
-  nb::list out;
-  for (const Device* device : default_runtime().devices()) {
-    const DeviceProperties& p = device->properties();
-    out.append(nb::make_tuple(p.name.kind, p.name.index, p.description, p.memory_bytes));
-  }
-  return out;
-}
 
 }  // namespace
 
 void add_runtime(nb::module_& module) {
   nb::class_<Scope>(module, "DeviceScope")
-      .def(nb::init<std::string>())
+      .def(nb::init<std::optional<std::string>>(), nb::arg("name").none())
       .def("enter", &Scope::enter)
       .def("exit", &Scope::exit);
-  module.def("devices", devices, "Kind, index, description and memory of every device.");
   module.def("device_long_name", [](const std::string& name) { return DeviceName::parse(name).long_name(); });
-  module.def("set_soft_device_placement", [](bool on) { default_runtime().set_soft_device_placement(on); });
-  module.def("get_soft_device_placement", [] { return default_runtime().soft_device_placement(); });
+  module.def("set_log_device_placement", set_log_device_placement);
+  module.def("get_log_device_placement", log_device_placement);
+  module.def("set_log_level", [](int level) { set_log_level(static_cast<LogLevel>(std::clamp(level, 0, 3))); });
+  module.def("get_log_level", [] { return static_cast<int>(log_level()); });
+  module.def("set_faults", [](const std::string& plan) { set_faults(plan); });
+  module.def("get_faults", faults);
+  module.def("fault_list", [] {
+    nb::list out;
+    for (const FaultInfo& info : fault_list()) out.append(nb::make_tuple(std::string(info.name), std::string(info.simulates)));
+    return out;
+  });
   module.def("explain", [](nb::handle tensor) { return decision_dict(explain(to_tensor(tensor.ptr()))); });
   module.def("last_decisions", [](std::uint64_t most) {
     nb::list out;

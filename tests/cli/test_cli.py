@@ -18,7 +18,7 @@ def test_devices_lists_the_cpu():
 
 def test_devices_as_json_has_names_cores_and_memory():
     code, out, _ = tandem("devices", "--json")
-    first = json.loads(out)[0]
+    first = json.loads(out)["devices"][0]
     assert code == 0 and first["name"] == "/CPU:0" and first["cores"] >= 1 and first["memory_bytes"] > 0
 
 

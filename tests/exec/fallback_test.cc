@@ -14,8 +14,7 @@ class FullMemory final : public MemorySpace {
   std::string_view name() const override { return "full"; }
   void* allocate(std::size_t bytes) override { fail(ErrorCode::out_of_memory, "no room for ", bytes, " bytes"); }
   void free(void*, std::size_t) noexcept override {}
-  bool is_host() const override { return false; }
-  Event copy_from_host(void*, const void*, std::size_t) override { return {}; }
+  Event copy_from_host(void*, const void*, std::size_t, bool) override { return {}; }
   Event copy_to_host(void*, const void*, std::size_t) override { return {}; }
 };
 
@@ -107,6 +106,25 @@ TEST(Fallback, WithoutSoftPlacementBothAreErrors) {
   };
   EXPECT_EQ(code_of(without_kernel), ErrorCode::no_kernel);
   EXPECT_EQ(code_of(without_room), ErrorCode::out_of_memory);
+}
+
+TEST(Fallback, TheErrorNamesOpDtypesDeviceRefusalsAndWhatThereIs) {
+  FakeGpu gpu({});
+  Registry registry(gpu);
+  EagerDispatcher dispatcher(registry);
+  dispatcher.set_soft_placement(false);
+  try {
+    add_on_gpu(dispatcher);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    for (const char* part :
+         {"Could not satisfy device specification '/job:localhost/replica:0/task:0/device:GPU:0'", "enable_soft_placement=0",
+          "Supported device types [CPU]",
+          "All available devices [/job:localhost/replica:0/task:0/device:CPU:0, /job:localhost/replica:0/task:0/device:GPU:0]",
+          "add(float32, float32)", "there is none for this op", "[Op:add]"})
+      EXPECT_NE(message.find(part), std::string::npos) << part << " in " << message;
+  }
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ def run_program(tmp_path):
         assert "import tensorflow as tf" in source
         program = tmp_path / name
         program.write_text(source.replace("import tensorflow as tf", "import tandemflow as tf"))
-        environment = {**os.environ, "PYTHONPATH": str(PACKAGE_ROOT), "PYTHONIOENCODING": "utf-8"}
+        environment = {**os.environ, "PYTHONPATH": str(PACKAGE_ROOT), "PYTHONIOENCODING": "utf-8", "TF_CPP_MIN_LOG_LEVEL": "2"}
         done = subprocess.run(
             [sys.executable, "-m", "tandemflow._run", str(program)],
             env=environment, capture_output=True, encoding="utf-8", timeout=120,

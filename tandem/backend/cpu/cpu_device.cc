@@ -27,7 +27,8 @@ std::string processor_name() {
 
 class CpuDevice final : public Device {
  public:
-  CpuDevice(MemorySpace& host, std::size_t memory_bytes) : host_(host), kernels_(kernel_table()) {
+  CpuDevice(MemorySpace& host, std::size_t memory_bytes, int index) : host_(host), kernels_(kernel_table()) {
+    properties_.name.index = index;
     properties_.cores = usable_cores();
     properties_.memory_bytes = memory_bytes;
     properties_.description = text(processor_name(), ", generated code: ", jit_target());
@@ -45,8 +46,8 @@ class CpuDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_device(MemorySpace& host, std::size_t memory_bytes) {
-  return std::make_unique<CpuDevice>(host, memory_bytes);
+std::unique_ptr<Device> make_device(MemorySpace& host, std::size_t memory_bytes, int index) {
+  return std::make_unique<CpuDevice>(host, memory_bytes, index);
 }
 
 }  // namespace tandem::cpu

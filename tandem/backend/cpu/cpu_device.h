@@ -8,7 +8,8 @@
 
 namespace tandem::cpu {
 
-std::unique_ptr<Device> make_device(MemorySpace& host, std::size_t memory_bytes);
+/// /CPU:`index`. Several share the cores and the host's memory.
+std::unique_ptr<Device> make_device(MemorySpace& host, std::size_t memory_bytes, int index = 0);
 
 /// The ordered kernels of every op.
 KernelTable kernel_table();

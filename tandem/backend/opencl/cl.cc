@@ -16,6 +16,7 @@ std::string status_text(cl_int status) {
       {CL_OUT_OF_HOST_MEMORY, "CL_OUT_OF_HOST_MEMORY"},
       {CL_BUILD_PROGRAM_FAILURE, "CL_BUILD_PROGRAM_FAILURE"},
       {CL_INVALID_VALUE, "CL_INVALID_VALUE"},
+      {CL_INVALID_COMMAND_QUEUE, "CL_INVALID_COMMAND_QUEUE"},
       {CL_INVALID_BUFFER_SIZE, "CL_INVALID_BUFFER_SIZE"},
       {CL_INVALID_BINARY, "CL_INVALID_BINARY"},
       {CL_INVALID_ARG_SIZE, "CL_INVALID_ARG_SIZE"},
@@ -34,7 +35,10 @@ bool is_out_of_memory(cl_int status) {
 
 void check(cl_int status, std::string_view doing) {
   if (status == CL_SUCCESS) return;
-  fail(is_out_of_memory(status) ? ErrorCode::out_of_memory : ErrorCode::device_unavailable, "OpenCL: ", doing,
+  const ErrorCode code = is_out_of_memory(status)              ? ErrorCode::out_of_memory
+                         : status == CL_DEVICE_NOT_AVAILABLE ? ErrorCode::device_lost
+                                                             : ErrorCode::device_failed;
+  fail(code, "OpenCL: ", doing,
        " failed: ", status_text(status));
 }
 

@@ -14,7 +14,7 @@ namespace tandem::opencl {
 std::string status_text(cl_int status);
 bool is_out_of_memory(cl_int status);
 
-/// Throws out_of_memory or device_unavailable, naming what was being done.
+/// Throws out_of_memory or device_failed, naming what was being done.
 void check(cl_int status, std::string_view doing);
 
 /// Owns one OpenCL object.

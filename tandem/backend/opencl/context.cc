@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tandem/backend/opencl/error_tag.h"
+
 namespace tandem::opencl {
 namespace {
 
@@ -21,9 +23,12 @@ std::string device_text(cl_device_id device, cl_device_info what) {
   return value;
 }
 
-constexpr int kErrorWords = 4;
+thread_local const Decision* running_op = nullptr;
 
 }  // namespace
+
+void Context::set_running(const Decision* op) { running_op = op; }
+const Decision* Context::running() { return running_op; }
 
 Traits traits_of(cl_device_id device) {
   Traits t;
@@ -40,32 +45,45 @@ Traits traits_of(cl_device_id device) {
   t.units = static_cast<int>(device_info<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS));
   t.memory_bytes = device_info<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE);
   t.largest_buffer = device_info<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  t.alignment = std::max<std::size_t>(MemorySpace::kSliceAlignment, device_info<cl_uint>(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   return t;
 }
 
-Context::Context(cl_device_id device, Traits traits, std::string device_name, std::size_t memory_limit)
+Context::Context(cl_device_id device, Traits traits, std::string device_name, const LogicalDeviceConfiguration& memory)
     : device_(device), traits_(std::move(traits)), device_name_(std::move(device_name)), cache_(ProgramCache::default_folder()) {
   cl_int status = CL_SUCCESS;
   context_ = ContextHandle(clCreateContext(nullptr, 1, &device_, nullptr, nullptr, &status));
   check(status, "opening the device");
-  queue_ = QueueHandle(clCreateCommandQueue(context_.get(), device_, 0, &status));
+  compute_ = std::make_unique<Queue>(context_.get(), device_, false);
+  copy_ = std::make_unique<Queue>(context_.get(), device_, true);
+  reports_ = QueueHandle(clCreateCommandQueue(context_.get(), device_, 0, &status));
   check(status, "making a queue");
-  const std::size_t limit = memory_limit ? memory_limit : traits_.memory_bytes / 10 * 8;
-  pool_ = std::make_unique<BufferPool>(context_.get(), device_name_, limit, traits_.largest_buffer);
-  const cl_int zeros[kErrorWords] = {};
-  error_word_ = new Buffer{MemoryHandle(clCreateBuffer(context_.get(), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                                                       sizeof(zeros), const_cast<cl_int*>(zeros), &status)),
-                           sizeof(zeros)};
-  check(status, "making the error word");
+  pool_ = std::make_unique<BufferPool>(
+      context_.get(), device_name_,
+      PoolOptions{.limit = memory.memory_limit.value_or(traits_.memory_bytes / 10 * 8),
+                  .largest = traits_.largest_buffer,
+                  .alignment = traits_.alignment,
+                  .grow = memory.growth});
+  error_word_ = {.memory = make_buffer(sizeof(ErrorReport)), .bytes = sizeof(ErrorReport)};
+  const ErrorReport zeros{};
+  check(clEnqueueWriteBuffer(reports_.get(), error_word_.memory.get(), CL_TRUE, 0, sizeof(zeros), &zeros, 0, nullptr, nullptr),
+        "clearing the error word");
 }
 
 Context::~Context() {
-  clFinish(queue_.get());
+  clFinish(compute_->get());
+  clFinish(copy_->get());
   try {
     save_programs();
   } catch (const Error&) {  // the cache is a convenience
   }
-  delete error_word_;
+}
+
+MemoryHandle Context::make_buffer(std::size_t bytes) {
+  cl_int status = CL_SUCCESS;
+  MemoryHandle memory(clCreateBuffer(context_.get(), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, nullptr, &status));
+  check(status, "making a buffer");
+  return memory;
 }
 
 std::int64_t Context::elements_per_item(std::int64_t total, double work) const {
@@ -122,7 +140,7 @@ ProgramHandle Context::build(const std::string& source, const std::string& optio
   check(status, "making a program");
   status = clBuildProgram(program.get(), 1, &device_, options.c_str(), nullptr, nullptr);
   if (status != CL_SUCCESS)
-    fail(ErrorCode::device_unavailable, device_name_, ": a program does not compile (", status_text(status), "): ",
+    fail(ErrorCode::device_failed, device_name_, ": a program does not compile (", status_text(status), "): ",
          build_log(program.get()), "\n", source);
   return program;
 }
@@ -135,12 +153,22 @@ std::string Context::build_log(cl_program program) const {
   return log;
 }
 
-void Context::enqueue(const KernelFunction& function, std::size_t items, std::size_t batch) {
+void Context::launch(const KernelFunction& function, std::size_t items, std::size_t batch) {
   const std::size_t local[2] = {local_size(), 1};
   const std::size_t global[2] = {(items + local[0] - 1) / local[0] * local[0], batch};
-  check(clEnqueueNDRangeKernel(queue_.get(), function.kernel, 2, nullptr, global, local, 0, nullptr, nullptr),
-        "starting a kernel");
-  check(clFlush(queue_.get()), "starting a kernel");
+  std::uint64_t copied = 0;  // the copy queue is in order too, so the last of its commands stands for all
+  for (const Buffer* buffer : read_) {
+    if (!lost_.empty()) throw_if_lost(buffer->uses().written);
+    copied = std::max(copied, buffer->uses().copy);
+  }
+  for (const Buffer* buffer : written_) copied = std::max(copied, buffer->uses().copy);
+  const std::uint64_t number = compute_->enqueue(
+      "starting a kernel", copy_->pending(copied), running_op, Transfer::none,
+      [&](cl_uint count, const cl_event* after, cl_event* event) {
+        return clEnqueueNDRangeKernel(compute_->get(), function.kernel, 2, nullptr, global, local, count, after, event);
+      });
+  for (const Buffer* buffer : read_) buffer->uses().compute = number;
+  for (Buffer* buffer : written_) buffer->uses().compute = buffer->uses().written = number;
   BuiltProgram& program = *function.program;
   if (program.saved || program.launched) return;
   program.launched = true;
@@ -165,60 +193,18 @@ void Context::save_programs() {
   }
 }
 
-void Context::read(void* to, const Buffer& from, std::size_t bytes) {
-  ErrorReport report{};
-  bool check_report;
-  {
-    std::lock_guard lock(mutex_);
-    check_report = may_report_.exchange(false);
-    if (check_report)  // in order before the data, so that one wait is enough
-      check(clEnqueueReadBuffer(queue_.get(), error_word_->memory.get(), CL_FALSE, 0, sizeof(report), &report, 0, nullptr, nullptr),
-            "reading the error word");
-    if (!bytes && check_report) check(clFinish(queue_.get()), "waiting for the device");
-  }
-  if (bytes)
-    check(clEnqueueReadBuffer(queue_.get(), from.memory.get(), CL_TRUE, 0, bytes, to, 0, nullptr, nullptr),
-          "copying to the host");
-  if (has_unsaved_) save_programs();
-  if (check_report) report_error(report);
+Launch& Launch::buffer(const void* address) {
+  const Buffer* buffer = static_cast<const Buffer*>(address);
+  context_.read_.push_back(buffer);
+  const cl_mem memory = buffer->memory.get();
+  return bytes(&memory, sizeof(memory));
 }
 
-void Context::write(const Buffer& to, const void* from, std::size_t bytes) {
-  if (bytes)
-    check(clEnqueueWriteBuffer(queue_.get(), to.memory.get(), CL_TRUE, 0, bytes, from, 0, nullptr, nullptr),
-          "copying from the host");
-}
-
-void Context::fill(const Buffer& to, const void* pattern, std::size_t pattern_bytes, std::size_t bytes) {
-  if (!bytes) return;
-  check(clEnqueueFillBuffer(queue_.get(), to.memory.get(), pattern, pattern_bytes, 0, bytes, 0, nullptr, nullptr),
-        "filling a buffer");
-  check(clFlush(queue_.get()), "filling a buffer");
-}
-
-void Context::synchronize() {
-  check(clFinish(queue_.get()), "waiting for the device");
-  if (may_report_ || has_unsaved_) read(nullptr, *error_word_, 0);
-}
-
-int Context::error_site(const std::string& op) {
-  std::lock_guard lock(mutex_);
-  auto found = std::find(sites_.begin(), sites_.end(), op);
-  if (found == sites_.end()) found = sites_.insert(sites_.end(), op);
-  return static_cast<int>(found - sites_.begin()) + 1;
-}
-
-void Context::report_error(const ErrorReport& report) {
-  if (!report.site) return;
-  const cl_int zeros[kErrorWords] = {};
-  write(*error_word_, zeros, sizeof(zeros));
-  std::string op;
-  {
-    std::lock_guard lock(mutex_);
-    op = sites_[static_cast<std::size_t>(report.site) - 1];
-  }
-  fail(ErrorCode::index_out_of_range, op, ": index ", report.value, " at position ", report.position, " is outside 0..",
-       report.limit - 1, " (on ", device_name_, ")");
+Launch& Launch::buffer(void* address) {
+  Buffer* buffer = static_cast<Buffer*>(address);
+  context_.written_.push_back(buffer);
+  const cl_mem memory = buffer->memory.get();
+  return bytes(&memory, sizeof(memory));
 }
 
 Launch& Launch::bytes(const void* data, std::size_t size) {
@@ -227,12 +213,18 @@ Launch& Launch::bytes(const void* data, std::size_t size) {
 }
 
 Launch& Launch::error(int site) {
-  context_.may_report_ = true;
-  return buffer(&context_.error_word()).value<cl_int>(site);
+  site_ = site;
+  const cl_mem memory = context_.error_word_.memory.get();
+  return bytes(&memory, sizeof(memory)).value<cl_int>(error_tag(context_.compute_->next()));
 }
 
 void Launch::run(std::int64_t items, std::int64_t batch) {
-  if (items > 0 && batch > 0) context_.enqueue(function_, static_cast<std::size_t>(items), static_cast<std::size_t>(batch));
+  if (items <= 0 || batch <= 0) return;
+  context_.launch(function_, static_cast<std::size_t>(items), static_cast<std::size_t>(batch));
+  if (!site_) return;
+  context_.reporters_.push_back({context_.compute_->last(), site_});
+  constexpr std::size_t kMostUnread = 4096;
+  if (context_.reporters_.size() > kMostUnread) context_.look_for_failures();
 }
 
 }  // namespace tandem::opencl

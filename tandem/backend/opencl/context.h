@@ -1,6 +1,7 @@
-// One opened OpenCL device: its queue, its programs, its memory and the error word that kernels report through.
+// One opened OpenCL device: its queues, its programs, its memory and the error word that kernels report through.
 #pragma once
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -9,6 +10,8 @@
 #include "tandem/backend/opencl/cl.h"
 #include "tandem/backend/opencl/memory.h"
 #include "tandem/backend/opencl/program_cache.h"
+#include "tandem/backend/opencl/queue.h"
+#include "tandem/backend/opencl/staging.h"
 #include "tandem/kernel/kernel.h"
 
 namespace tandem::opencl {
@@ -22,6 +25,7 @@ struct Traits {
   int units = 1;
   std::size_t memory_bytes = 0;
   std::size_t largest_buffer = 0;
+  std::size_t alignment = 128;  // of parts of a buffer, bytes
 };
 Traits traits_of(cl_device_id device);
 
@@ -43,7 +47,7 @@ struct KernelFunction {
 
 class Context {
  public:
-  Context(cl_device_id device, Traits traits, std::string device_name, std::size_t memory_limit);
+  Context(cl_device_id device, Traits traits, std::string device_name, const LogicalDeviceConfiguration& memory);
   ~Context();
 
   const Traits& traits() const { return traits_; }
@@ -56,64 +60,101 @@ class Context {
   /// Builds `source`, or takes it from memory or disk.
   KernelFunction kernel(const std::string& source, const std::string& name);
 
-  void read(void* to, const Buffer& from, std::size_t bytes);
-  void write(const Buffer& to, const void* from, std::size_t bytes);
+  /// Memory beside the pool.
+  MemoryHandle make_buffer(std::size_t bytes);
+  /// Starts a copy behind what was given to the device before; `from` may change once the event has happened. `pending`:
+  /// a download is still writing to `from`.
+  Event upload(Buffer& to, const void* from, std::size_t bytes, bool pending);
+  /// Starts a copy behind what was given to the device before; `to` may be read once the event has happened.
+  Event download(void* to, const Buffer& from, std::size_t bytes);
   /// Fills with a pattern of 1, 2, 4 or 8 bytes.
-  void fill(const Buffer& to, const void* pattern, std::size_t pattern_bytes, std::size_t bytes);
-  /// Waits for the queue; throws the first failure not yet reported.
+  void fill(Buffer& to, const void* pattern, std::size_t pattern_bytes, std::size_t bytes);
+  /// Waits for both queues; throws the first failure not yet reported.
   void synchronize();
 
   /// Number by which kernels of `op` report bad indices.
   int error_site(const std::string& op);
-  const Buffer& error_word() const { return *error_word_; }
+  const Buffer& error_word() const { return error_word_; }
+  /// The op whose commands this thread enqueues.
+  static void set_running(const Decision* op);
+  static const Decision* running();
 
  private:
   friend class Launch;
+  friend class CopyEvent;
   struct ErrorReport {
-    int site, value, position, limit;
+    cl_int tag, value, position, limit;
+  };
+  /// A launch that may report bad indices.
+  struct Reporter {
+    std::uint64_t number;
+    int site;
+  };
+  /// Results of commands from `first` on were lost: that one failed, and the others may depend on it.
+  struct Lost {
+    std::uint64_t first, last;
+    ErrorCode code;
+    std::string message;
+    bool reported = false;
   };
 
   BuiltProgram& program(const std::string& source);
   ProgramHandle load(const std::string& key);
   ProgramHandle build(const std::string& source, const std::string& options);
   std::string build_log(cl_program program) const;
-  void enqueue(const KernelFunction& function, std::size_t items, std::size_t batch);
+  void launch(const KernelFunction& function, std::size_t items, std::size_t batch);
   void save_programs();
-  void report_error(const ErrorReport& report);
+
+  /// Returns when command `number` of `queue` has ended, having looked for failures up to then.
+  void wait_for(Queue& queue, std::uint64_t number);
+  bool ended(Queue& queue, std::uint64_t number);
+  void look_for_failures();
+  void read_error_word();
+  void note_report(const ErrorReport& report);
+  void note_loss(std::uint64_t first, ErrorCode code, std::string message);
+  /// Throws when the results of command `number` of the compute queue were lost. The lock is held.
+  void throw_if_lost(std::uint64_t number);
 
   cl_device_id device_;
   Traits traits_;
   std::string device_name_;
   ContextHandle context_;
-  QueueHandle queue_;
   std::unique_ptr<BufferPool> pool_;
-  Buffer* error_word_ = nullptr;
+  std::unique_ptr<Queue> compute_, copy_;
+  QueueHandle reports_;  // for the error word, which is read out of turn
+  std::unique_ptr<Staging> staging_;  // made when first needed
+  Buffer error_word_;
   ProgramCache cache_;
 
-  std::mutex mutex_;        // the arguments of kernels, the queue's order, the programs
+  std::mutex mutex_;        // the arguments of kernels, the queues and their order, the programs, what buffers are used by
   std::mutex build_mutex_;  // one compilation at a time, without stopping launches
   std::unordered_map<std::string, std::unique_ptr<BuiltProgram>> programs_;
   std::vector<BuiltProgram*> unsaved_;
   std::vector<std::string> sites_;
   std::atomic<bool> has_unsaved_{false};
-  std::atomic<bool> may_report_{false};  // a kernel that may set the error word was enqueued since it was read
+  std::deque<Reporter> reporters_;  // since the error word was last seen to be clean
+  std::vector<Lost> lost_;
+  std::vector<const Buffer*> read_;  // arguments of the launch that is being made
+  std::vector<Buffer*> written_;
 };
 
 /// Sets the arguments of one kernel in their order and enqueues it. Holds the context's lock while it lives.
 class Launch {
  public:
-  Launch(Context& context, const KernelFunction& function) : context_(context), function_(function), lock_(context.mutex_) {}
-
-  Launch& buffer(const void* address) {
-    const cl_mem memory = static_cast<const Buffer*>(address)->memory.get();
-    return bytes(&memory, sizeof(memory));
+  Launch(Context& context, const KernelFunction& function) : context_(context), function_(function), lock_(context.mutex_) {
+    context.read_.clear();
+    context.written_.clear();
   }
+
+  /// A buffer that the kernel reads; one that it writes.
+  Launch& buffer(const void* address);
+  Launch& buffer(void* address);
   template <class T>
   Launch& value(const T& argument) {
     return bytes(&argument, sizeof(argument));
   }
   Launch& bytes(const void* data, std::size_t size);
-  /// The error word and the number of the op's site.
+  /// The error word, and the number by which this launch is known there.
   Launch& error(int site);
   /// `batch` is the size of the second dimension.
   void run(std::int64_t items, std::int64_t batch = 1);
@@ -123,6 +164,7 @@ class Launch {
   const KernelFunction& function_;
   std::lock_guard<std::mutex> lock_;
   cl_uint next_ = 0;
+  int site_ = 0;
 };
 
 /// The context of the device a call is prepared for.

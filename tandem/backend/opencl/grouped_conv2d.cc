@@ -111,8 +111,9 @@ KERNEL grouped_filter_gradient(__global const T_mem* x, __global const T_mem* dy
 
 template <ConvKind kind>
 Support in_groups(const KernelCall& call) {
+  if (const Support support = dtypes_supported(call); !support) return support;
   if (conv_geometry(call, kind).groups == 1) return no("without groups the packed product is faster");
-  return dtypes_supported(call);
+  return yes();
 }
 
 struct Plan {

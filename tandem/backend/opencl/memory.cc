@@ -6,78 +6,198 @@
 namespace tandem::opencl {
 namespace {
 
-constexpr std::size_t kSmallest = 256;
-
-/// Rounded up by at most an eighth, so that nearly equal sizes share blocks.
-std::size_t size_class(std::size_t bytes) {
-  if (bytes <= kSmallest) return kSmallest;
-  const std::size_t step = std::max<std::size_t>(std::bit_floor(bytes) / 8, 64);
-  return (bytes + step - 1) / step * step;
+/// Rounded up by at most a sixteenth, so that nearly equal sizes share blocks.
+std::size_t size_class(std::size_t bytes, std::size_t alignment) {
+  const std::size_t step = std::max(std::bit_floor(bytes) / 16, alignment);
+  return std::max((bytes + step - 1) / step * step, alignment);
 }
+
+constexpr std::size_t kLeastChunk = std::size_t{256} << 10, kMostChunk = std::size_t{16} << 20;
 
 }  // namespace
 
-BufferPool::BufferPool(cl_context context, std::string device, std::size_t limit, std::size_t largest)
-    : context_(context), device_(std::move(device)), largest_(largest), stats_{.limit = limit} {}
+BufferPool::BufferPool(cl_context context, std::string device, const PoolOptions& options)
+    : context_(context), device_(std::move(device)), options_(options), stats_{.limit = options.limit} {
+  options_.limit = options.limit / options.alignment * options.alignment;
+  chunk_bytes_ = std::min(std::clamp(options_.limit / 64, kLeastChunk, kMostChunk), options_.limit);
+  chunk_bytes_ = chunk_bytes_ / options.alignment * options.alignment;
+}
 
-BufferPool::~BufferPool() { release_cached(); }
+BufferPool::~BufferPool() { trim(); }
 
-Buffer* BufferPool::allocate(std::size_t bytes) {
-  const std::size_t size = size_class(bytes);
+Buffer* BufferPool::try_allocate(std::size_t bytes, Purpose purpose) {
+  if (bytes > options_.limit) return nullptr;
+  const std::size_t size = size_class(bytes, options_.alignment);
   std::lock_guard lock(mutex_);
-  Buffer* buffer = take_cached(size);
-  if (!buffer) buffer = create(size, bytes);
+  Buffer* buffer = take_kept(size, purpose);
+  if (!buffer) buffer = obtain(size);
+  if (!buffer) return nullptr;
+  buffer->used_by.written = 0;
   stats_.in_use += size;
   stats_.peak = std::max(stats_.peak, stats_.in_use);
   return buffer;
 }
 
 void BufferPool::free(Buffer* buffer) noexcept {
+  if (buffer->whole) return delete buffer;
   std::lock_guard lock(mutex_);
   stats_.in_use -= buffer->bytes;
-  stats_.cached += buffer->bytes;
-  cached_[buffer->bytes].push_back(buffer);
+  if (buffer->chunk) kept_small_ += buffer->bytes;
+  kept_[buffer->bytes].push_back(buffer);
+}
+
+Buffer* BufferPool::slice(Buffer& whole, std::size_t offset, std::size_t bytes) {
+  TANDEM_CHECK(!whole.whole && offset % options_.alignment == 0 && offset + bytes <= whole.bytes, "slice ", offset, "+", bytes);
+  const cl_buffer_region part{whole.offset + offset, std::max<std::size_t>(bytes, 1)};
+  cl_int status = CL_SUCCESS;
+  MemoryHandle memory(clCreateSubBuffer(whole.chunk ? whole.chunk->memory.get() : whole.memory.get(), CL_MEM_READ_WRITE,
+                                        CL_BUFFER_CREATE_TYPE_REGION, &part, &status));
+  check(status, "making a part of a buffer");
+  return new Buffer{.memory = std::move(memory), .bytes = bytes, .chunk = whole.chunk, .offset = part.origin, .whole = &whole};
 }
 
 MemoryStats BufferPool::stats() const {
   std::lock_guard lock(mutex_);
-  return stats_;
+  MemoryStats stats = stats_;
+  stats.cached = held_ - stats.in_use;
+  return stats;
 }
 
-Buffer* BufferPool::take_cached(std::size_t size) {
-  auto found = cached_.find(size);
-  if (found == cached_.end() || found->second.empty()) return nullptr;
-  Buffer* buffer = found->second.back();
-  found->second.pop_back();
-  stats_.cached -= size;
+void BufferPool::reset_peak() {
+  std::lock_guard lock(mutex_);
+  stats_.peak = stats_.in_use;
+}
+
+/// For a copy the block whose commands are most likely to have ended; for a kernel the one that is still in a cache.
+Buffer* BufferPool::take_kept(std::size_t size, Purpose purpose) {
+  auto found = kept_.find(size);
+  if (found == kept_.end() || found->second.empty()) return nullptr;
+  auto& buffers = found->second;
+  Buffer* buffer = purpose == Purpose::copy ? buffers.front() : buffers.back();
+  if (purpose == Purpose::copy) buffers.pop_front();
+  else buffers.pop_back();
+  if (buffer->chunk) kept_small_ -= size;
   return buffer;
 }
 
-Buffer* BufferPool::create(std::size_t size, std::size_t asked) {
-  if (size > stats_.limit || stats_.in_use > stats_.limit - size) out_of_memory(asked, "the limit");
-  if (stats_.in_use + stats_.cached + size > stats_.limit) release_cached();
-  if (size > largest_) out_of_memory(asked, text("the driver's largest buffer, ", largest_, " bytes"));
-  for (bool again : {true, false}) {
-    cl_int status = CL_SUCCESS;
-    // Host-allocated buffers are made at once; others at their first use, where PoCL can only abort.
-    MemoryHandle memory(clCreateBuffer(context_, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, nullptr, &status));
-    if (status == CL_SUCCESS) return new Buffer{std::move(memory), size};
-    if (!is_out_of_memory(status)) check(status, "making a buffer");
-    if (again) release_cached();
+/// The smallest free part of any chunk that suffices.
+Buffer* BufferPool::cut(std::size_t size) {
+  Chunk* best = nullptr;
+  std::size_t best_size = SIZE_MAX;
+  for (const auto& chunk : chunks_) {
+    const std::size_t fit = chunk->region.best_fit(size);
+    if (!fit || fit >= best_size) continue;
+    best = chunk.get();
+    best_size = fit;
   }
-  out_of_memory(asked, "what the driver can give");
+  if (!best) return nullptr;
+  const Region::Piece piece = best->region.take(size);
+  const cl_buffer_region part{piece.offset, size};
+  cl_int status = CL_SUCCESS;
+  MemoryHandle memory(
+      clCreateSubBuffer(best->memory.get(), CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &part, &status));
+  if (status != CL_SUCCESS) {
+    best->region.give(piece.offset, size, piece.uses);
+    check(status, "making a part of a buffer");
+  }
+  return new Buffer{.memory = std::move(memory), .bytes = size, .chunk = best, .offset = piece.offset, .used_by = piece.uses};
 }
 
-void BufferPool::release_cached() {
-  for (auto& [size, buffers] : cached_)
-    for (Buffer* buffer : buffers) delete buffer;  // OpenCL keeps the memory until the last command has used it
-  cached_.clear();
-  stats_.cached = 0;
+Buffer* BufferPool::obtain(std::size_t size) {
+  if (!options_.grow && !reserved_ && !reserve()) return nullptr;
+  if (large(size)) {
+    if (size > options_.largest || !release_until(size)) return nullptr;
+    MemoryHandle memory = create(size);
+    if (!memory && release_until(options_.limit)) memory = create(size);
+    if (!memory) return nullptr;
+    held_ += size;
+    return new Buffer{.memory = std::move(memory), .bytes = size};
+  }
+  if (Buffer* buffer = cut(size)) return buffer;
+  if (kept_small_ >= std::min(chunk_bytes_, options_.limit / 16)) {
+    join_small();
+    if (Buffer* buffer = cut(size)) return buffer;
+  }
+  const std::size_t room = options_.limit - held_;
+  if (options_.grow && room >= size && add_chunk(std::min(room, chunk_bytes_))) return cut(size);
+  // Small blocks go back to their chunks, where neighbours become one; large ones make room for another chunk.
+  const bool roomy = release_until(std::max(size, chunk_bytes_)) || release_until(size);
+  if (Buffer* buffer = cut(size)) return buffer;
+  if (options_.grow && roomy && add_chunk(std::min(options_.limit - held_, chunk_bytes_))) return cut(size);
+  return nullptr;
 }
 
-void BufferPool::out_of_memory(std::size_t bytes, std::string_view why) const {
-  fail(ErrorCode::out_of_memory, device_, ": ", bytes, " bytes do not fit beyond the ", stats_.in_use, " in use: ", why,
-       why == "the limit" ? text(" is ", stats_.limit, " bytes") : std::string());
+bool BufferPool::add_chunk(std::size_t bytes) {
+  MemoryHandle memory = create(bytes);
+  if (!memory) return false;
+  chunks_.push_back(std::make_unique<Chunk>(Chunk{std::move(memory), Region(bytes)}));
+  held_ += bytes;
+  return true;
+}
+
+bool BufferPool::reserve() {
+  const std::size_t longest = options_.largest / options_.alignment * options_.alignment;
+  while (held_ < options_.limit)
+    if (!add_chunk(std::min(options_.limit - held_, longest))) return false;
+  return reserved_ = true;
+}
+
+/// Null when the driver has none left.
+MemoryHandle BufferPool::create(std::size_t bytes) const {
+  cl_int status = CL_SUCCESS;
+  // Host-allocated buffers are made at once; others at their first use, where PoCL can only abort.
+  MemoryHandle memory(clCreateBuffer(context_, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, nullptr, &status));
+  if (status != CL_SUCCESS && !is_out_of_memory(status)) check(status, "making a buffer");
+  return memory;
+}
+
+/// To its chunk or to the driver, which keeps the memory until the last command has used it.
+void BufferPool::give_back(Buffer* buffer) {
+  if (buffer->chunk) buffer->chunk->region.give(buffer->offset, buffer->bytes, buffer->used_by);
+  else held_ -= buffer->bytes;
+  delete buffer;
+}
+
+/// All small blocks that are kept go back to their chunks, where neighbours become one.
+void BufferPool::join_small() {
+  for (auto& [size, buffers] : kept_)
+    std::erase_if(buffers, [&](Buffer* buffer) {
+      if (!buffer->chunk) return false;
+      give_back(buffer);
+      return true;
+    });
+  kept_small_ = 0;
+}
+
+/// Gives up kept blocks, the largest first, until `room` more bytes may be taken from the driver.
+bool BufferPool::release_until(std::size_t room) {
+  for (auto bin = kept_.rbegin(); bin != kept_.rend() && options_.limit - held_ < room; ++bin)
+    for (; !bin->second.empty() && options_.limit - held_ < room; bin->second.pop_front()) {
+      Buffer* buffer = bin->second.front();
+      Chunk* chunk = buffer->chunk;
+      if (chunk) kept_small_ -= buffer->bytes;
+      give_back(buffer);
+      if (chunk && chunk->region.empty()) drop_empty_chunks();
+    }
+  return options_.limit - held_ >= room;
+}
+
+void BufferPool::drop_empty_chunks() {
+  if (!options_.grow) return;
+  std::erase_if(chunks_, [&](const auto& chunk) {
+    if (!chunk->region.empty()) return false;
+    held_ -= chunk->region.bytes();
+    return true;
+  });
+}
+
+void BufferPool::trim() {
+  std::lock_guard lock(mutex_);
+  for (auto& [size, buffers] : kept_)
+    for (Buffer* buffer : buffers) give_back(buffer);
+  kept_.clear();
+  kept_small_ = 0;
+  drop_empty_chunks();
 }
 
 }  // namespace tandem::opencl

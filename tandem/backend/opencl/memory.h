@@ -1,43 +1,88 @@
-// A device's memory: buffers by size class, kept when freed, within a budget of our own, because no OpenCL runtime
-// enforces one.
+// A device's memory: blocks cut from chunks or, when large, of their own; kept when freed, within a budget of our own,
+// because no OpenCL runtime enforces one.
 #pragma once
+#include <deque>
+#include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 #include "tandem/backend/opencl/cl.h"
 #include "tandem/backend/opencl/opencl_device.h"
+#include "tandem/backend/opencl/region.h"
 
 namespace tandem::opencl {
+
+/// Memory from the driver that small blocks are cut from.
+struct Chunk {
+  MemoryHandle memory;
+  Region region;
+};
 
 /// What an address of this memory space points to. Opaque to everybody else.
 struct Buffer {
   MemoryHandle memory;
-  std::size_t bytes = 0;  // of its size class
+  std::size_t bytes = 0;    // of its size class
+  Chunk* chunk = nullptr;   // null: the memory is its own
+  std::size_t offset = 0;   // in the chunk
+  Buffer* whole = nullptr;  // what it is a slice of; null: it is no slice
+  Uses used_by = {};        // guarded by the context's lock
+
+  Uses& uses() const { return const_cast<Buffer*>(whole ? whole : this)->used_by; }
 };
 
-/// Blocks freed while kernels still use them may be handed out at once: whatever reads or writes them next stands
-/// behind those kernels in the device's one in-order queue.
+struct PoolOptions {
+  std::size_t limit = 0;
+  std::size_t largest = 0;     // the longest buffer the driver makes
+  std::size_t alignment = 128; // of parts of a buffer
+  bool grow = true;            // false: the whole limit is taken from the driver at the first use
+};
+
+/// Blocks may be freed and handed out again while commands are at work on them: a block knows the last ones.
 class BufferPool {
  public:
-  BufferPool(cl_context context, std::string device, std::size_t limit, std::size_t largest);
+  BufferPool(cl_context context, std::string device, const PoolOptions& options);
   ~BufferPool();
 
-  Buffer* allocate(std::size_t bytes);
+  /// Null when the limit, or the driver, does not allow it.
+  Buffer* try_allocate(std::size_t bytes, Purpose purpose);
   void free(Buffer* buffer) noexcept;
+  /// A part of a block, which must live on.
+  Buffer* slice(Buffer& whole, std::size_t offset, std::size_t bytes);
+  /// Gives back to the driver what nobody uses.
+  void trim();
+
+  /// Set by the memory space: allocates, making room by eviction; throws out_of_memory.
+  std::function<Buffer*(std::size_t)> allocate;
+
   MemoryStats stats() const;
+  void reset_peak();
 
  private:
-  Buffer* take_cached(std::size_t size);
-  Buffer* create(std::size_t size, std::size_t asked);
-  void release_cached();
-  [[noreturn]] void out_of_memory(std::size_t bytes, std::string_view why) const;
+  Buffer* take_kept(std::size_t size, Purpose purpose);
+  Buffer* cut(std::size_t size);
+  Buffer* obtain(std::size_t size);
+  bool add_chunk(std::size_t bytes);
+  bool reserve();
+  MemoryHandle create(std::size_t bytes) const;
+  /// Blocks of memory of their own never keep the driver's memory for what was freed beside them.
+  bool large(std::size_t size) const { return options_.grow && size > chunk_bytes_ / 16; }
+  void give_back(Buffer* buffer);
+  bool release_until(std::size_t room);
+  void join_small();
+  void drop_empty_chunks();
 
   cl_context context_;
   std::string device_;
-  std::size_t largest_;  // the longest buffer the driver makes
+  PoolOptions options_;
+  std::size_t chunk_bytes_;
   mutable std::mutex mutex_;
-  std::map<std::size_t, std::vector<Buffer*>> cached_;
+  std::vector<std::unique_ptr<Chunk>> chunks_;
+  std::map<std::size_t, std::deque<Buffer*>> kept_;  // freed, by size, the oldest in front
+  std::size_t kept_small_ = 0;  // bytes of those in kept_ that were cut from chunks
+  bool reserved_ = false;
+  std::size_t held_ = 0;  // bytes taken from the driver
   MemoryStats stats_;
 };
 

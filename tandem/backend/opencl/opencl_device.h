@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,36 +10,46 @@
 
 namespace tandem::opencl {
 
+/// Numbers of the devices that may be used, from a variable such as CUDA_VISIBLE_DEVICES.
+struct VisibleDevices {
+  std::string variable, text;
+  std::vector<int> devices;
+};
+
 struct Options {
   int cpu_as_gpu = 0;            // TANDEM_OPENCL_CPU_AS_GPU: a CPU-type device, split into so many, serves as GPUs
   std::vector<int> cores;        // TANDEM_OPENCL_CORES: cores that a CPU-type device's threads are pinned to
   bool hide_fp64 = false;        // TANDEM_OPENCL_HIDE_FP64: devices report no float64
   std::size_t memory_limit = 0;  // bytes a device; 0: 80 % of what it reports
+  std::optional<VisibleDevices> visible;       // TANDEM_VISIBLE_DEVICES
+  std::optional<VisibleDevices> cuda_visible;  // CUDA_VISIBLE_DEVICES: counts when the other is not set
 };
 /// Throws invalid_argument for a value that makes no sense.
 Options options_from_environment();
 
-/// Every usable device, each proven by running a kernel. Drivers are loaded by the first call, not before; what the
-/// environment tells them (threads, cores) is settled then.
-std::vector<std::unique_ptr<Device>> make_devices(const Options& options);
-
-/// A device that was found and is not used, and what could be done about it.
-struct Rejected {
-  std::string platform;
-  std::string device;
-  std::string reason;
-  std::string remedy;
+/// One of the devices that a physical one serves as.
+struct LogicalDeviceConfiguration {
+  std::optional<std::size_t> memory_limit;  // bytes; none: 80 % of what the device reports
+  bool growth = true;                       // false: the limit is taken from the driver at the first use
 };
-/// Those of the last make_devices().
-std::vector<Rejected> rejected_devices();
+
+struct FoundDevice;  // tandem/backend/opencl/discovery.h
+
+/// Opens a device that was found, as /GPU:`index`. Several may be made of one: each has a memory budget of its own.
+std::unique_ptr<Device> make_device(const FoundDevice& found, int index, const LogicalDeviceConfiguration& memory, bool hide_fp64);
+
+/// Every usable device.
+std::vector<std::unique_ptr<Device>> make_devices(const Options& options);
 
 /// Figures of a device's memory, for tests and `config`.
 struct MemoryStats {
   std::size_t in_use = 0;  // bytes handed out, as their size classes
-  std::size_t cached = 0;  // bytes kept for reuse
-  std::size_t peak = 0;    // most bytes ever handed out at once
+  std::size_t cached = 0;  // bytes taken from the driver and free for reuse
+  std::size_t peak = 0;    // most bytes handed out at once since the last reset_peak()
   std::size_t limit = 0;
 };
 MemoryStats memory_stats(Device& device);
+/// The peak starts anew at what is in use.
+void reset_peak(Device& device);
 
 }  // namespace tandem::opencl

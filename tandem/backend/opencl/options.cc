@@ -1,40 +1,38 @@
 // What the environment says about OpenCL.
-#include <cstdlib>
-#include <string_view>
+#include <algorithm>
 
 #include "tandem/backend/opencl/opencl_device.h"
+#include "tandem/base/environment.h"
 #include "tandem/base/error.h"
 
 namespace tandem::opencl {
 namespace {
 
-/// The number at the front of `words`, which loses it and the separator behind it.
-int take_number(const char* variable, std::string_view& words, char separator) {
-  const std::string_view word = words.substr(0, words.find(separator));
-  int value = 0;
-  for (char c : word) {
-    if (c < '0' || c > '9' || value > 99'999)
-      fail(ErrorCode::invalid_argument, variable, ": '", word, "' is no number of 0 or more");
-    value = value * 10 + (c - '0');
+/// Nothing when the variable is not set. As CUDA reads it: nothing and -1 hide all, a number that makes no sense hides what
+/// follows it, and names of NVIDIA's devices (GPU-8932…) are none of ours.
+std::optional<VisibleDevices> visible_devices(const char* variable) {
+  const auto text = environment(variable);
+  if (!text) return {};
+  VisibleDevices visible{variable, *text, {}};
+  for (std::string_view word : split_words(*text, ',')) {
+    if (word == "-1" || word == "NoDevFiles" || word.starts_with("GPU-") || word.starts_with("MIG-")) break;
+    if (word.empty() || word.size() > 4 || !std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; }))
+      fail(ErrorCode::invalid_argument, variable, "='", *text,
+           "': needed are numbers of devices, such as 0 or 0,2; nothing or -1 for none");
+    visible.devices.push_back(static_cast<int>(parse_number(variable, word, 0, 9999)));
   }
-  if (word.empty()) fail(ErrorCode::invalid_argument, variable, ": a number is missing");
-  words.remove_prefix(std::min(words.size(), word.size() + 1));
-  return value;
-}
-
-std::string_view variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
+  return visible;
 }
 
 }  // namespace
 
 Options options_from_environment() {
   Options options;
-  constexpr const char *kDevices = "TANDEM_OPENCL_CPU_AS_GPU", *kCores = "TANDEM_OPENCL_CORES", *kHide = "TANDEM_OPENCL_HIDE_FP64";
-  if (std::string_view text = variable(kDevices); !text.empty()) options.cpu_as_gpu = take_number(kDevices, text, '\0');
-  for (std::string_view text = variable(kCores); !text.empty();) options.cores.push_back(take_number(kCores, text, ','));
-  if (std::string_view text = variable(kHide); !text.empty()) options.hide_fp64 = take_number(kHide, text, '\0') != 0;
+  options.cpu_as_gpu = static_cast<int>(environment_number("TANDEM_OPENCL_CPU_AS_GPU", 0, 1024).value_or(0));
+  options.cores = environment_cores("TANDEM_OPENCL_CORES");
+  options.hide_fp64 = environment_switch("TANDEM_OPENCL_HIDE_FP64").value_or(false);
+  options.visible = visible_devices("TANDEM_VISIBLE_DEVICES");
+  options.cuda_visible = visible_devices("CUDA_VISIBLE_DEVICES");
   return options;
 }
 

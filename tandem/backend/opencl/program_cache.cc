@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "tandem/base/fault.h"
 #include "tandem/base/hash.h"
 #include "tandem/base/text.h"
 
@@ -51,6 +52,7 @@ std::optional<ProgramCache::Bytes> ProgramCache::load(const std::string& key) co
   Bytes binary(header.size);
   if (!file.read(reinterpret_cast<char*>(binary.data()), static_cast<std::streamsize>(header.size))) return {};
   if (file.peek() != std::ifstream::traits_type::eof()) return {};
+  if (fault(Fault::cache_read) && !binary.empty()) binary[0] ^= 1;
   if (hash_bytes(binary.data(), binary.size(), 1) != header.checksum) return {};
   return binary;
 }
@@ -68,7 +70,7 @@ void ProgramCache::store(const std::string& key, const Bytes& binary) const {
     std::ofstream file(temporary, std::ios::binary);
     file.write(reinterpret_cast<const char*>(&header), sizeof(header));
     file.write(reinterpret_cast<const char*>(binary.data()), static_cast<std::streamsize>(binary.size()));
-    written = static_cast<bool>(file.flush());
+    written = static_cast<bool>(file.flush()) && !fault(Fault::cache_write);
   }
   if (written) fs::rename(temporary, path_of(key), ignored);
   if (!written || ignored) fs::remove(temporary, ignored);

@@ -1,5 +1,6 @@
 // The OpenCL backend on a real driver, PoCL serving as a GPU: every op against the CPU's reference, and the device's
 // own promises about memory, errors, threads and the programs on disk.
+#include "tandem/backend/opencl/discovery.h"
 #include "tandem/backend/opencl/opencl_device.h"
 
 #include <gtest/gtest.h>
@@ -227,9 +228,12 @@ TEST_F(OpenCl, OneDriverSplitInTwoServesAsTwoDevices) {
 
 TEST_F(OpenCl, NothingIsPretendedUnlessAskedFor) {
   EXPECT_TRUE(devices({}).empty());
-  const auto rejected = rejected_devices();
-  ASSERT_FALSE(rejected.empty());
-  for (const Rejected& r : rejected) EXPECT_FALSE(r.reason.empty() || r.remedy.empty());
+  const Discovery found = discover({});
+  ASSERT_FALSE(found.devices.empty());
+  for (const FoundDevice& device : found.devices) {
+    EXPECT_EQ(device.status, Status::rejected);
+    EXPECT_FALSE(device.reason.empty() || device.remedy.empty());
+  }
 }
 
 TEST_F(OpenCl, ADeviceWhoseFloat64IsHiddenRefusesItWithThatReason) {
@@ -392,7 +396,8 @@ TEST(OpenClOptions, ComeFromTheEnvironment) {
   EXPECT_TRUE(options.hide_fp64);
   setenv("TANDEM_OPENCL_CPU_AS_GPU", "many", 1);
   EXPECT_THROW(options_from_environment(), Error);
-  for (const char* name : {"TANDEM_OPENCL_CPU_AS_GPU", "TANDEM_OPENCL_CORES", "TANDEM_OPENCL_HIDE_FP64"}) unsetenv(name);
+  setenv("TANDEM_OPENCL_CPU_AS_GPU", "1", 1);  // as the other tests need it
+  for (const char* name : {"TANDEM_OPENCL_CORES", "TANDEM_OPENCL_HIDE_FP64"}) unsetenv(name);
 }
 
 }  // namespace

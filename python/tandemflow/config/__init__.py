@@ -1,0 +1,66 @@
+"""tf.config: what devices there are, how they are set up, and how ops find theirs.
+
+What says how devices are made is settled by the first tensor or the first look at the logical devices. A call that comes
+later and would change it raises a RuntimeError.
+"""
+from .. import _tandem
+from . import _devices, experimental, optimizer, threading
+from ._devices import LogicalDevice, LogicalDeviceConfiguration, PhysicalDevice
+
+__all__ = [
+    "LogicalDevice", "LogicalDeviceConfiguration", "PhysicalDevice", "experimental", "get_dedicated_cores",
+    "get_logical_device_configuration", "get_soft_device_placement", "get_visible_devices", "list_logical_devices",
+    "list_physical_devices", "optimizer", "set_dedicated_cores", "set_logical_device_configuration",
+    "set_soft_device_placement", "set_visible_devices", "threading",
+]  # fmt: skip
+
+
+def list_physical_devices(device_type=None):
+    """The devices of this machine, of one type if one is named."""
+    return _devices.physical(_tandem.list_physical_devices(_devices.kind(device_type)))
+
+
+def list_logical_devices(device_type=None):
+    """The devices as ops see them; how they are set up is settled by this."""
+    return _devices.logical(_tandem.list_logical_devices(_devices.kind(device_type)))
+
+
+def set_visible_devices(devices, device_type=None):
+    """The physical devices (of one type, if one is named) that may be used; others are hidden."""
+    devices = [devices] if isinstance(devices, PhysicalDevice) else list(devices)
+    _tandem.set_visible_devices([_devices.known(device) for device in devices], _devices.kind(device_type))
+
+
+def get_visible_devices(device_type=None):
+    """The physical devices that may be used."""
+    return _devices.physical(_tandem.get_visible_devices(_devices.kind(device_type)))
+
+
+def set_logical_device_configuration(device, logical_devices):
+    """Makes several logical devices of a physical one, each with a memory limit of its own."""
+    _devices.set_logical(device, logical_devices)
+
+
+def get_logical_device_configuration(device):
+    """What was set; None if nothing was."""
+    return _devices.get_logical(device)
+
+
+def set_soft_device_placement(enabled):
+    """On: an op asked for a device that is missing or cannot run it runs elsewhere. Off: it is an error."""
+    _tandem.set_soft_device_placement(bool(enabled))
+
+
+def get_soft_device_placement():
+    """Whether soft placement is on."""
+    return _tandem.get_soft_device_placement()
+
+
+def set_dedicated_cores(compute=(), driver=(), data=()):
+    """Which cores compute, which drive GPUs, which prepare data: numbers of cores. An empty list: any core."""
+    _tandem.set_dedicated_cores(list(compute), list(driver), list(data))
+
+
+def get_dedicated_cores():
+    """The cores of each role, empty for any."""
+    return dict(zip(("compute", "driver", "data"), _tandem.get_dedicated_cores()))

@@ -1,0 +1,61 @@
+"""Physical and logical devices, as TensorFlow prints them."""
+from collections import namedtuple
+
+from .. import _tandem
+
+PhysicalDevice = namedtuple("PhysicalDevice", ["name", "device_type"])
+LogicalDevice = namedtuple("LogicalDevice", ["name", "device_type"])
+
+
+class LogicalDeviceConfiguration(
+    namedtuple(
+        "LogicalDeviceConfiguration",
+        ["memory_limit", "experimental_priority", "experimental_device_ordinal"],
+        defaults=[None, None, None],
+    )
+):
+    """One logical device of a physical one. memory_limit is in MiB: GPUs need one, the CPU has none."""
+
+    __slots__ = ()
+
+
+def kind(device_type):
+    if device_type is not None and not isinstance(device_type, str):
+        raise TypeError(f"device_type must be a text such as 'GPU', or None; got {device_type!r}")
+    return device_type or ""
+
+
+def known(device):
+    """The device, which must at least look like one."""
+    if not isinstance(device, PhysicalDevice):
+        raise ValueError(f"Unrecognized device: {device!r}")
+    return device
+
+
+def physical(pairs):
+    return [PhysicalDevice(*pair) for pair in pairs]
+
+
+def logical(pairs):
+    return [LogicalDevice(*pair) for pair in pairs]
+
+
+# What get_logical_device_configuration gives back, by physical device.
+_configurations = {}
+
+
+def set_logical(device, logical_devices):
+    logical_devices = list(logical_devices)
+    for one in logical_devices:
+        if not isinstance(one, LogicalDeviceConfiguration):
+            raise TypeError(f"logical_devices must be LogicalDeviceConfigurations; got {one!r}")
+        if known(device).device_type == "CPU":
+            for name in ("experimental_priority", "experimental_device_ordinal"):
+                if getattr(one, name) is not None:
+                    raise ValueError(f"Setting {name} on CPU virtual devices is currently not supported")
+    _tandem.set_logical_devices(known(device), [one.memory_limit for one in logical_devices])
+    _configurations[device] = logical_devices
+
+
+def get_logical(device):
+    return list(_configurations[device]) if _tandem.has_logical_devices(known(device)) else None

@@ -1,0 +1,229 @@
+#include "tandem/backend/opencl/discovery.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "tandem/backend/opencl/context.h"
+#include "tandem/base/fault.h"
+
+namespace tandem::opencl {
+namespace {
+
+constexpr std::string_view kSelfTest =
+    "__kernel void prove(__global int* x) { int i = (int)get_global_id(0); x[i] = i * 3 + 1; }\n";
+
+ProgramHandle self_test_program(cl_context context, cl_device_id device, const ProgramCache& cache, const std::string& key, bool& kept) {
+  cl_int status = CL_SUCCESS, binary_status = CL_SUCCESS;
+  if (const auto binary = cache.load(key)) {
+    const unsigned char* data = binary->data();
+    const std::size_t size = binary->size();
+    ProgramHandle loaded(clCreateProgramWithBinary(context, 1, &device, &size, &data, &binary_status, &status));
+    kept = status == CL_SUCCESS && binary_status == CL_SUCCESS &&
+           clBuildProgram(loaded.get(), 1, &device, "", nullptr, nullptr) == CL_SUCCESS;
+    if (kept) return loaded;
+  }
+  const char* data = kSelfTest.data();
+  const std::size_t size = kSelfTest.size();
+  ProgramHandle program(clCreateProgramWithSource(context, 1, &data, &size, &status));
+  check(status, "making a program");
+  check(clBuildProgram(program.get(), 1, &device, "-w", nullptr, nullptr), "compiling a test kernel");
+  return program;
+}
+
+/// To be called after a launch, because drivers finish compiling there.
+void keep_program(cl_program program, const ProgramCache& cache, const std::string& key) {
+  std::size_t length = 0;
+  if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(length), &length, nullptr) != CL_SUCCESS || !length) return;
+  ProgramCache::Bytes bytes(length);
+  unsigned char* target = bytes.data();
+  if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(target), &target, nullptr) == CL_SUCCESS) cache.store(key, bytes);
+}
+
+/// Runs a kernel whose result is known; throws when the device does not give it.
+void self_test(cl_device_id device, const Traits& traits) {
+  constexpr std::size_t kCount = 16;
+  cl_int status = CL_SUCCESS;
+  const ContextHandle context(clCreateContext(nullptr, 1, &device, nullptr, nullptr, &status));
+  check(status, "opening the device");
+  const QueueHandle queue(clCreateCommandQueue(context.get(), device, 0, &status));
+  check(status, "making a queue");
+  cl_int got[kCount] = {};
+  const MemoryHandle memory(clCreateBuffer(context.get(), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof(got), got, &status));
+  check(status, "making a buffer");
+  const ProgramCache cache(ProgramCache::default_folder());
+  const std::string key = program_key({std::string(kSelfTest), traits.platform, traits.name, traits.driver, text(traits.units)});
+  bool kept = false;
+  const ProgramHandle program = self_test_program(context.get(), device, cache, key, kept);
+  const KernelHandle kernel(clCreateKernel(program.get(), "prove", &status));
+  check(status, "finding a kernel");
+  const cl_mem argument = memory.get();
+  check(clSetKernelArg(kernel.get(), 0, sizeof(argument), &argument), "setting an argument of a kernel");
+  const std::size_t items = kCount, local = 1;
+  check(clEnqueueNDRangeKernel(queue.get(), kernel.get(), 1, nullptr, &items, &local, 0, nullptr, nullptr), "starting a kernel");
+  check(clEnqueueReadBuffer(queue.get(), memory.get(), CL_TRUE, 0, sizeof(got), got, 0, nullptr, nullptr), "copying to the host");
+  if (!kept) keep_program(program.get(), cache, key);
+  if (fault(Fault::opencl_self_test)) got[0] = -1;
+  for (std::size_t i = 0; i < kCount; ++i)
+    if (got[i] != static_cast<cl_int>(i * 3 + 1))
+      fail(ErrorCode::device_failed, "a test kernel gave ", got[i], " instead of ", i * 3 + 1);
+}
+
+std::string platform_text(cl_platform_id platform, cl_platform_info what) {
+  std::size_t size = 0;
+  if (clGetPlatformInfo(platform, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return "";
+  std::string value(size, '\0');
+  if (clGetPlatformInfo(platform, what, size, value.data(), nullptr) != CL_SUCCESS) return "";
+  value.resize(std::min(value.find('\0'), value.size()));
+  return value;
+}
+
+std::vector<cl_platform_id> platform_ids() {
+  cl_uint count = 0;
+  if (clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS || count == 0) return {};
+  std::vector<cl_platform_id> found(count);
+  if (clGetPlatformIDs(count, found.data(), nullptr) != CL_SUCCESS) return {};
+  return found;
+}
+
+/// A platform without devices is no error.
+std::vector<cl_device_id> device_ids(cl_platform_id platform) {
+  cl_uint count = 0;
+  if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count) != CL_SUCCESS || count == 0) return {};
+  std::vector<cl_device_id> found(count);
+  if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, found.data(), nullptr) != CL_SUCCESS) return {};
+  return found;
+}
+
+/// `device` in `parts` equal parts, each with its own compute units.
+std::vector<cl_device_id> split(cl_device_id device, const Traits& traits, int parts) {
+  if (parts == 1) return {device};
+  if (traits.units < parts)
+    fail(ErrorCode::invalid_argument, traits.name, " has ", traits.units, " compute units and cannot be split into ", parts,
+         " (TANDEM_OPENCL_CPU_AS_GPU)");
+  const cl_device_partition_property how[] = {CL_DEVICE_PARTITION_EQUALLY, traits.units / parts, 0};
+  cl_uint count = 0;
+  check(clCreateSubDevices(device, how, 0, nullptr, &count), "splitting the device");
+  std::vector<cl_device_id> made(count);
+  check(clCreateSubDevices(device, how, count, made.data(), nullptr), "splitting the device");
+  made.resize(std::min<std::size_t>(made.size(), static_cast<std::size_t>(parts)));
+  return made;
+}
+
+/// The threads PoCL starts at its first call inherit the mask of the thread that makes it.
+class CoreMask {
+ public:
+  explicit CoreMask(const std::vector<int>& cores) : active_(!cores.empty() && sched_getaffinity(0, sizeof(old_), &old_) == 0) {
+    if (!active_) return;
+    cpu_set_t wanted;
+    CPU_ZERO(&wanted);
+    for (int core : cores) CPU_SET(core, &wanted);
+    if (sched_setaffinity(0, sizeof(wanted), &wanted) != 0)
+      fail(ErrorCode::invalid_argument, "OpenCL threads cannot be pinned to cores [", join(cores), "]: not all of them are there");
+    // One thread a core, unless the user said otherwise; read by PoCL at its first call.
+    setenv("POCL_MAX_PTHREAD_COUNT", text(cores.size()).c_str(), 0);
+    setenv("POCL_AFFINITY", "0", 0);
+  }
+  ~CoreMask() {
+    if (active_) sched_setaffinity(0, sizeof(old_), &old_);
+  }
+
+ private:
+  cpu_set_t old_;
+  bool active_;
+};
+
+FoundDevice describe(cl_device_id id, const Traits& traits) {
+  cl_device_type type = 0;
+  check(clGetDeviceInfo(id, CL_DEVICE_TYPE, sizeof(type), &type, nullptr), "asking for the type of the device");
+  return {.platform = traits.platform,
+          .name = traits.name,
+          .driver = traits.driver,
+          .type = type & CL_DEVICE_TYPE_GPU ? "GPU" : type & CL_DEVICE_TYPE_CPU ? "CPU" : "accelerator",
+          .units = traits.units,
+          .memory_bytes = traits.memory_bytes,
+          .fp64 = traits.fp64,
+          .id = id};
+}
+
+void reject(FoundDevice& device, std::string reason, std::string remedy, Status status = Status::rejected) {
+  device.status = status;
+  device.reason = std::move(reason);
+  device.remedy = std::move(remedy);
+}
+
+/// Adds the devices of a platform: GPUs as they are, one CPU-type device in as many parts as asked for.
+void add_devices(cl_platform_id platform, const Options& options, Discovery& found) {
+  bool have_cpu = std::any_of(found.devices.begin(), found.devices.end(),
+                              [](const FoundDevice& d) { return d.type == "CPU" && d.status == Status::usable; });
+  for (cl_device_id id : device_ids(platform)) {
+    const Traits traits = traits_of(id);
+    FoundDevice device = describe(id, traits);
+    if (device.type == "CPU" && options.cpu_as_gpu > 0 && !have_cpu) {
+      have_cpu = true;
+      for (cl_device_id part : split(id, traits, options.cpu_as_gpu)) found.devices.push_back(describe(part, traits_of(part)));
+      continue;
+    }
+    if (device.type == "CPU" && have_cpu) reject(device, "another CPU-type device serves already", "choose the driver with OCL_ICD_VENDORS");
+    else if (device.type == "CPU") reject(device, "it is no GPU", "set TANDEM_OPENCL_CPU_AS_GPU=1 to use it as one");
+    else if (device.type != "GPU") reject(device, "it is neither a GPU nor a CPU", "use another device");
+    found.devices.push_back(std::move(device));
+  }
+}
+
+void hide(const Options& options, Discovery& found) {
+  // NVIDIA's driver obeys CUDA_VISIBLE_DEVICES itself: what it offers is what may be used, under new numbers.
+  const bool by_driver = !options.visible && std::any_of(found.devices.begin(), found.devices.end(),
+                                                         [](const FoundDevice& d) { return d.platform.starts_with("NVIDIA"); });
+  const auto& visible = options.visible ? options.visible : options.cuda_visible;
+  if (!visible || by_driver) return;
+  int index = 0;
+  for (FoundDevice& device : found.devices) {
+    if (device.status != Status::usable) continue;
+    const auto& list = visible->devices;
+    if (std::find(list.begin(), list.end(), index++) == list.end())
+      reject(device, text("hidden by ", visible->variable, "='", visible->text, "'"),
+             text("add ", index - 1, " to ", visible->variable, " or unset it"), Status::hidden);
+  }
+}
+
+void prove(FoundDevice& device) {
+  if (device.status != Status::usable) return;
+  try {
+    self_test(device.id, traits_of(device.id));
+  } catch (const Error& error) {
+    reject(device, text("its self-test failed: ", error.message()), "update the driver, or check that this user may use the device");
+  }
+}
+
+}  // namespace
+
+std::vector<const FoundDevice*> Discovery::usable() const {
+  std::vector<const FoundDevice*> list;
+  for (const FoundDevice& device : devices)
+    if (device.status == Status::usable) list.push_back(&device);
+  return list;
+}
+
+int Discovery::hidden() const {
+  return static_cast<int>(std::count_if(devices.begin(), devices.end(), [](const FoundDevice& d) { return d.status == Status::hidden; }));
+}
+
+Discovery discover(const Options& options) {
+  const CoreMask mask(options.cores);
+  Discovery found;
+  for (cl_platform_id platform : platform_ids()) {
+    const std::size_t before = found.devices.size();
+    add_devices(platform, options, found);
+    found.platforms.push_back({platform_text(platform, CL_PLATFORM_NAME), platform_text(platform, CL_PLATFORM_VENDOR),
+                               platform_text(platform, CL_PLATFORM_VERSION), static_cast<int>(found.devices.size() - before)});
+  }
+  hide(options, found);
+  for (FoundDevice& device : found.devices) prove(device);
+  const bool have_gpu = std::any_of(found.devices.begin(), found.devices.end(), [](const FoundDevice& d) { return d.type == "GPU"; });
+  found.problems = driver_problems({}, have_gpu);
+  return found;
+}
+
+}  // namespace tandem::opencl

@@ -1,0 +1,82 @@
+// A command queue whose commands have numbers: in order, so that a number says all that came before it.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "tandem/backend/opencl/cl.h"
+#include "tandem/base/decision.h"
+#include "tandem/core/storage.h"
+
+namespace tandem::opencl {
+
+/// The last commands that touch some bytes: of the compute queue, any and the last that wrote; of the copy queue.
+/// Bytes that are freed keep them, so that whoever gets the bytes next stands behind those commands.
+struct Uses {
+  std::uint64_t compute = 0, written = 0, copy = 0;
+  void merge(const Uses& other) {
+    compute = std::max(compute, other.compute);
+    written = std::max(written, other.written);
+    copy = std::max(copy, other.copy);
+  }
+};
+
+/// Guarded by the lock of the context it belongs to.
+class Queue {
+ public:
+  Queue(cl_context context, cl_device_id device, bool timed);
+  ~Queue();
+
+  cl_command_queue get() const { return queue_.get(); }
+  /// The number the next command will have.
+  std::uint64_t next() const { return last_ + 1; }
+  std::uint64_t last() const { return last_; }
+
+  /// Enqueues one command after `after` (null: none), an event of the other queue, and flushes. `start` is called with
+  /// the number of events to wait for, the events, and where to put the new one, as OpenCL's functions have them.
+  template <class Start>
+  std::uint64_t enqueue(std::string_view doing, cl_event after, const Decision* op, Transfer transfer, Start start) {
+    Command& command = make_room();
+    check(start(after ? 1u : 0u, after ? &after : nullptr, &command.event), doing);
+    command.op = op;
+    command.transfer = transfer;
+    ++last_;
+    check(clFlush(queue_.get()), doing);
+    return last_;
+  }
+
+  /// True when the command has ended, well or not.
+  bool done(std::uint64_t number);
+  /// The event of a command; null when it has ended.
+  cl_event pending(std::uint64_t number) { return done(number) ? nullptr : at(number).event; }
+
+  /// A command that failed on the device.
+  struct Failure {
+    std::uint64_t number = 0;  // 0: none
+    const Decision* op = nullptr;
+    cl_int status = CL_SUCCESS;
+  };
+  /// The first failure since it was last asked for.
+  Failure take_failure() { return std::exchange(failure_, {}); }
+
+ private:
+  struct Command {
+    cl_event event = nullptr;
+    const Decision* op = nullptr;
+    Transfer transfer = Transfer::none;
+  };
+  /// How far the host may run ahead of the device.
+  static constexpr std::uint64_t kMost = 1024;
+
+  Command& at(std::uint64_t number) { return (*commands_)[number % kMost]; }
+  Command& make_room();
+  void retire_to(std::uint64_t number);
+  void retire(std::uint64_t number);
+
+  QueueHandle queue_;
+  std::unique_ptr<std::array<Command, kMost>> commands_ = std::make_unique<std::array<Command, kMost>>();
+  std::uint64_t last_ = 0, ended_ = 0;
+  Failure failure_;
+};
+
+}  // namespace tandem::opencl

@@ -1,0 +1,119 @@
+#include "tandem/core/device_copy.h"
+
+#include <algorithm>
+
+#include "tandem/core/link.h"
+#include "tandem/core/spill.h"
+#include "tandem/core/tensor.h"
+#include "tandem/core/transfer_count.h"
+
+namespace tandem {
+namespace {
+
+void unlink(DeviceCopy& copy) {
+  MemorySpace::Residents& list = copy.memory.space()->residents();
+  (copy.older ? copy.older->newer : list.oldest) = copy.newer;
+  (copy.newer ? copy.newer->older : list.newest) = copy.older;
+  copy.older = copy.newer = nullptr;
+}
+
+void append(DeviceCopy& copy) {
+  MemorySpace::Residents& list = copy.memory.space()->residents();
+  copy.older = list.newest;
+  (list.newest ? list.newest->newer : list.oldest) = &copy;
+  list.newest = &copy;
+}
+
+bool ended(const Event& event) { return !event || event->done(); }
+
+}  // namespace
+
+std::mutex& Residency::mutex() {
+  static std::mutex& mutex = *new std::mutex;  // tensors with static lifetime use it after main has ended
+  return mutex;
+}
+
+DeviceCopy* Residency::find(Storage& storage, const MemorySpace& space) {
+  Storage::Elsewhere* elsewhere = storage.elsewhere_.load(std::memory_order_acquire);
+  if (!elsewhere) return nullptr;
+  for (DeviceCopy& copy : elsewhere->copies)
+    if (copy.memory.space() == &space) return &copy;
+  return nullptr;
+}
+
+void Residency::touch(DeviceCopy& copy) {
+  if (!copy.newer) return;
+  unlink(copy);
+  append(copy);
+}
+
+DeviceCopy& Residency::add(Storage& storage, MemorySpace& space, Purpose purpose) {
+  const std::size_t bytes = storage.bytes();
+  Allocation memory(space, allocate(space, bytes, purpose), bytes);
+  auto& copies = storage.elsewhere().copies;
+  copies.push_front({&storage, std::move(memory)});
+  append(copies.front());
+  return copies.front();
+}
+
+void Residency::remove(Storage& storage, DeviceCopy& copy) {
+  unlink(copy);
+  storage.elsewhere().copies.remove_if([&](const DeviceCopy& other) { return &other == &copy; });
+}
+
+DeviceCopy& Residency::fetch(Storage& storage, MemorySpace& space, Lock& lock) {
+  Storage::Elsewhere& elsewhere = storage.elsewhere();
+  for (;;) {
+    if (DeviceCopy* copy = find(storage, space)) return touch(*copy), *copy;
+    if (!storage.host_.address()) start_download(storage, elsewhere.copies.front());
+    // A copy that the same device is making stands in its queue before the one back; any other has to be waited for.
+    if (!elsewhere.host_ready || elsewhere.host_from == &space) break;
+    const Event event = elsewhere.host_ready;
+    lock.unlock();
+    wait(event);
+    await_links();
+    lock.lock();
+    host_arrived(storage, event);
+  }
+  DeviceCopy& copy = add(storage, space, Purpose::copy);
+  std::erase_if(elsewhere.host_busy, ended);
+  try {
+    Event busy = space.copy_from_host(copy.memory.address(), storage.host_.address(), storage.bytes(),
+                                      static_cast<bool>(elsewhere.host_ready));
+    if (busy) elsewhere.host_busy.push_back(std::move(busy));
+  } catch (...) {
+    remove(storage, copy);
+    throw;
+  }
+  count_transfer(Transfer::to_device, storage.bytes());
+  cross_link(*storage.host_.space(), space, storage.bytes());
+  return copy;
+}
+
+void Residency::start_download(Storage& storage, DeviceCopy& from) {
+  Storage::Elsewhere& elsewhere = storage.elsewhere();
+  MemorySpace& space = *from.memory.space();
+  Allocation host(host_memory(), storage.bytes());
+  elsewhere.host_ready = space.copy_to_host(host.address(), from.memory.address(), storage.bytes());
+  elsewhere.host_from = &space;
+  storage.host_ = std::move(host);
+  count_transfer(Transfer::to_host, storage.bytes());
+  cross_link(space, *storage.host_.space(), storage.bytes());
+}
+
+void Residency::host_arrived(Storage& storage, const Event& event) {
+  Storage::Elsewhere& elsewhere = storage.elsewhere();
+  if (elsewhere.host_ready != event || !storage.host_.address()) return;  // written anew in the meantime
+  elsewhere.host_ready = {};
+  storage.readable_.store(storage.host_.address(), std::memory_order_release);
+}
+
+void Residency::keep_only(Storage& storage, DeviceCopy& copy) {
+  if (storage.host_.address()) drop_host(storage);
+  auto& copies = storage.elsewhere().copies;
+  for (DeviceCopy& other : copies)
+    if (&other != &copy) unlink(other);
+  copies.remove_if([&](const DeviceCopy& other) { return &other != &copy; });
+}
+
+}  // namespace tandem

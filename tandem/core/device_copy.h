@@ -1,0 +1,63 @@
+// What a storage knows about its copies on devices, and the rules by which copies are made, kept and given up.
+// Internal to the core: others see Storage, WorkingSet and spill.h.
+#pragma once
+#include <forward_list>
+#include <mutex>
+
+#include "tandem/core/spec.h"
+#include "tandem/core/storage.h"
+
+namespace tandem {
+
+struct DeviceCopy {
+  Storage* owner;
+  Allocation memory;
+  int pins = 0;  // working sets that hold it
+  DeviceCopy* older = nullptr;
+  DeviceCopy* newer = nullptr;
+};
+
+struct Storage::Elsewhere {
+  std::forward_list<DeviceCopy> copies;
+  Event host_ready;                 // the copy to the host that is under way, or failed
+  MemorySpace* host_from = nullptr;  // the space it comes from
+  std::vector<Event> host_busy;     // copies from the host that are under way
+  TensorSpec spec;
+  const Decision* made_by = nullptr;
+};
+
+/// The one owner of all copies on devices. Its lock is held while copies are looked up and enqueued, never while
+/// anybody waits for one.
+class Residency {
+ public:
+  using Lock = std::unique_lock<std::mutex>;
+  static std::mutex& mutex();
+
+  static DeviceCopy* find(Storage& storage, const MemorySpace& space);
+  /// The valid copy in `space`, made if need be; may let go of the lock for a while.
+  static DeviceCopy& fetch(Storage& storage, MemorySpace& space, Lock& lock);
+  /// A copy in `space` without contents.
+  static DeviceCopy& add(Storage& storage, MemorySpace& space, Purpose purpose);
+  static void remove(Storage& storage, DeviceCopy& copy);
+  static void touch(DeviceCopy& copy);
+  /// Starts a copy to the host, which has none.
+  static void start_download(Storage& storage, DeviceCopy& from);
+  /// The copy to the host has ended: anybody may read it without waiting.
+  static void host_arrived(Storage& storage, const Event& event);
+  /// Gives up the host's copy; its bytes are freed when nothing is under way any more.
+  static void drop_host(Storage& storage);
+  /// Gives up all copies but this one, which is about to be written.
+  static void keep_only(Storage& storage, DeviceCopy& copy);
+
+  /// What messages call the storage, unless it has a name already.
+  static void name(Storage& storage, const TensorSpec& spec, const Decision* made_by);
+  /// "float32 [1024, 1024] from matmul"
+  static std::string describe(const Storage& storage);
+
+  /// Makes room by giving up the least recently used copy that nobody holds; false when there is none.
+  static bool evict_one(MemorySpace& space);
+  /// Like MemorySpace::try_allocate, evicting what is in the way; throws out_of_memory.
+  static void* allocate(MemorySpace& space, std::size_t bytes, Purpose purpose);
+};
+
+}  // namespace tandem

@@ -1,0 +1,59 @@
+#include "tandem/core/working_set.h"
+
+#include <algorithm>
+
+#include "tandem/core/device_copy.h"
+
+namespace tandem {
+
+void WorkingSet::clear() {
+  if (count_ == 0) return;
+  std::lock_guard lock(Residency::mutex());
+  for (std::size_t i = 0; i < count_; ++i) --first_[i]->pins;
+  for (DeviceCopy* copy : more_) --copy->pins;
+  count_ = 0;
+  more_.clear();
+}
+
+void WorkingSet::release(const Storage& storage) {
+  if (count_ == 0) return;
+  std::lock_guard lock(Residency::mutex());
+  auto let_go = [&](DeviceCopy* copy) { return copy->owner == &storage && (--copy->pins, true); };
+  std::erase_if(more_, let_go);
+  const auto end = std::remove_if(first_.begin(), first_.begin() + static_cast<std::ptrdiff_t>(count_), let_go);
+  count_ = static_cast<std::size_t>(end - first_.begin());
+  for (; count_ < kInline && !more_.empty(); more_.pop_back()) first_[count_++] = more_.back();
+}
+
+const void* WorkingSet::read(const Tensor& tensor, MemorySpace& space) {
+  const void* address = read(tensor.storage(), space);
+  if (!space.is_host()) Residency::name(tensor.storage(), tensor.spec(), tensor.impl()->decision);
+  return address;
+}
+
+const void* WorkingSet::read(Storage& storage, MemorySpace& space) {
+  if (space.is_host()) return storage.read(space);
+  Residency::Lock lock(Residency::mutex());
+  DeviceCopy& copy = Residency::fetch(storage, space, lock);
+  pin(copy);
+  return copy.memory.address();
+}
+
+void* WorkingSet::write(Storage& storage, MemorySpace& space) {
+  if (space.is_host()) return storage.address();
+  std::lock_guard lock(Residency::mutex());
+  DeviceCopy* copy = Residency::find(storage, space);
+  if (!copy) copy = &Residency::add(storage, space, Purpose::compute);
+  Residency::touch(*copy);
+  pin(*copy);
+  Residency::keep_only(storage, *copy);
+  return copy->memory.address();
+}
+
+void WorkingSet::pin(DeviceCopy& copy) {
+  if (count_ < kInline) first_[count_++] = &copy;
+  else more_.push_back(&copy);
+  ++copy.pins;
+}
+
+}  // namespace tandem

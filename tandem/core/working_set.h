@@ -1,0 +1,36 @@
+// Operands of ops on devices: made available there, and not evicted until the ops were given to the devices.
+#pragma once
+#include <array>
+#include <vector>
+
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+/// What it holds must outlive it, or be released before. On the host nothing is evicted, and nothing needs to be held.
+class WorkingSet {
+ public:
+  WorkingSet() = default;
+  WorkingSet(const WorkingSet&) = delete;
+  WorkingSet& operator=(const WorkingSet&) = delete;
+  ~WorkingSet() { clear(); }
+
+  /// The address of the bytes in the space, to be read. The tensor names them in messages about the space.
+  const void* read(const Tensor& tensor, MemorySpace& space);
+  const void* read(Storage& storage, MemorySpace& space);
+  /// The address to write to; all other copies are given up.
+  void* write(Storage& storage, MemorySpace& space);
+  /// Lets go of one storage, of all.
+  void release(const Storage& storage);
+  void clear();
+
+ private:
+  void pin(DeviceCopy& copy);
+
+  static constexpr std::size_t kInline = 12;
+  std::array<DeviceCopy*, kInline> first_;
+  std::size_t count_ = 0;
+  std::vector<DeviceCopy*> more_;
+};
+
+}  // namespace tandem

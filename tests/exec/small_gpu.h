@@ -1,0 +1,66 @@
+// GPUs for one test, with as much memory as it likes: ops of its thread that ask for /GPU:n run there.
+#pragma once
+#include "tandem/backend/opencl/discovery.h"
+#include "tandem/exec/eager.h"
+#include "tandem/tandem.h"
+
+namespace tandem {
+
+class SmallGpu {
+ public:
+  using Memory = opencl::LogicalDeviceConfiguration;
+  /// One physical device that serves as several.
+  explicit SmallGpu(const std::vector<Memory>& logical)
+      : devices_(make_devices(logical)), registry_(devices_), dispatcher_(registry_), here_(*this) {}
+  explicit SmallGpu(std::size_t limit) : SmallGpu(std::vector<Memory>{{.memory_limit = limit}}) {}
+
+  static std::vector<std::unique_ptr<Device>> make_devices(const std::vector<Memory>& logical) {
+    static const opencl::Discovery discovery = opencl::discover({.cpu_as_gpu = 1});
+    std::vector<std::unique_ptr<Device>> made;
+    for (const Memory& memory : logical)
+      made.push_back(opencl::make_device(*discovery.usable().at(0), static_cast<int>(made.size()), memory, false));
+    return made;
+  }
+
+  /// Lets the ops of another thread run here too.
+  class OnThread final : public Dispatcher {
+   public:
+    explicit OnThread(SmallGpu& gpu) : gpu_(gpu) { DispatchStack::push(*this); }
+    ~OnThread() override { DispatchStack::remove(*this); }
+    void run(OpCall& call) override { gpu_.dispatcher_.run(call); }
+
+   private:
+    SmallGpu& gpu_;
+  };
+
+  Device& device(std::size_t index = 0) { return *devices_.at(index); }
+  MemoryInfo memory() { return device().memory().info(); }
+
+ private:
+  class Registry final : public DeviceRegistry {
+   public:
+    explicit Registry(const std::vector<std::unique_ptr<Device>>& devices) : list_{default_runtime().devices()[0]} {
+      for (const auto& device : devices) {
+        device->memory().set_device(device.get());
+        list_.push_back(device.get());
+      }
+    }
+    Device& host_device() override { return *list_[0]; }
+    Device* find(const DeviceName& name) override {
+      for (Device* device : list_)
+        if (device->name() == name) return device;
+      return nullptr;
+    }
+    std::span<Device* const> known() const override { return list_; }
+
+   private:
+    std::vector<Device*> list_;
+  };
+
+  std::vector<std::unique_ptr<Device>> devices_;
+  Registry registry_;
+  EagerDispatcher dispatcher_;
+  OnThread here_;
+};
+
+}  // namespace tandem
