@@ -9,6 +9,7 @@
 #include "tandem/base/event_sink.h"
 #include "tandem/core/tensor.h"
 #include "tandem/nn/optimizer.h"
+#include "tandem/op/arrays.h"
 #include "tandem/op/dispatcher.h"
 #include "tandem/op/elementwise.h"
 #include "tandem/op/network_ops.h"
