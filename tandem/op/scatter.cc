@@ -226,8 +226,8 @@ const OpDef where_indices_op{
         fail(ErrorCode::invalid_argument, "where_indices: ", count, " positions cannot be found in ", c.shape(0));
       return Specs{{DType::i64, Shape{count, c.shape(0).rank()}}};
     },
-    .depth = [](const InferContext& c) { return static_cast<double>(c.shape(0).elements()); },
     .data_dependent_shape = true,
+    .depth = [](const InferContext& c) { return static_cast<double>(c.shape(0).elements()); },
 };
 
 OpGroup scatter_ops() {
