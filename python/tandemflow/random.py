@@ -85,7 +85,7 @@ def _categorical(source, logits, num_samples, dtype):
 
 def _shuffled(source, value):
     value = _tandem.to_tensor(value)
-    keys = source.uniform([value.shape[0]], -(2**31), 2**31, _dtypes.int32)
+    keys = source.uniform([value.shape[0]], -(2**31), 2**31 - 1, _dtypes.int32)
     return _ops.gather(value, _ops.records["argsort"](keys, "ascending"))
 
 
@@ -222,11 +222,11 @@ def stateless_poisson(shape, seed, lam, dtype=_dtypes.int32, name=None):
 
 def split(seed, num=2, alg="auto_select"):
     """Seeds made of one: [num, 2]."""
-    return _Stateless(seed).uniform([int(num), 2], -(2**31), 2**31, _dtypes.int64)
+    return _Stateless(seed).uniform([int(num), 2], -(2**31), 2**31 - 1, _dtypes.int64)
 
 
 def fold_in(seed, data, alg="auto_select"):
     """A seed made of one and a number."""
     first, second = _tandem.as_ints(seed)
     mixed = (second ^ (int(data) + 1) * _GOLDEN) & _MASK
-    return _Stateless([first, mixed - 2**64 if mixed >= 2**63 else mixed]).uniform([2], -(2**31), 2**31, _dtypes.int64)
+    return _Stateless([first, mixed - 2**64 if mixed >= 2**63 else mixed]).uniform([2], -(2**31), 2**31 - 1, _dtypes.int64)
