@@ -1,11 +1,13 @@
-"""scripts/bench [--ops-gpu] [NAME…] [--json FILE]: every row beside its reference, measured in one run.
+"""scripts/bench [--ops | --ops-gpu] [NAME…] [--json FILE]: every row beside its reference, measured in one run.
 
+--ops: instead of the rows, every op at a million elements beside PyTorch (the table is bench/op_table.py).
 --ops-gpu: instead of the rows, every op on the GPU beside the CPU backend.
 
 Rows compared with PyTorch are timed several times in turn with it, in an environment of its own; without it those
 references stay empty and the reason is printed.
 """
 import json
+import math
 import os
 import subprocess
 import sys
@@ -36,10 +38,10 @@ def arguments(words):
         word = words.pop(0)
         if word == "--json" and words:
             json_file = words.pop(0)
-        elif word == "--ops-gpu":
+        elif word in ("--ops", "--ops-gpu"):
             names.append(word)
         elif word.startswith("-"):
-            sys.exit("usage: scripts/bench [--ops-gpu] [NAME…] [--json FILE]")
+            sys.exit("usage: scripts/bench [--ops | --ops-gpu] [NAME…] [--json FILE]")
         else:
             names.append(word)
     return names, json_file
@@ -137,8 +139,39 @@ def show(rows):
               f"{row['ratio'] if known else '-':>7{'.3f' if known else ''}}  {row['goal']:8} {mark}")
 
 
+def op_times(python, library, threads, names):
+    environment = dict(os.environ, PYTHONPATH=str(BUILD / "python"))
+    done = subprocess.run([python, ROOT / "bench/op_times.py", library, str(threads), *names], env=environment, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"bench: op_times.py {library} failed\n{done.stderr}")
+    return json.loads(done.stdout)
+
+
+def op_rows(names, json_file):
+    """The table of ops beside PyTorch: both in turn, best of each."""
+    if reason := make_peers():
+        sys.exit(f"bench: no PyTorch to compare with: {reason}")
+    threads = len(os.sched_getaffinity(0))
+    ours, theirs = {}, {}
+    for _ in range(ROUNDS):
+        for best, python, library in ((ours, ROOT / ".venv/bin/python", "tf"), (theirs, PEERS / "bin/python", "torch")):
+            for name, value in op_times(python, library, threads, names).items():
+                best[name] = min(value, best.get(name, value))
+    if not ours:
+        sys.exit("bench: no op of bench/op_table.py has such a name")
+    ratios = {name: ours[name] / theirs[name] for name in ours}
+    print(f"{'op, a million elements':32} {'us':>10} {'PyTorch':>10} {'ratio':>7}")
+    for name, ratio in sorted(ratios.items(), key=lambda item: -item[1]):
+        print(f"{name:32} {ours[name]:10.1f} {theirs[name]:10.1f} {ratio:7.2f}{'  above 1.3' if ratio > 1.3 else ''}")
+    print(f"geometric mean {math.exp(sum(math.log(r) for r in ratios.values()) / len(ratios)):.2f}, goal 0.8; none above 1.3")
+    if json_file:
+        Path(json_file).write_text(json.dumps({"us": ours, "pytorch_us": theirs, "ratio": ratios}, indent=2) + "\n")
+
+
 def main():
     names, json_file = arguments(sys.argv[1:])
+    if "--ops" in names:
+        return op_rows([name for name in names if name != "--ops"], json_file)
     print("bench: measuring; this takes a few minutes", flush=True)
     report = native_rows(names)
     if report is None:

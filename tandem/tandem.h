@@ -13,6 +13,7 @@
 #include "tandem/nn/layer.h"
 #include "tandem/nn/optimizer.h"
 #include "tandem/nn/sequential.h"
+#include "tandem/op/arrays.h"
 #include "tandem/op/dispatcher.h"
 #include "tandem/op/elementwise.h"
 #include "tandem/op/network_ops.h"

@@ -8,7 +8,7 @@ from . import _dtypes, _shape
 _tandem.register_classes(_dtypes.ALL, _shape.TensorShape, _shape.Reference)
 
 from . import errors  # noqa: E402  registers the exceptions
-from . import _ops, bitwise, config, data, debugging, io, linalg, math, nn, random, test, train  # noqa: E402
+from . import _arrays, _ops, bitwise, config, data, debugging, io, linalg, math, nn, random, test, train  # noqa: E402
 from ._device import device  # noqa: E402
 from ._dtypes import (  # noqa: E402
     DType,
@@ -45,6 +45,12 @@ _ONLY_IN_MODULES = {
     "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "invert",
     "expm1", "log1p", "erf", "erfc", "reciprocal", "ceil", "rint", "is_nan", "is_inf", "is_finite", "logical_xor",
     "squared_difference", "divide_no_nan", "multiply_no_nan", "xlogy", "xdivy",
+    "cumprod", "unsorted_segment_sum", "unsorted_segment_prod", "unsorted_segment_max", "unsorted_segment_min",
+    "unsorted_segment_mean", "unsorted_segment_sqrt_n", "segment_sum", "segment_prod", "segment_mean", "segment_max",
+    "segment_min", "bincount", "histogram_fixed_width_bins", "count_nonzero", "zero_fraction", "moments", "l2_normalize",
+    "l2_loss", "global_norm", "top_k", "in_top_k", "reduce_variance", "reduce_std", "reduce_euclidean_norm",
+    "diag", "diag_part", "matrix_band_part", "matrix_transpose", "trace",
 }  # fmt: skip
-globals().update({name: function for name, function in _ops.exported.items() if name not in _ONLY_IN_MODULES})
+_exported = {**_ops.exported, **_arrays.exported}
+globals().update({name: function for name, function in _exported.items() if name not in _ONLY_IN_MODULES})
 truediv = _ops.exported["divide"]

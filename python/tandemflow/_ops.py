@@ -8,7 +8,7 @@ from .errors import UnimplementedError
 records = _tandem.ops()
 
 # Steps of gradients and optimizers, and ops whose arguments TensorFlow spells otherwise: not for the public names.
-_INNER = {"range", "fill", "random_normal", "random_uniform", "gelu_tanh"}
+_INNER = {"range", "fill", "random_normal", "random_uniform", "gelu_tanh", "where_indices"}
 # Those of tf.nn, with wrappers in _conv.py and _network.py.
 _INNER |= {"dropout", "batch_normalization", "batch_normalization_training", "layer_normalization", "dot_product_attention"}
 _INNER |= {"lstm", "gru", "simple_rnn"}
@@ -190,17 +190,51 @@ def tile(input, multiples, name=None):
 
 
 def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
-    """A margin of a constant around the tensor: [before, after] for each axis."""
-    if mode.upper() != "CONSTANT":
-        raise UnimplementedError(f"pad: mode must be 'CONSTANT', got {mode!r}")
-    return records["pad"](tensor, paddings, constant_values)
+    """A margin around the tensor, [before, after] for each axis: a constant, or the tensor mirrored at its edge."""
+    if mode.upper() == "CONSTANT":
+        return records["pad"](tensor, paddings, constant_values)
+    if mode.upper() not in ("REFLECT", "SYMMETRIC"):
+        raise ValueError(f"pad: mode must be 'CONSTANT', 'REFLECT' or 'SYMMETRIC', got {mode!r}")
+    tensor = _tandem.to_tensor(tensor)
+    skip = 1 if mode.upper() == "REFLECT" else 0  # the edge itself is not repeated
+    margins = _sizes(paddings)
+    if len(margins) != 2 * tensor.ndim:
+        raise ValueError(f"pad: paddings needs two numbers an axis of {tensor.shape}, got {len(margins)}")
+    for axis, (before, after) in enumerate(zip(margins[::2], margins[1::2])):
+        length = tensor.shape[axis]
+        if not (0 <= before <= length - skip and 0 <= after <= length - skip):
+            raise ValueError(f"pad: paddings {before} and {after} of axis {axis} must lie between 0 and {length - skip}, its size{' less 1' * skip}")
+        if before or after:
+            places = [*builtins.range(before - 1 + skip, skip - 1, -1), *builtins.range(length), *builtins.range(length - 1 - skip, length - 1 - skip - after, -1)]
+            tensor = gather(tensor, places, axis=axis)
+    return tensor
 
 
 def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name=None):
-    """Slices of params along an axis, in the order of the indices."""
-    if batch_dims:
-        raise UnimplementedError("gather: batch_dims must be 0")
-    return records["gather"](params, indices, 0 if axis is None else int(axis))
+    """Slices of params along an axis, in the order of the indices; the first batch_dims axes of both go together."""
+    params, indices = _tandem.to_tensor(params), _tandem.to_tensor(indices)
+    batch = int(batch_dims) + (indices.ndim if batch_dims < 0 else 0)
+    at = batch if axis is None else int(axis) + (params.ndim if axis < 0 else 0)
+    if not batch:
+        return records["gather"](params, indices, at)
+    if not 0 < batch <= indices.ndim or not batch <= at < params.ndim or params.shape[:batch] != indices.shape[:batch]:
+        raise ValueError(f"gather: batch_dims {batch_dims} and axis {axis} do not fit params {params.shape} and indices {indices.shape}")
+    # The axis comes behind the batch; then batch and axis are one, and indices count along both.
+    order = [*builtins.range(batch), at, *builtins.range(batch, at), *builtins.range(at + 1, params.ndim)]
+    moved = params if at == batch else transpose(params, order)
+    sizes, rows = moved.shape.as_list(), 1
+    for size in sizes[:batch]:
+        rows *= size
+    first = reshape(range(0, rows, dtype=indices.dtype) * sizes[batch], indices.shape.as_list()[:batch] + [1] * (indices.ndim - batch))
+    # A bad index must not reach into the next row of the batch.
+    inside = logical_and(less(indices, sizes[batch]), greater_equal(indices, 0))
+    flat = where(inside, indices + first, ones_like(indices) * -1)
+    taken = records["gather"](reshape(moved, [rows * sizes[batch]] + sizes[batch + 1 :]), flat, 0)
+    if at == batch:
+        return taken
+    inner, middle = indices.ndim, at - batch  # [b..., i..., middle..., rest...] to [b..., middle..., i..., rest...]
+    back = [*builtins.range(batch), *builtins.range(inner, inner + middle), *builtins.range(batch, inner), *builtins.range(inner + middle, taken.ndim)]
+    return transpose(taken, back)
 
 
 def reshape(tensor, shape, name=None):
@@ -230,26 +264,6 @@ def truncatemod(x, y, name=None):
     """x - truncatediv(x, y) * y, elementwise: the remainder with the sign of x."""
     x, y = _converted([x, y])
     return x - truncatediv(x, y) * y
-
-
-def reduce_min(input_tensor, axis=None, keepdims=False, name=None):
-    """The smallest value along the axes."""
-    return negative(reduce_max(negative(input_tensor), axis, keepdims))
-
-
-def reduce_any(input_tensor, axis=None, keepdims=False, name=None):
-    """Whether any is true along the axes."""
-    return cast(reduce_max(cast(input_tensor, _dtypes.int32), axis, keepdims), _dtypes.bool)
-
-
-def reduce_all(input_tensor, axis=None, keepdims=False, name=None):
-    """Whether all are true along the axes."""
-    return cast(reduce_min(cast(input_tensor, _dtypes.int32), axis, keepdims), _dtypes.bool)
-
-
-def argmin(input, axis=None, output_type=_dtypes.int64, name=None):
-    """Where the smallest value along the axis stands."""
-    return argmax(negative(input), axis, output_type)
 
 
 def add_n(inputs, name=None):

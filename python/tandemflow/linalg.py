@@ -1,8 +1,4 @@
 """tf.linalg: matrices."""
+from ._arrays import diag, diag_part, matrix_transpose, norm, trace  # noqa: F401
+from ._arrays import matrix_band_part as band_part  # noqa: F401
 from ._ops import eye, matmul, transpose  # noqa: F401
-
-
-def matrix_transpose(a, name="matrix_transpose", conjugate=False):
-    """The last two axes exchanged."""
-    rank = a.ndim if hasattr(a, "ndim") else len(a)
-    return transpose(a, [*range(rank - 2), rank - 1, rank - 2])

@@ -1,4 +1,5 @@
 """tf.nn: what neural networks are made of."""
+from ._arrays import in_top_k, l2_loss, l2_normalize, moments, top_k, zero_fraction
 from ._conv import (
     avg_pool,
     avg_pool1d,

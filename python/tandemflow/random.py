@@ -1,21 +1,232 @@
 """tf.random: the same numbers for the same seed, whatever the device and the number of threads."""
-from . import _dtypes, _tandem
+import builtins
+
+import numpy as np
+
+from . import _dtypes, _ops, _tandem
+
+_MASK = 2**64 - 1
+_GOLDEN = 0x9E3779B97F4A7C15  # spreads the draws of one call over the keys
 
 
 def set_seed(seed):
     """Begins the sequence of random numbers anew."""
-    _tandem.set_seed(int(seed) & (2**64 - 1))
+    _tandem.set_seed(int(seed) & _MASK)
 
 
-def normal(shape, mean=0.0, stddev=1.0, dtype=_dtypes.float32, seed=None, name=None):
-    """Normally distributed numbers."""
-    return _tandem.random_normal(shape, float(mean), float(stddev), dtype, int(seed or 0))
+class _Sequence:
+    """Draws that follow tf.random.set_seed; each is the next of the sequence."""
+
+    def __init__(self, seed):
+        self._seed = int(seed or 0)
+
+    def normal(self, shape, mean=0.0, stddev=1.0, dtype=_dtypes.float32):
+        return _tandem.random_normal(shape, float(mean), float(stddev), dtype, self._seed)
+
+    def uniform(self, shape, low=0.0, high=1.0, dtype=_dtypes.float32):
+        return _tandem.random_uniform(shape, float(low), float(high), dtype, self._seed)
 
 
-def uniform(shape, minval=0, maxval=None, dtype=_dtypes.float32, seed=None, name=None):
-    """Evenly distributed numbers in [minval, maxval); maxval is 1 for floats and must be given for integers."""
+class _Stateless:
+    """Draws that depend on a seed of two numbers only."""
+
+    def __init__(self, seed):
+        words = _tandem.as_ints(seed)
+        if len(words) != 2:
+            raise ValueError(f"seed must have shape [2], got {len(words)} numbers")
+        self._key, self._counter, self._draws = words[0], words[1], 0
+
+    def _words(self):
+        key = (self._key ^ (self._draws * _GOLDEN)) & _MASK
+        self._draws += 1
+        return key - 2**64 if key >= 2**63 else key, self._counter
+
+    def normal(self, shape, mean=0.0, stddev=1.0, dtype=_dtypes.float32):
+        return _ops.records["random_normal"](shape, float(mean), float(stddev), dtype, *self._words())
+
+    def uniform(self, shape, low=0.0, high=1.0, dtype=_dtypes.float32):
+        return _ops.records["random_uniform"](shape, float(low), float(high), dtype, *self._words())
+
+
+def _bounds(minval, maxval, dtype):
+    """maxval is 1 for floats and must be given for integers."""
     if maxval is None:
         if _dtypes.as_dtype(dtype).is_integer:
             raise ValueError("Must specify maxval for integer dtype")
         maxval = 1
-    return _tandem.random_uniform(shape, float(minval), float(maxval), dtype, int(seed or 0))
+    if _dtypes.as_dtype(dtype).is_integer and not 0 < int(maxval) - int(minval) <= 2**32:
+        raise ValueError(f"uniform: integers need 0 < maxval - minval <= 2^32, got [{minval}, {maxval})")
+    return minval, maxval
+
+
+# --- How each distribution is drawn, from either source. Those that reject draw a fixed number of times, enough that what
+# is left over (a share below 1e-9) does not show; so nothing depends on the values, and devices agree. ---
+
+
+def _truncated(source, shape, mean, stddev, dtype):
+    z = source.normal(shape, dtype=dtype)
+    for _ in builtins.range(6):
+        z = _ops.where(_ops.abs(z) > 2, source.normal(shape, dtype=dtype), z)
+    return _ops.clip_by_value(z, -2, 2) * stddev + mean
+
+
+def _categorical(source, logits, num_samples, dtype):
+    logits = _tandem.to_tensor(logits)
+    if logits.ndim != 2:
+        raise ValueError(f"categorical: logits must be [batch, classes], got {logits.shape}")
+    batch, classes = logits.shape
+    if not classes:
+        raise ValueError(f"categorical: needs at least one class, got logits {logits.shape}")
+    below = _ops.cumsum(_ops.softmax(_ops.cast(logits, _dtypes.float64)), 1)
+    drawn = source.uniform([batch, int(num_samples)], dtype=_dtypes.float64) * below[:, -1:]
+    places = _ops.records["searchsorted"](below, drawn, "right", _dtypes.int64)
+    return _ops.cast(_ops.minimum(places, classes - 1), dtype)
+
+
+def _shuffled(source, value):
+    value = _tandem.to_tensor(value)
+    keys = source.uniform([value.shape[0]], -(2**31), 2**31 - 1, _dtypes.int32)
+    return _ops.gather(value, _ops.records["argsort"](keys, "ascending"))
+
+
+def _parameter(values, dtype, shape):
+    """A parameter as a tensor, and the shape of samples of the given shape for each of its values."""
+    tensor = _ops.cast(_tandem.to_tensor(values), dtype)
+    return tensor, _tandem.as_ints(shape) + tensor.shape.as_list()
+
+
+def _gamma(source, full, alpha, beta, dtype):
+    """G. Marsaglia, W. W. Tsang: "A Simple Method for Generating Gamma Variables"; alpha below 1 by a power of uniform."""
+    small = alpha < 1
+    d = _ops.where(small, alpha + 1, alpha) - 1 / 3
+    c = 1 / (3 * _ops.sqrt(d))
+    result = _ops.ones(full, dtype) * d
+    done = _ops.zeros(full, _dtypes.bool)
+    for _ in builtins.range(9):
+        x = source.normal(full, dtype=dtype)
+        v = (1 + c * x) ** 3
+        u = 1 - source.uniform(full, dtype=dtype)
+        safe = _ops.where(v > 0, v, _ops.ones_like(v))
+        fits = _ops.logical_and(v > 0, _ops.log(u) < 0.5 * x * x + d * (1 - safe + _ops.log(safe)))
+        result = _ops.where(_ops.logical_and(fits, _ops.logical_not(done)), d * safe, result)
+        done = _ops.logical_or(done, fits)
+    power = _ops.where(small, (1 - source.uniform(full, dtype=dtype)) ** (1 / alpha), _ops.ones_like(result))
+    return result * power / beta
+
+
+def _poisson(source, full, lam, dtype):
+    """By counting: a uniform number is compared with the sums of the probabilities. A large mean is the sum of small ones."""
+    rates = lam.numpy().astype("float64")
+    if (rates < 0).any() or not np.isfinite(rates).all():
+        raise ValueError("poisson: lam must be finite and not negative")
+    parts = max(1, int(np.ceil(rates.max(initial=0.0) / 20)))
+    rate = rates / parts
+    most = int(rate.max(initial=0.0) + 12 * np.sqrt(rate.max(initial=0.0)) + 12)
+    total = np.zeros(full)
+    for _ in builtins.range(parts):
+        u = source.uniform(full, dtype=_dtypes.float64).numpy()
+        term = np.broadcast_to(np.exp(-rate), u.shape).copy()
+        below = term.copy()
+        for k in builtins.range(most):
+            total += u >= below
+            term = term * rate / (k + 1)
+            below = below + term
+    return _ops.cast(_tandem.to_tensor(total, _dtypes.float64), dtype)
+
+
+# --- tf.random. ---
+
+
+def normal(shape, mean=0.0, stddev=1.0, dtype=_dtypes.float32, seed=None, name=None):
+    """Normally distributed numbers."""
+    return _Sequence(seed).normal(shape, mean, stddev, dtype)
+
+
+def uniform(shape, minval=0, maxval=None, dtype=_dtypes.float32, seed=None, name=None):
+    """Evenly distributed numbers in [minval, maxval); maxval is 1 for floats and must be given for integers."""
+    return _Sequence(seed).uniform(shape, *_bounds(minval, maxval, dtype), dtype)
+
+
+def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=_dtypes.float32, seed=None, name=None):
+    """Normally distributed numbers within two standard deviations of the mean."""
+    return _truncated(_Sequence(seed), shape, mean, stddev, dtype)
+
+
+def categorical(logits, num_samples, dtype=_dtypes.int64, seed=None, name=None):
+    """Classes drawn with the probabilities softmax(logits): [batch, num_samples]."""
+    return _categorical(_Sequence(seed), logits, num_samples, dtype)
+
+
+def shuffle(value, seed=None, name=None):
+    """The rows of the tensor in random order."""
+    return _shuffled(_Sequence(seed), value)
+
+
+def bernoulli(shape, probs=0.5, dtype=_dtypes.float32, seed=None, name=None):
+    """1 with the probability given, else 0."""
+    return _ops.cast(_Sequence(seed).uniform(shape) < probs, dtype)
+
+
+def gamma(shape, alpha, beta=None, dtype=_dtypes.float32, seed=None, name=None):
+    """Gamma distributed numbers: so many for each alpha, whose shape follows."""
+    beta = _ops.cast(_tandem.to_tensor(1.0 if beta is None else beta), dtype)
+    alpha, full = _parameter(_ops.cast(_tandem.to_tensor(alpha), dtype) + _ops.zeros_like(beta), dtype, shape)
+    return _gamma(_Sequence(seed), full, alpha, beta, dtype)
+
+
+def poisson(shape, lam, dtype=_dtypes.float32, seed=None, name=None):
+    """Poisson distributed numbers: so many for each lam, whose shape follows."""
+    lam, full = _parameter(lam, _dtypes.float64, shape)
+    return _poisson(_Sequence(seed), full, lam, dtype)
+
+
+# --- Stateless: the seed says all. ---
+
+
+def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype=_dtypes.float32, name=None, alg="auto_select"):
+    """Normally distributed numbers that depend on the seed only."""
+    return _Stateless(seed).normal(shape, mean, stddev, dtype)
+
+
+def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=_dtypes.float32, name=None, alg="auto_select"):
+    """Evenly distributed numbers that depend on the seed only."""
+    return _Stateless(seed).uniform(shape, *_bounds(minval, maxval, dtype), dtype)
+
+
+def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype=_dtypes.float32, name=None, alg="auto_select"):
+    """Normally distributed numbers within two standard deviations that depend on the seed only."""
+    return _truncated(_Stateless(seed), shape, mean, stddev, dtype)
+
+
+def stateless_categorical(logits, num_samples, seed, dtype=_dtypes.int64, name=None):
+    """Classes drawn with the probabilities softmax(logits); they depend on the seed only."""
+    return _categorical(_Stateless(seed), logits, num_samples, dtype)
+
+
+def experimental_stateless_shuffle(value, seed, alg="auto_select", name=None):
+    """The rows of the tensor in an order that depends on the seed only."""
+    return _shuffled(_Stateless(seed), value)
+
+
+def stateless_gamma(shape, seed, alpha, beta=None, dtype=_dtypes.float32, name=None):
+    """Gamma distributed numbers of the full shape that depend on the seed only."""
+    alpha = _ops.cast(_tandem.to_tensor(alpha), dtype)
+    beta = _ops.cast(_tandem.to_tensor(1.0 if beta is None else beta), dtype)
+    return _gamma(_Stateless(seed), _tandem.as_ints(shape), alpha, beta, dtype)
+
+
+def stateless_poisson(shape, seed, lam, dtype=_dtypes.int32, name=None):
+    """Poisson distributed numbers of the full shape that depend on the seed only."""
+    return _poisson(_Stateless(seed), _tandem.as_ints(shape), _ops.cast(_tandem.to_tensor(lam), _dtypes.float64), dtype)
+
+
+def split(seed, num=2, alg="auto_select"):
+    """Seeds made of one: [num, 2]."""
+    return _Stateless(seed).uniform([int(num), 2], -(2**31), 2**31 - 1, _dtypes.int64)
+
+
+def fold_in(seed, data, alg="auto_select"):
+    """A seed made of one and a number."""
+    first, second = _tandem.as_ints(seed)
+    mixed = (second ^ (int(data) + 1) * _GOLDEN) & _MASK
+    return _Stateless([first, mixed - 2**64 if mixed >= 2**63 else mixed]).uniform([2], -(2**31), 2**31 - 1, _dtypes.int64)

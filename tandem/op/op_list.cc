@@ -17,6 +17,7 @@ std::span<const OpDef* const> op_list() {
              comparison_ops(),
              bitwise_ops(),
              reduction_ops(),
+             scan_ops(),
              linear_ops(),
              convolution_ops(),
              pooling_ops(),
@@ -26,6 +27,8 @@ std::span<const OpDef* const> op_list() {
              loss_ops(),
              shape_ops(),
              selection_ops(),
+             scatter_ops(),
+             sorting_ops(),
              creation_ops(),
              training_ops(),
          })

@@ -1,4 +1,7 @@
 // Reductions over axes.
+#include "tandem/op/array_records.h"
+#include "tandem/op/arrays.h"
+#include "tandem/op/elementwise.h"
 #include "tandem/op/groups.h"
 #include "tandem/op/records.h"
 #include "tandem/op/rules.h"
@@ -18,11 +21,12 @@ Specs infer_reduction(const InferContext& c) {
   return {{c.dtype(0), reduced_shape(c.shape(0), axes, c.attrs.boolean("keepdims"))}};
 }
 
+/// For largest and smallest values: integers have none of nothing.
 Specs infer_max(const InferContext& c) {
   const AxisSet axes = axes_of(c.op.name, c.attrs, c.shape(0).rank());
   for (int i = 0; i < c.shape(0).rank(); ++i)
     if (axes.contains(i) && c.shape(0)[i] == 0 && c.op.dtypes.contains(c.dtype(0)) && !is_floating(c.dtype(0)))
-      fail(ErrorCode::invalid_shape, c.op.name, ": axis ", i, " of ", c.shape(0), " is empty and has no largest value");
+      fail(ErrorCode::invalid_shape, c.op.name, ": axis ", i, " of ", c.shape(0), " is empty and has no such value");
   return infer_reduction(c);
 }
 
@@ -39,6 +43,48 @@ double reduced_count(GradContext& g) {
     if (axes.contains(i)) count *= static_cast<double>(g.shape(0)[i]);
   return count;
 }
+
+/// The gradient goes to the elements that are the result; several share it, as in TensorFlow.
+Tensors chosen_grad(GradContext& g) {
+  const Tensor chosen = cast(equal(g.input(), with_reduced_axes(g, g.output())), g.input().dtype());
+  const AttrView attrs = g.attrs();
+  const auto axis = attrs.ints("axis");
+  const Tensor count = reduce_sum(chosen, Ints(axis.begin(), axis.end()), attrs.boolean("keepdims"));
+  return {chosen * with_reduced_axes(g, g.output_grad() / count)};
+}
+
+/// The product of all others, without division so that a zero does no harm: products before and after each element.
+Tensors prod_grad(GradContext& g) {
+  const int rank = g.shape(0).rank();
+  const AxisSet axes = axes_of("reduce_prod", g.attrs(), rank);
+  Ints kept, perm, inverse(static_cast<std::size_t>(rank));
+  for (bool reduced : {false, true})
+    for (int i = 0; i < rank; ++i)
+      if (axes.contains(i) == reduced) perm.push_back(i);
+  for (std::size_t i = 0; i < perm.size(); ++i) inverse[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
+  for (int i = 0; i < rank; ++i)
+    if (!axes.contains(i)) kept.push_back(g.shape(0)[i]);
+  const Tensor moved = transpose(g.input(), perm);
+  const Shape moved_shape = moved.shape();
+  kept.push_back(-1);
+  if (g.shape(0).elements() == 0) return {zeros_like(g.input())};
+  const Tensor rows = reshape(moved, kept);
+  const Tensor others = cumprod(rows, -1, {.exclusive = true}) * cumprod(rows, -1, {.exclusive = true, .reverse = true});
+  const Tensor product = rank == 0 ? others : transpose(reshape(others, moved_shape), inverse);
+  return {reshape(product, g.shape(0)) * with_reduced_axes(g, g.output_grad())};
+}
+
+Specs infer_arg(const InferContext& c) {
+  const int axis = normalize_axis(c.op.name, c.attrs.integer("axis"), c.shape(0).rank());
+  const DType type = c.attrs.dtype("output_type");
+  if (type != DType::i32 && type != DType::i64)
+    fail(ErrorCode::unsupported_dtype, c.op.name, ": output_type must be int32 or int64, got ", type);
+  if (c.shape(0)[axis] == 0)
+    fail(ErrorCode::invalid_shape, c.op.name, ": axis ", axis, " of ", c.shape(0), " is empty and has no such value");
+  return {{type, reduced_shape(c.shape(0), {1u << axis}, false)}};
+}
+
+constexpr DTypeSet kBool{DType::boolean};
 
 }  // namespace
 
@@ -69,15 +115,55 @@ const OpDef reduce_max_op{
     .inputs = {"input_tensor"},
     .attrs = {kAxis, kKeepdims},
     .infer = infer_max,
-    .grad = [](GradContext& g) {
-      // Several equal largest values share the gradient, as in TensorFlow.
-      const Tensor largest = cast(equal(g.input(), with_reduced_axes(g, g.output())), g.input().dtype());
-      const AttrView attrs = g.attrs();
-      const auto axis = attrs.ints("axis");
-      const Tensor count = reduce_sum(largest, Ints(axis.begin(), axis.end()), attrs.boolean("keepdims"));
-      return Tensors{largest * with_reduced_axes(g, g.output_grad() / count)};
-    },
+    .grad = chosen_grad,
     .grad_reads = {.inputs = 1, .outputs = 1},
+};
+
+const OpDef reduce_min_op{
+    .name = "reduce_min",
+    .doc = "The smallest value over axes; over all when none are named. NaN if any is.",
+    .inputs = {"input_tensor"},
+    .attrs = {kAxis, kKeepdims},
+    .infer = infer_max,
+    .grad = chosen_grad,
+    .grad_reads = {.inputs = 1, .outputs = 1},
+};
+
+const OpDef reduce_prod_op{
+    .name = "reduce_prod",
+    .doc = "The product over axes; over all when none are named.",
+    .inputs = {"input_tensor"},
+    .attrs = {kAxis, kKeepdims},
+    .infer = infer_reduction,
+    .grad = prod_grad,
+    .grad_reads = {.inputs = 1},
+};
+
+const OpDef reduce_any_op{
+    .name = "reduce_any",
+    .doc = "Whether any is true over axes; over all when none are named.",
+    .inputs = {"input_tensor"},
+    .attrs = {kAxis, kKeepdims},
+    .dtypes = kBool,
+    .infer = infer_reduction,
+};
+
+const OpDef reduce_all_op{
+    .name = "reduce_all",
+    .doc = "Whether all are true over axes; over all when none are named.",
+    .inputs = {"input_tensor"},
+    .attrs = {kAxis, kKeepdims},
+    .dtypes = kBool,
+    .infer = infer_reduction,
+};
+
+const OpDef argmin_op{
+    .name = "argmin",
+    .doc = "The index of the smallest value along an axis; the first of several; NaN counts as smallest.",
+    .inputs = {"input"},
+    .attrs = {{.name = "axis", .default_value = "0"},
+              {.name = "output_type", .kind = AttrKind::dtype, .default_value = "int64"}},
+    .infer = infer_arg,
 };
 
 const OpDef argmax_op{
@@ -86,19 +172,12 @@ const OpDef argmax_op{
     .inputs = {"input"},
     .attrs = {{.name = "axis", .default_value = "0"},
               {.name = "output_type", .kind = AttrKind::dtype, .default_value = "int64"}},
-    .infer = [](const InferContext& c) {
-      const int axis = normalize_axis("argmax", c.attrs.integer("axis"), c.shape(0).rank());
-      const DType type = c.attrs.dtype("output_type");
-      if (type != DType::i32 && type != DType::i64)
-        fail(ErrorCode::unsupported_dtype, "argmax: output_type must be int32 or int64, got ", type);
-      if (c.shape(0)[axis] == 0)
-        fail(ErrorCode::invalid_shape, "argmax: axis ", axis, " of ", c.shape(0), " is empty and has no largest value");
-      return Specs{{type, reduced_shape(c.shape(0), {1u << axis}, false)}};
-    },
+    .infer = infer_arg,
 };
 
 OpGroup reduction_ops() {
-  static constexpr const OpDef* kOps[] = {&reduce_sum_op, &reduce_mean_op, &reduce_max_op, &argmax_op};
+  static constexpr const OpDef* kOps[] = {&reduce_sum_op, &reduce_mean_op, &reduce_max_op, &reduce_min_op, &reduce_prod_op,
+                                          &reduce_any_op, &reduce_all_op,  &argmax_op,     &argmin_op};
   return kOps;
 }
 
@@ -113,6 +192,37 @@ Tensor reduce_max(const Tensor& x, const Ints& axes, bool keepdims) {
 }
 Tensor argmax(const Tensor& x, std::int64_t axis, DType output_type) {
   return apply(argmax_op, {x}, make_attrs(argmax_op, axis, output_type));
+}
+
+Tensor reduce_min(const Tensor& x, const Ints& axes, bool keepdims) {
+  return apply(reduce_min_op, {x}, make_attrs(reduce_min_op, axes, keepdims));
+}
+Tensor reduce_prod(const Tensor& x, const Ints& axes, bool keepdims) {
+  return apply(reduce_prod_op, {x}, make_attrs(reduce_prod_op, axes, keepdims));
+}
+Tensor reduce_any(const Tensor& x, const Ints& axes, bool keepdims) {
+  return apply(reduce_any_op, {x}, make_attrs(reduce_any_op, axes, keepdims));
+}
+Tensor reduce_all(const Tensor& x, const Ints& axes, bool keepdims) {
+  return apply(reduce_all_op, {x}, make_attrs(reduce_all_op, axes, keepdims));
+}
+Tensor argmin(const Tensor& x, std::int64_t axis, DType output_type) {
+  return apply(argmin_op, {x}, make_attrs(argmin_op, axis, output_type));
+}
+
+Tensor reduce_logsumexp(const Tensor& x, const Ints& axes, bool keepdims) {
+  const Tensor largest = stop_gradient(reduce_max(x, axes, true));
+  const Tensor shift = where(is_finite(largest), largest, zeros_like(largest));
+  const Tensor sum = log(reduce_sum(exp(x - shift), axes, true)) + shift;
+  if (keepdims) return sum;
+  return reshape(sum, reduced_shape(x.shape(), reduced_axes("reduce_logsumexp", axes, x.rank()), false));
+}
+Tensor reduce_variance(const Tensor& x, const Ints& axes, bool keepdims) {
+  return reduce_mean(square(x - reduce_mean(x, axes, true)), axes, keepdims);
+}
+Tensor reduce_std(const Tensor& x, const Ints& axes, bool keepdims) { return sqrt(reduce_variance(x, axes, keepdims)); }
+Tensor reduce_euclidean_norm(const Tensor& x, const Ints& axes, bool keepdims) {
+  return sqrt(reduce_sum(square(x), axes, keepdims));
 }
 
 }  // namespace tandem

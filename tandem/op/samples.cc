@@ -1,5 +1,6 @@
 #include "tandem/op/samples.h"
 
+#include "tandem/op/array_samples.h"
 #include "tandem/op/ops.h"
 #include "tandem/op/records.h"
 #include "tandem/op/sample_maker.h"
@@ -61,7 +62,8 @@ Samples cast_samples(Maker m) {
 }
 
 Samples reductions(Maker m) {
-  const bool may_be_empty = &m.op() != &reduce_max_op || is_floating(m.dtype());
+  const bool extreme = &m.op() == &reduce_max_op || m.op().name == "reduce_min";
+  const bool may_be_empty = !extreme || is_floating(m.dtype());
   m.add({m.input({})}, Ints{}, false);
   m.add({m.input({1})}, Ints{0}, true);
   for (bool keepdims : {false, true}) {
@@ -257,8 +259,9 @@ std::vector<OpSample> samples(const OpDef& op, DType dtype) {
   const Maker m(op, dtype);
   if (&op == &cast_op) return cast_samples(m);
   if (op.scalar) return elementwise(m);
-  if (&op == &reduce_sum_op || &op == &reduce_mean_op || &op == &reduce_max_op) return reductions(m);
-  if (&op == &argmax_op) return argmax_samples(m);
+  if (op.name.starts_with("reduce_")) return reductions(m);
+  if (&op == &argmax_op || op.name == "argmin") return argmax_samples(m);
+  if (auto found = array_samples(op, dtype, domain_for(op, dtype)); !found.empty()) return found;
   if (&op == &matmul_op) return matmul_samples(m);
   if (&op == &conv2d_op || &op == &conv2d_backprop_input_op || &op == &conv2d_backprop_filter_op) return conv_samples(m);
   if (op.name.find("_pool") != op.name.npos) return pool_samples(m);

@@ -1,4 +1,5 @@
 // Functions that no record gives: conversion, creation, random numbers, views.
+#include "tandem/op/arrays.h"
 #include "tandem/op/elementwise.h"
 #include "tandem/python/convert.h"
 #include "tandem/python/module.h"
@@ -85,6 +86,8 @@ void add_functions(nb::module_& module) {
       "squeeze",
       [](nb::handle x, nb::handle axes) { return to_object(squeeze(to_tensor(x.ptr()), ints(axes))); },
       nb::arg("x").none(), nb::arg("axes").none());
+  module.def("reverse", [](nb::handle x, nb::handle axes) { return to_object(reverse(to_tensor(x.ptr()), ints(axes))); });
+  module.def("where_positions", [](nb::handle condition) { return to_object(where(to_tensor(condition.ptr()))); });
   module.def("floordiv", [](nb::handle x, nb::handle y) {
     return to_object(floordiv(to_tensor(x.ptr()), to_tensor(y.ptr())));
   });

@@ -1,7 +1,7 @@
 // tensor[key], len(tensor), iteration.
 #include <vector>
 
-#include "tandem/op/ops.h"
+#include "tandem/op/arrays.h"
 #include "tandem/python/convert.h"
 #include "tandem/python/objects.h"
 
@@ -111,29 +111,22 @@ Tensor select_strings(const Tensor& tensor, const Selection& selection) {
   return Tensor::from_strings(std::move(strings), Shape(std::span<const std::int64_t>(selection.shape)));
 }
 
-/// Every step but 1 by gather, whose gradient puts the values back.
-Tensor take_steps(Tensor tensor, const std::vector<AxisPart>& parts) {
-  for (std::size_t axis = 0; axis < parts.size(); ++axis) {
-    const AxisPart& part = parts[axis];
-    if (part.step == 1) continue;
-    std::vector<std::int64_t> places;
-    for (std::int64_t i = 0; i < part.count; ++i) places.push_back(part.start + i * part.step);
-    tensor = gather(tensor, Tensor::from(places, {part.count}), static_cast<std::int64_t>(axis));
-  }
-  return tensor;
-}
-
 Tensor select(const Tensor& tensor, const Selection& selection) {
   if (tensor.dtype() == DType::string) return select_strings(tensor, selection);
-  Tensor out = take_steps(tensor, selection.parts);
-  Ints begin, size;
+  Ints begin, size, strides;
+  bool steps = false;
   for (const AxisPart& part : selection.parts) {
-    begin.push_back(part.step == 1 ? part.start : 0);
+    begin.push_back(part.count > 0 ? part.start : 0);
     size.push_back(part.count);
+    strides.push_back(part.count > 1 ? part.step : 1);
+    steps |= strides.back() != 1;
   }
-  if (out.shape() != Shape(std::span<const std::int64_t>(size))) out = slice(out, begin, size);
-  return out.shape() == Shape(std::span<const std::int64_t>(selection.shape)) ? out
-                                                                              : reshape(out, selection.shape);
+  const Shape block{std::span<const std::int64_t>(size)};
+  Tensor out = tensor;
+  if (steps) out = strided_slice(tensor, begin, size, strides);
+  else if (tensor.shape() != block) out = slice(tensor, begin, size);
+  const Shape shape{std::span<const std::int64_t>(selection.shape)};
+  return out.shape() == shape ? out : reshape(out, shape);
 }
 
 Py_ssize_t length(PyObject* self) {

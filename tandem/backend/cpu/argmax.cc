@@ -1,4 +1,4 @@
-// argmax: the first of the largest, a NaN being larger than all numbers.
+// argmax and argmin: the first of the largest or smallest, a NaN winning over all numbers.
 #include <algorithm>
 
 #include "tandem/backend/cpu/compare.h"
@@ -9,6 +9,13 @@
 namespace tandem::cpu {
 namespace {
 
+template <bool kLeast, class C>
+bool wins(C challenger, C best) {
+  if constexpr (!kLeast) return beats(challenger, best);
+  else if constexpr (std::is_floating_point_v<C>) return (challenger < best) | ((challenger != challenger) & (best == best));
+  else return challenger < best;
+}
+
 /// input (outer, size, inner), result (outer, inner).
 struct ArgmaxPlan {
   std::int64_t outer = 1, size = 0, inner = 1;
@@ -16,7 +23,7 @@ struct ArgmaxPlan {
 
 ArgmaxPlan argmax_plan(const KernelCall& call) {
   const Shape& input = call.shape();
-  const int axis = normalize_axis("argmax", call.attr().integer("axis"), input.rank());
+  const int axis = normalize_axis(call.op.name, call.attr().integer("axis"), input.rank());
   ArgmaxPlan plan{.size = input[axis]};
   for (int i = 0; i < axis; ++i) plan.outer *= input[i];
   for (int i = axis + 1; i < input.rank(); ++i) plan.inner *= input[i];
@@ -24,7 +31,7 @@ ArgmaxPlan argmax_plan(const KernelCall& call) {
 }
 
 /// The largest of a long row by lanes, then where it stands first: two passes, both of them vectors.
-template <class T>
+template <bool kLeast, class T>
 __attribute__((always_inline)) inline std::int64_t row_argmax(const T* row, std::int64_t size) {
   using C = Comparable<T>;
   constexpr int kLanes = 32;
@@ -36,16 +43,16 @@ __attribute__((always_inline)) inline std::int64_t row_argmax(const T* row, std:
     for (at = kLanes; at + kLanes <= size; at += kLanes)
       for (int j = 0; j < kLanes; ++j) {
         const C value = comparable(row[at + j]);
-        lanes[j] = beats(value, lanes[j]) ? value : lanes[j];
+        lanes[j] = wins<kLeast>(value, lanes[j]) ? value : lanes[j];
       }
     best = lanes[0];
-    for (int j = 1; j < kLanes; ++j) best = beats(lanes[j], best) ? lanes[j] : best;
-    for (; at < size; ++at) best = beats(comparable(row[at]), best) ? comparable(row[at]) : best;
+    for (int j = 1; j < kLanes; ++j) best = wins<kLeast>(lanes[j], best) ? lanes[j] : best;
+    for (; at < size; ++at) best = wins<kLeast>(comparable(row[at]), best) ? comparable(row[at]) : best;
     for (std::int64_t i = 0; i < size; ++i)
-      if (!beats(best, comparable(row[i]))) return i;
+      if (!wins<kLeast>(best, comparable(row[i]))) return i;
   }
   for (std::int64_t i = 1; i < size; ++i)
-    if (beats(comparable(row[i]), best)) {
+    if (wins<kLeast>(comparable(row[i]), best)) {
       best = comparable(row[i]);
       at = i;
     }
@@ -55,7 +62,7 @@ __attribute__((always_inline)) inline std::int64_t row_argmax(const T* row, std:
 constexpr std::int64_t kColumns = 256;
 
 /// Columns [first, first + count) of one (size, inner) matrix, row by row.
-template <class T, class Index>
+template <bool kLeast, class T, class Index>
 __attribute__((always_inline)) inline void column_argmax(const ArgmaxPlan& plan, const T* from, std::int64_t count,
                                                          Index* to) {
   using C = Comparable<T>;
@@ -68,14 +75,14 @@ __attribute__((always_inline)) inline void column_argmax(const ArgmaxPlan& plan,
     const T* row = from + r * plan.inner;
     for (std::int64_t i = 0; i < count; ++i) {
       const C value = comparable(row[i]);
-      const bool wins = beats(value, best[i]);
-      best[i] = wins ? value : best[i];
-      to[i] = wins ? static_cast<Index>(r) : to[i];
+      const bool better = wins<kLeast>(value, best[i]);
+      best[i] = better ? value : best[i];
+      to[i] = better ? static_cast<Index>(r) : to[i];
     }
   }
 }
 
-template <class T, class Index>
+template <bool kLeast, class T, class Index>
 void argmax(const ArgmaxPlan& plan, const T* from, Index* to) {
   const std::int64_t blocks = (plan.inner + kColumns - 1) / kColumns;
   const std::int64_t block_bytes = plan.size * std::min(plan.inner, kColumns) * sizeof(T);
@@ -86,9 +93,9 @@ void argmax(const ArgmaxPlan& plan, const T* from, Index* to) {
         const T* block = from + o * plan.size * plan.inner + column;
         Index* result = to + o * plan.inner + column;
         if (plan.inner == 1)
-          *result = static_cast<Index>(row_argmax(block, plan.size));
+          *result = static_cast<Index>(row_argmax<kLeast>(block, plan.size));
         else
-          column_argmax(plan, block, std::min(kColumns, plan.inner - column), result);
+          column_argmax<kLeast>(plan, block, std::min(kColumns, plan.inner - column), result);
       }
     });
   });
@@ -103,18 +110,20 @@ Support lanes_argmax(const KernelCall& call) {
   return yes();
 }
 
-Prepared prepare_argmax(const KernelCall& call) {
+template <bool kLeast>
+Prepared prepare_arg(const KernelCall& call) {
   const ArgmaxPlan plan = argmax_plan(call);
   const bool narrow = call.outputs[0].dtype() == DType::i32;
   return visit_dtype(call.dtype(), [&]<class T>(TypeTag<T>) -> Prepared {
     if (narrow)
-      return prepared([plan](const KernelArgs& args) { argmax(plan, args.input<T>(), args.output<std::int32_t>()); });
-    return prepared([plan](const KernelArgs& args) { argmax(plan, args.input<T>(), args.output<std::int64_t>()); });
+      return prepared([plan](const KernelArgs& args) { argmax<kLeast>(plan, args.input<T>(), args.output<std::int32_t>()); });
+    return prepared([plan](const KernelArgs& args) { argmax<kLeast>(plan, args.input<T>(), args.output<std::int64_t>()); });
   });
 }
 
 }  // namespace
 
-KernelList argmax_kernels() { return {{"lanes", lanes_argmax, prepare_argmax}}; }
+KernelList argmax_kernels() { return {{"lanes", lanes_argmax, prepare_arg<false>}}; }
+KernelList argmin_kernels() { return {{"lanes", lanes_argmax, prepare_arg<true>}}; }
 
 }  // namespace tandem::cpu

@@ -1,4 +1,5 @@
 // The one list of the CPU's kernels: for each op the order in which they are tried, the reference last.
+#include "tandem/backend/cpu/array_kernels.h"
 #include "tandem/backend/cpu/cpu_device.h"
 #include "tandem/backend/cpu/library_kernels.h"
 #include "tandem/backend/cpu/loop_kernels.h"
@@ -6,6 +7,7 @@
 #include "tandem/backend/cpu/reference/reference.h"
 #include "tandem/kernel/fused.h"
 #include "tandem/op/network_records.h"
+#include "tandem/op/array_records.h"
 #include "tandem/op/records.h"
 
 namespace tandem::cpu {
@@ -20,7 +22,7 @@ void add_loops(KernelTable& table) {
   for (const OpDef* op : op_list())
     if (op->scalar) table.set(*op, with(elementwise_kernels(), reference_elementwise()));
   table.set(fused_elementwise_op, elementwise_kernels());
-  for (const OpDef* op : {&reduce_sum_op, &reduce_mean_op, &reduce_max_op})
+  for (const OpDef* op : {&reduce_sum_op, &reduce_mean_op, &reduce_max_op, &reduce_min_op, &reduce_prod_op, &reduce_any_op, &reduce_all_op})
     table.set(*op, with(reduction_kernels(), reference_reduction()));
   for (const OpDef* op : {&softmax_op, &log_softmax_op, &sparse_softmax_cross_entropy_op,
                           &sparse_softmax_cross_entropy_grad_op, &softmax_cross_entropy_op, &softmax_cross_entropy_grad_op})
@@ -34,6 +36,7 @@ void add_loops(KernelTable& table) {
 KernelTable kernel_table() {
   KernelTable table;
   add_loops(table);
+  add_array_kernels(table);
   table.set(matmul_op, with(matmul_kernels(), reference_matmul()));
   table.set(conv2d_op, with(conv2d_kernels(), reference_conv2d()));
   table.set(conv2d_backprop_input_op, with(conv2d_backprop_input_kernels(), reference_conv2d_backprop_input()));

@@ -7,19 +7,18 @@ namespace {
 
 using expr::Expr;
 
-FoldProgram make_fold(DType dtype, Expr (*combine)(Expr, Expr), std::uint64_t identity) {
+/// What changes nothing: the lowest value for a maximum, the highest for a minimum.
+std::uint64_t identity_bits(FoldKind kind, DType dtype) {
   const DType lane = lane_dtype(dtype);
-  return {.map = program({dtype}, lane, [](auto& in) { return in[0]; }),
-          .combine = program({lane, lane}, lane, [&](auto& in) { return combine(in[0], in[1]); }),
-          .identity = identity};
-}
-
-std::uint64_t lowest_bits(DType lane) {
+  if (kind == FoldKind::sum || kind == FoldKind::mean) return 0;
+  if (kind == FoldKind::prod) return lane == DType::f32 ? std::bit_cast<std::uint32_t>(1.0f) : lane == DType::f64 ? std::bit_cast<std::uint64_t>(1.0) : 1;
+  const bool lowest = kind == FoldKind::max;
+  if (dtype == DType::boolean) return lowest ? 0 : 1;
   switch (lane) {
-    case DType::f32: return std::bit_cast<std::uint32_t>(-std::numeric_limits<float>::infinity());
-    case DType::f64: return std::bit_cast<std::uint64_t>(-std::numeric_limits<double>::infinity());
-    case DType::i32: return 0x80000000u;
-    default: return std::uint64_t{1} << 63;
+    case DType::f32: return std::bit_cast<std::uint32_t>((lowest ? -1 : 1) * std::numeric_limits<float>::infinity());
+    case DType::f64: return std::bit_cast<std::uint64_t>((lowest ? -1 : 1) * std::numeric_limits<double>::infinity());
+    case DType::i32: return lowest ? 0x80000000u : 0x7FFFFFFFu;
+    default: return lowest ? std::uint64_t{1} << 63 : ~std::uint64_t{0} >> 1;
   }
 }
 
@@ -50,13 +49,23 @@ DType lane_dtype(DType dtype) {
   }
 }
 
-FoldProgram sum_fold(DType dtype) {
-  return make_fold(dtype, [](Expr a, Expr b) { return a + b; }, 0);
+Expr fold_combine(FoldKind kind, Expr a, Expr b) {
+  switch (kind) {
+    case FoldKind::max: return select(a != a, a, greater_of(a, b));  // NaN wins, as in maximum
+    case FoldKind::min: return select(a != a, a, lesser(a, b));
+    case FoldKind::prod: return a * b;
+    default: return a + b;
+  }
 }
 
-FoldProgram max_fold(DType dtype) {
-  // NaN wins, as in maximum.
-  return make_fold(dtype, [](Expr a, Expr b) { return select(a != a, a, greater_of(a, b)); }, lowest_bits(lane_dtype(dtype)));
+FoldProgram fold_of(FoldKind kind, DType dtype) {
+  const DType lane = lane_dtype(dtype);
+  return {.map = program({dtype}, lane, [](auto& in) { return in[0]; }),
+          .combine = program({lane, lane}, lane, [&](auto& in) { return fold_combine(kind, in[0], in[1]); }),
+          .identity = identity_bits(kind, dtype)};
 }
+
+FoldProgram sum_fold(DType dtype) { return fold_of(FoldKind::sum, dtype); }
+FoldProgram max_fold(DType dtype) { return fold_of(FoldKind::max, dtype); }
 
 }  // namespace tandem::cpu

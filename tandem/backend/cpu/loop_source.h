@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tandem/backend/cpu/loop.h"
+#include "tandem/kernel/fold_kind.h"
 #include "tandem/kernel/kernel.h"
 
 namespace tandem::cpu {
@@ -60,5 +61,8 @@ DType lane_dtype(DType dtype);
 /// Folds of `dtype` elements to their lane dtype.
 FoldProgram sum_fold(DType dtype);
 FoldProgram max_fold(DType dtype);
+FoldProgram fold_of(FoldKind kind, DType dtype);
+/// How two lane values become one.
+expr::Expr fold_combine(FoldKind kind, expr::Expr a, expr::Expr b);
 
 }  // namespace tandem::cpu

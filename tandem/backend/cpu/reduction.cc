@@ -1,4 +1,4 @@
-// Sums, means and maxima over axes. Rows of elements are folded where the last axis is reduced; else whole rows are
+// Sums, means, products, largest and smallest values over axes. Rows of elements are folded where the last axis is reduced; else whole rows are
 // combined into one. Tiles and their order depend on the shape only, so any number of threads gives the same bits.
 #include <algorithm>
 #include <cstring>
@@ -7,7 +7,6 @@
 #include "tandem/backend/cpu/loop_source.h"
 #include "tandem/backend/cpu/scratch.h"
 #include "tandem/base/cores.h"
-#include "tandem/op/records.h"
 #include "tandem/op/rules.h"
 
 namespace tandem::cpu {
@@ -69,26 +68,27 @@ struct Parts {
   std::shared_ptr<const Loop> finish;         // lane values, divisor -> output; null when nothing is to be done
 };
 
-std::shared_ptr<const Loop> combining_loop(LoopSource& source, const FoldProgram& fold, DType element, bool is_max) {
+std::shared_ptr<const Loop> combining_loop(LoopSource& source, const FoldProgram& fold, DType element, FoldKind kind) {
   const DType lane = fold.combine.inputs[0];
   return source.loop(program({lane, element}, lane,
                              [&](auto& in) {
                                const expr::Expr a = in[0];
                                const expr::Expr b = convert(in[1], a.lane());
-                               return is_max ? select(a != a, a, greater_of(a, b)) : a + b;
+                               return fold_combine(kind, a, b);
                              }),
                      0);
 }
 
 Parts make_parts(const KernelCall& call, LoopSource& source) {
   const DType dtype = call.dtype(), lane = lane_dtype(dtype);
-  const bool is_max = &call.op == &reduce_max_op, is_mean = &call.op == &reduce_mean_op;
+  const FoldKind kind = fold_kind(call.op);
+  const bool is_mean = kind == FoldKind::mean;
   Parts parts;
-  parts.program = is_max ? max_fold(dtype) : sum_fold(dtype);
+  parts.program = fold_of(kind, dtype);
   parts.fold = source.fold(parts.program);
-  parts.fold_lanes = source.fold(is_max ? max_fold(lane) : sum_fold(lane));
-  parts.combine = combining_loop(source, parts.program, dtype, is_max);
-  parts.combine_lanes = combining_loop(source, parts.program, lane, is_max);
+  parts.fold_lanes = source.fold(fold_of(kind, lane));
+  parts.combine = combining_loop(source, parts.program, dtype, kind);
+  parts.combine_lanes = combining_loop(source, parts.program, lane, kind);
   if (!is_mean && dtype == lane) return parts;
   const auto finish = program({lane, lane}, dtype, [&](auto& in) { return is_mean ? in[0] / in[1] : in[0]; });
   // Integer division has no vector form: the interpreter does it, on what little a reduction leaves.

@@ -1,4 +1,5 @@
 // The one list of the OpenCL kernels. An op that is not in it runs on the CPU.
+#include "tandem/backend/opencl/array_kernels.h"
 #include "tandem/backend/opencl/kernels.h"
 #include "tandem/backend/opencl/network_kernels.h"
 #include "tandem/kernel/fused.h"
@@ -9,6 +10,7 @@ namespace tandem::opencl {
 
 KernelTable kernel_table() {
   KernelTable table;
+  add_array_kernels(table);
   for (const OpDef* op : op_list())
     if (op->scalar) table.set(*op, elementwise_kernels());
   table.set(fused_elementwise_op, elementwise_kernels());

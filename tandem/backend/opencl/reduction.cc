@@ -1,10 +1,10 @@
-// Sums, means and maxima over axes, and argmax. The order of operations depends on the shape only.
+// Sums, means, products, largest and smallest values over axes, argmax and argmin. The order of operations depends on the shape only.
 #include <algorithm>
 #include <array>
 
 #include "tandem/backend/opencl/kernels.h"
 #include "tandem/backend/opencl/source.h"
-#include "tandem/op/records.h"
+#include "tandem/kernel/fold_kind.h"
 #include "tandem/op/rules.h"
 
 namespace tandem::opencl {
@@ -96,18 +96,29 @@ KERNEL fold_columns(__global const T_mem* x, __global R_mem* y, const long outer
 }
 )";
 
-std::string identity_text(bool is_max, DType lane) {
-  if (!is_max) return "0";
-  return lane == DType::i32 ? "INT_MIN" : lane == DType::i64 ? "LONG_MIN" : "(-INFINITY)";
+std::string identity_text(FoldKind kind, DType lane) {
+  if (kind == FoldKind::prod) return "1";
+  if (kind != FoldKind::max && kind != FoldKind::min) return "0";
+  const bool lowest = kind == FoldKind::max;
+  if (is_floating(lane)) return lowest ? "(-INFINITY)" : "INFINITY";
+  return text(lane == DType::i32 ? "INT_" : "LONG_", lowest ? "MIN" : "MAX");
 }
 
-std::string fold_source(bool is_max, DType from, DType to, bool rows) {
+/// NaN wins, as in maximum. A mask has all bits set or none, so any and all are bits.
+std::string fold_text(FoldKind kind, DType lane, bool mask) {
+  if (mask && kind == FoldKind::max) return "#define IDENTITY 0\n#define COMBINE(a, b) ((a) | (b))\n";
+  if (mask) return "#define IDENTITY -1\n#define COMBINE(a, b) ((a) & (b))\n";
+  std::string_view combine = "((a) + (b))";
+  if (kind == FoldKind::max) combine = "((a) != (a) ? (a) : ((a) > (b) ? (a) : (b)))";
+  if (kind == FoldKind::min) combine = "((a) != (a) ? (a) : ((a) < (b) ? (a) : (b)))";
+  if (kind == FoldKind::prod) combine = "((a) * (b))";
+  return text("#define IDENTITY ", identity_text(kind, lane), "\n#define COMBINE(a, b) ", combine, "\n");
+}
+
+std::string fold_source(FoldKind kind, DType from, DType to, bool mask, bool rows) {
   const DType lane = lane_dtype(from);
   return text(prelude(lane == DType::f64), kForEach, define_dtype("T", from), define_dtype("R", to), "#define TILE ", kTile,
-              "\n#define SEGMENT ", kSegment, "\n#define IS_FLOAT ", is_floating(lane) ? 1 : 0, "\n#define IDENTITY ",
-              identity_text(is_max, lane), "\n",
-              // NaN wins, as in maximum.
-              is_max ? "#define COMBINE(a, b) ((a) != (a) ? (a) : ((a) > (b) ? (a) : (b)))\n" : "#define COMBINE(a, b) ((a) + (b))\n",
+              "\n#define SEGMENT ", kSegment, "\n#define IS_FLOAT ", is_floating(lane) ? 1 : 0, "\n", fold_text(kind, lane, mask),
               kFinish, rows ? kFoldRows : kFoldColumns);
 }
 
@@ -169,13 +180,14 @@ class ReductionKernel final : public PreparedKernel {
     // An empty axis may hide how many results there are.
     if (l.outer * l.inner != results) l = {.outer = results, .length = 0, .inner = 1};
     count_ = l.length;
-    const bool is_max = &call.op == &reduce_max_op;
+    const FoldKind kind = fold_kind(call.op);
+    const bool mask = call.dtype() == DType::boolean;
     DType from = call.dtype();
     for (std::int64_t length = l.length;;) {
       const std::int64_t pieces = std::max<std::int64_t>(1, blocks(length, l.inner == 1 ? kTile : kSegment));
       const DType to = pieces == 1 ? call.dtype() : lane_dtype(call.dtype());
       const bool rows = l.inner == 1;
-      const auto kernel = context_.kernel(fold_source(is_max, from, to, rows), rows ? "fold_rows" : "fold_columns");
+      const auto kernel = context_.kernel(fold_source(kind, from, to, mask, rows), rows ? "fold_rows" : "fold_columns");
       passes_.push_back({kernel, l.outer, length, l.inner, pieces, to, pieces == 1});
       if (pieces == 1) break;
       from = to;
@@ -223,9 +235,9 @@ class ReductionKernel final : public PreparedKernel {
   std::vector<Pass> passes_;
 };
 
-std::string argmax_source(DType dtype) {
-  return text(prelude(dtype == DType::f64), kForEach, define_dtype("T", dtype), R"(
-// x is [outer, length, inner]; the first of equal values, and NaN above all.
+std::string argmax_source(DType dtype, bool least) {
+  return text(prelude(dtype == DType::f64), kForEach, define_dtype("T", dtype), "#define NEARER(a, b) ((a) ", least ? "<" : ">", " (b))\n", R"(
+// x is [outer, length, inner]; the first of equal values, and NaN before all.
 KERNEL argmax(__global const T_mem* x, __global void* y, const int wide, const long outer, const long length,
               const long inner, const long per_item) {
   FOR_EACH(i, outer * inner, per_item) {
@@ -234,7 +246,7 @@ KERNEL argmax(__global const T_mem* x, __global void* y, const int wide, const l
     T_lane largest = T_load(x, from);
     for (long k = 1; k < length; ++k) {
       const T_lane v = T_load(x, from + k * inner);
-      if (v > largest || (v != v && largest == largest)) {
+      if (NEARER(v, largest) || (v != v && largest == largest)) {
         best = k;
         largest = v;
       }
@@ -249,13 +261,13 @@ KERNEL argmax(__global const T_mem* x, __global void* y, const int wide, const l
 Prepared prepare_argmax(const KernelCall& call) {
   Context& context = context_of(call);
   const Shape& shape = call.shape();
-  const int axis = normalize_axis("argmax", call.attr().integer("axis"), shape.rank());
+  const int axis = normalize_axis(call.op.name, call.attr().integer("axis"), shape.rank());
   std::int64_t outer = 1, inner = 1;
   for (int i = 0; i < axis; ++i) outer *= shape[i];
   for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
   const std::int64_t length = shape[axis], per_item = context.elements_per_item(outer * inner, static_cast<double>(length));
   const bool wide = call.outputs[0].dtype() == DType::i64;
-  const KernelFunction kernel = context.kernel(argmax_source(call.dtype()), "argmax");
+  const KernelFunction kernel = context.kernel(argmax_source(call.dtype(), &call.op == &argmin_op), "argmax");
   return prepared([=, &context](const KernelArgs& args) {
     Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value<cl_int>(wide).value(outer).value(length)
         .value(inner).value(per_item).run(blocks(outer * inner, per_item));

@@ -3,18 +3,11 @@
 
 #include "tandem/backend/cpu/reference/access.h"
 #include "tandem/backend/cpu/reference/reference.h"
-#include "tandem/op/records.h"
+#include "tandem/kernel/fold_kind.h"
 #include "tandem/op/rules.h"
 
 namespace tandem::cpu {
 namespace {
-
-enum class Kind { sum, mean, max };
-
-Kind kind_of(const OpDef& op) {
-  if (&op == &reduce_max_op) return Kind::max;
-  return &op == &reduce_mean_op ? Kind::mean : Kind::sum;
-}
 
 /// Strides of the output under the input's shape: 0 along reduced axes.
 Strides output_strides(const Shape& input, AxisSet axes) {
@@ -29,16 +22,22 @@ Strides output_strides(const Shape& input, AxisSet axes) {
 }
 
 template <class T>
-Wide<T> start_value(Kind kind) {
-  if (kind != Kind::max) return 0;
-  if constexpr (std::is_same_v<Wide<T>, double>) return -std::numeric_limits<double>::infinity();
-  else return std::numeric_limits<T>::min();
+Wide<T> start_value(FoldKind kind) {
+  if (kind == FoldKind::prod) return 1;
+  if (kind != FoldKind::max && kind != FoldKind::min) return 0;
+  const bool lowest = kind == FoldKind::max;
+  if constexpr (std::is_same_v<Wide<T>, double>) return (lowest ? -1 : 1) * std::numeric_limits<double>::infinity();
+  else return lowest ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
 }
 
 template <class W>
-W combine(Kind kind, W total, W value) {
-  if (kind != Kind::max) return total + value;
-  return total != total ? total : (value > total || value != value ? value : total);
+W combine(FoldKind kind, W total, W value) {
+  switch (kind) {
+    case FoldKind::max: return total != total ? total : (value > total || value != value ? value : total);
+    case FoldKind::min: return total != total ? total : (value < total || value != value ? value : total);
+    case FoldKind::prod: return total * value;
+    default: return total + value;
+  }
 }
 
 template <class T>
@@ -48,7 +47,7 @@ Prepared prepare_reduction(const KernelCall& call) {
   const Strides in = call.inputs[0].strides, out = output_strides(shape, axes);
   const std::int64_t results = call.outputs[0].shape().elements();
   const std::int64_t count = results ? shape.elements() / results : 0;
-  return prepared([=, kind = kind_of(call.op)](const KernelArgs& args) {
+  return prepared([=, kind = fold_kind(call.op)](const KernelArgs& args) {
     std::vector<Wide<T>> totals(static_cast<std::size_t>(results), start_value<T>(kind));
     for_each_position(shape, [&](const Position& p) {
       auto& total = totals[static_cast<std::size_t>(offset(out, p, shape.rank()))];
@@ -56,7 +55,7 @@ Prepared prepare_reduction(const KernelCall& call) {
     });
     for (std::int64_t i = 0; i < results; ++i) {
       Wide<T> total = totals[static_cast<std::size_t>(i)];
-      if (kind == Kind::mean) {
+      if (kind == FoldKind::mean) {
         if constexpr (std::is_same_v<Wide<T>, double>) total /= static_cast<double>(count);
         else total = count ? total / count : 0;
       }
@@ -68,18 +67,18 @@ Prepared prepare_reduction(const KernelCall& call) {
 template <class T>
 Prepared prepare_argmax(const KernelCall& call) {
   const Shape shape = call.shape(0);
-  const int axis = normalize_axis("argmax", call.attr().integer("axis"), shape.rank());
+  const int axis = normalize_axis(call.op.name, call.attr().integer("axis"), shape.rank());
   const Strides in = call.inputs[0].strides, out = output_strides(shape, {1u << axis});
   const std::int64_t results = call.outputs[0].shape().elements();
   const DType output = call.outputs[0].dtype();
-  return prepared([=](const KernelArgs& args) {
+  return prepared([=, least = &call.op == &argmin_op](const KernelArgs& args) {
     std::vector<std::int64_t> best(static_cast<std::size_t>(results), -1);
     std::vector<Wide<T>> largest(static_cast<std::size_t>(results));
     for_each_position(shape, [&](const Position& p) {
       const auto at = static_cast<std::size_t>(offset(out, p, shape.rank()));
       const Wide<T> value = widen(args.input<T>()[offset(in, p, shape.rank())]);
-      const bool larger = value > largest[at] || (value != value && largest[at] == largest[at]);
-      if (best[at] >= 0 && !larger) return;
+      const bool nearer = least ? value < largest[at] : value > largest[at];
+      if (best[at] >= 0 && !nearer && !(value != value && largest[at] == largest[at])) return;
       best[at] = p[axis];
       largest[at] = value;
     });

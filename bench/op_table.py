@@ -1,0 +1,35 @@
+"""The ops of `scripts/bench --ops`: a name, how TandemFlow says it, how PyTorch says it. One million elements each.
+
+x, y: normal; p: in (0.1, 2); u: in (-0.9, 0.9); m: 1000 x 1000; i, j: integers; b, c: bools; ids: below 1000.
+"""
+ROWS = [
+    *((name, f"tf.{name}(x)", f"torch.{name}(x)") for name in ("abs", "sign", "square", "exp", "sin", "cos", "tan", "sinh", "cosh", "tanh", "atan", "asinh", "sigmoid", "floor", "round")),
+    *((name, f"tf.math.{name}(x)", f"torch.{name}(x)") for name in ("expm1", "erf", "erfc", "ceil", "reciprocal")),
+    *((name, f"tf.{name}(u)", f"torch.{name}(u)") for name in ("asin", "acos", "atanh")),
+    ("log", "tf.math.log(p)", "torch.log(p)"), ("log1p", "tf.math.log1p(p)", "torch.log1p(p)"), ("sqrt", "tf.sqrt(p)", "torch.sqrt(p)"),
+    ("rsqrt", "tf.math.rsqrt(p)", "torch.rsqrt(p)"), ("acosh", "tf.acosh(p + 1)", "torch.acosh(p + 1)"), ("pow", "tf.pow(p, y)", "torch.pow(p, y)"),
+    ("add", "tf.add(x, y)", "torch.add(x, y)"), ("multiply", "tf.multiply(x, y)", "torch.mul(x, y)"), ("divide", "tf.divide(x, y)", "torch.div(x, y)"),
+    ("maximum", "tf.maximum(x, y)", "torch.maximum(x, y)"), ("atan2", "tf.atan2(x, y)", "torch.atan2(x, y)"),
+    ("floordiv", "tf.math.floordiv(x, y)", "torch.floor_divide(x, y)"), ("floormod", "tf.math.floormod(x, y)", "torch.remainder(x, y)"),
+    ("floordiv_i32", "tf.math.floordiv(i, j)", "torch.floor_divide(i, j)"), ("bitwise_and", "tf.bitwise.bitwise_and(i, j)", "torch.bitwise_and(i, j)"),
+    ("left_shift", "tf.bitwise.left_shift(i, j)", "torch.bitwise_left_shift(i, j)"), ("clip_by_value", "tf.clip_by_value(x, -1.0, 1.0)", "torch.clamp(x, -1.0, 1.0)"),
+    ("squared_difference", "tf.math.squared_difference(x, y)", "torch.square(x - y)"), ("is_finite", "tf.math.is_finite(x)", "torch.isfinite(x)"),
+    ("less", "tf.less(x, y)", "torch.lt(x, y)"), ("logical_xor", "tf.math.logical_xor(b, c)", "torch.logical_xor(b, c)"), ("where", "tf.where(b, x, y)", "torch.where(b, x, y)"),
+    *((name, f"tf.nn.{name}(x)", f"torch.nn.functional.{name}(x)") for name in ("relu", "relu6", "elu", "selu", "silu", "gelu", "softplus", "softsign", "mish")),
+    ("leaky_relu", "tf.nn.leaky_relu(x)", "torch.nn.functional.leaky_relu(x, 0.2)"), ("hard_sigmoid", "tf.nn.hard_sigmoid(x)", "torch.nn.functional.hardsigmoid(x)"),
+    ("hard_silu", "tf.nn.hard_silu(x)", "torch.nn.functional.hardswish(x)"), ("log_sigmoid", "tf.math.log_sigmoid(x)", "torch.nn.functional.logsigmoid(x)"),
+    ("reduce_sum", "tf.reduce_sum(x)", "torch.sum(x)"), ("reduce_mean_rows", "tf.reduce_mean(m, 1)", "torch.mean(m, 1)"), ("reduce_sum_columns", "tf.reduce_sum(m, 0)", "torch.sum(m, 0)"),
+    ("reduce_max", "tf.reduce_max(x)", "torch.max(x)"), ("reduce_min_rows", "tf.reduce_min(m, 1)", "torch.amin(m, 1)"), ("reduce_prod", "tf.reduce_prod(p)", "torch.prod(p)"),
+    ("reduce_any", "tf.reduce_any(b)", "torch.any(b)"), ("reduce_all_rows", "tf.reduce_all(bm, 1)", "torch.all(bm, 1)"), ("reduce_sum_i32", "tf.reduce_sum(i)", "torch.sum(i, dtype=torch.int32)"),
+    ("reduce_logsumexp", "tf.reduce_logsumexp(m, 1)", "torch.logsumexp(m, 1)"), ("reduce_variance", "tf.math.reduce_variance(m, 1)", "torch.var(m, 1, correction=0)"),
+    ("norm", "tf.norm(x)", "torch.linalg.vector_norm(x)"), ("argmax", "tf.argmax(m, 1)", "torch.argmax(m, 1)"), ("argmin", "tf.argmin(m, 0)", "torch.argmin(m, 0)"),
+    ("cumsum", "tf.cumsum(x)", "torch.cumsum(x, 0)"), ("cumsum_rows", "tf.cumsum(m, 1)", "torch.cumsum(m, 1)"), ("cumprod_columns", "tf.math.cumprod(m, 0)", "torch.cumprod(m, 0)"),
+    ("unsorted_segment_sum", "tf.math.unsorted_segment_sum(m, ids, 1000)", "torch.zeros(1000, 1000).index_add_(0, ids, m)"), ("bincount", "tf.math.bincount(counts)", "torch.bincount(counts)"),
+    ("transpose", "tf.transpose(m)", "m.t().contiguous()"), ("reverse", "tf.reverse(m, [1])", "torch.flip(m, [1])"), ("strided_slice", "m[::2, ::2]", "m[::2, ::2].contiguous()"),
+    ("roll", "tf.roll(m, 7, 1)", "torch.roll(m, 7, 1)"), ("concat", "tf.concat([m, m], 0)", "torch.cat([m, m], 0)"), ("stack", "tf.stack([m, m])", "torch.stack([m, m])"), ("tile", "tf.tile(m, [1, 2])", "m.repeat(1, 2)"),
+    ("gather", "tf.gather(m, ids)", "m[ids]"), ("gather_nd", "tf.gather_nd(m, pairs)", "m[pairs[:, 0], pairs[:, 1]]"),
+    ("tensor_scatter_nd_add", "tf.tensor_scatter_nd_add(m, column, m)", "m.index_add(0, ids, m)"), ("boolean_mask", "tf.boolean_mask(x, b)", "x[b]"),
+    ("pad_reflect", "tf.pad(m, [[2, 2], [2, 2]], 'REFLECT')", "torch.nn.functional.pad(m[None], [2, 2, 2, 2], 'reflect')"), ("sort", "tf.sort(x)", "torch.sort(x)[0]"), ("argsort", "tf.argsort(x)", "torch.argsort(x, stable=True)"),
+    ("sort_rows", "tf.sort(m)", "torch.sort(m)[0]"), ("top_k", "tf.math.top_k(m, 10)[0]", "torch.topk(m, 10)[0]"), ("searchsorted", "tf.searchsorted(grid, x)", "torch.searchsorted(grid, x)"),
+    ("cast_i32", "tf.cast(x, tf.int32)", "x.to(torch.int32)"), ("random_normal", "tf.random.normal([1000000])", "torch.randn(1000000)"), ("random_uniform", "tf.random.uniform([1000000])", "torch.rand(1000000)"),
+]  # fmt: skip

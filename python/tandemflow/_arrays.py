@@ -1,0 +1,524 @@
+"""Reductions, segments, slices, scatters and sorts that TensorFlow composes of others or spells otherwise."""
+import builtins
+from collections import namedtuple
+
+import numpy as np
+
+from . import _dtypes, _ops, _tandem
+from ._ops import (
+    _converted,
+    _sizes,
+    abs,
+    broadcast_to,
+    cast,
+    clip_by_value,
+    concat,
+    equal,
+    expand_dims,
+    floor,
+    gather,
+    greater,
+    is_finite,
+    less,
+    less_equal,
+    log,
+    logical_and,
+    maximum,
+    minimum,
+    not_equal,
+    range,
+    records,
+    reduce_max,
+    reduce_mean,
+    reduce_sum,
+    reshape,
+    rsqrt,
+    slice,
+    sqrt,
+    square,
+    squared_difference,
+    squeeze,
+    transpose,
+    where as _choose,
+    zeros_like,
+)
+from .errors import InvalidArgumentError
+
+_tensor = _tandem.to_tensor
+
+# What some functions return.
+TopKV2 = namedtuple("TopKV2", ["values", "indices"])
+Unique = namedtuple("Unique", ["y", "idx"])
+UniqueWithCounts = namedtuple("UniqueWithCounts", ["y", "idx", "count"])
+
+
+def _axis(op, axis, rank):
+    """The axis counted from the front."""
+    at = axis.__index__() if hasattr(axis, "__index__") else int(axis)
+    if not -rank <= at < rank:
+        raise InvalidArgumentError(f"{op}: axis {axis} is outside a tensor of rank {rank}; it must lie in [{-rank}, {rank})")
+    return at % rank if rank else at
+
+
+def _kept_last(tensor, axis, function):
+    """function of the tensor with the axis moved to the end, moved back."""
+    if axis == tensor.ndim - 1:
+        return function(tensor)
+    order = [i for i in builtins.range(tensor.ndim) if i != axis] + [axis]
+    back = sorted(builtins.range(tensor.ndim), key=order.__getitem__)
+    return transpose(function(transpose(tensor, order)), back)
+
+
+# --- Reductions. ---
+
+
+def reduce_logsumexp(input_tensor, axis=None, keepdims=False, name=None):
+    """log(sum(exp(x))) over axes, without overflow."""
+    x = _tensor(input_tensor)
+    largest = _ops.stop_gradient(reduce_max(x, axis, True))
+    shift = _choose(is_finite(largest), largest, zeros_like(largest))
+    result = log(reduce_sum(_ops.exp(x - shift), axis, True)) + shift
+    return result if keepdims else reshape(result, reduce_max(x, axis).shape)
+
+
+def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
+    """The mean of the squared distances from the mean."""
+    x = _tensor(input_tensor)
+    return reduce_mean(squared_difference(x, reduce_mean(x, axis, True)), axis, keepdims)
+
+
+def reduce_std(input_tensor, axis=None, keepdims=False, name=None):
+    """The standard deviation."""
+    return sqrt(reduce_variance(input_tensor, axis, keepdims))
+
+
+def reduce_euclidean_norm(input_tensor, axis=None, keepdims=False, name=None):
+    """The square root of the sum of squares."""
+    return sqrt(reduce_sum(square(_tensor(input_tensor)), axis, keepdims))
+
+
+def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None):
+    """The norm of vectors ('euclidean', 1, 2, inf, any p) or of matrices ('fro', 'euclidean', 1, inf)."""
+    x = _tensor(tensor)
+    keepdims = builtins.bool(keepdims)
+    pair = isinstance(axis, (tuple, list)) and len(axis) == 2
+    if ord in ("euclidean", "fro") or (ord == 2 and not pair):
+        return reduce_euclidean_norm(x, axis, keepdims)
+    size = abs(x)
+    if ord in (1, np.inf) and pair:
+        summed, kept = (axis[0], axis[1]) if ord == 1 else (axis[1], axis[0])
+        result = reduce_max(reduce_sum(size, summed, True), kept, True)
+        return result if keepdims else squeeze(result, list(axis))
+    if pair or not isinstance(ord, (int, float)) or ord <= 0:
+        raise ValueError(f"norm: ord must be 'euclidean', 'fro', 1, 2, inf or a positive number for vectors, got {ord!r}")
+    if ord == np.inf:
+        return reduce_max(size, axis, keepdims)
+    return reduce_sum(size, axis, keepdims) if ord == 1 else reduce_sum(size ** ord, axis, keepdims) ** (1.0 / ord)
+
+
+def count_nonzero(input, axis=None, keepdims=False, dtype=_dtypes.int64, name=None):
+    """How many elements are not 0."""
+    x = _tensor(input)
+    return reduce_sum(cast(not_equal(x, zeros_like(x)), dtype), axis, builtins.bool(keepdims))
+
+
+def zero_fraction(value, name=None):
+    """The share of zeros."""
+    x = _tensor(value)
+    return reduce_mean(cast(equal(x, zeros_like(x)), _dtypes.float32))
+
+
+def moments(x, axes, shift=None, keepdims=False, name=None):
+    """Mean and variance over axes."""
+    x = _tensor(x)
+    return reduce_mean(x, axes, keepdims), reduce_variance(x, axes, keepdims)
+
+
+def l2_normalize(x, axis=None, epsilon=1e-12, name=None):
+    """x divided by the square root of its sum of squares, which is taken as at least epsilon."""
+    x = _tensor(x)
+    return x * rsqrt(maximum(reduce_sum(square(x), axis, True), epsilon))
+
+
+def l2_loss(t, name=None):
+    """Half the sum of squares."""
+    return reduce_sum(square(_tensor(t))) / 2
+
+
+def global_norm(t_list, name=None):
+    """The norm of all tensors taken together."""
+    return sqrt(_ops.add_n([reduce_sum(square(_tensor(t))) for t in t_list if t is not None]))
+
+
+def clip_by_norm(t, clip_norm, axes=None, name=None):
+    """t, scaled down so that its norm is at most clip_norm."""
+    t = _tensor(t)
+    total = reduce_sum(square(t), axes, True)
+    positive = greater(total, 0)
+    length = _choose(positive, sqrt(_choose(positive, total, _ops.ones_like(total))), total)
+    return t * clip_norm / maximum(length, clip_norm)
+
+
+def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
+    """The tensors, scaled down together so that their norm is at most clip_norm; and the norm they had."""
+    size = global_norm(t_list) if use_norm is None else _tensor(use_norm)
+    # An infinite or undefined norm makes all results NaN, as in TensorFlow.
+    scale = clip_norm * minimum(1.0 / size, 1.0 / _tandem.to_tensor_beside(clip_norm, size.dtype)) + (size - size)
+    return [None if t is None else _tensor(t) * scale for t in t_list], size
+
+
+def scalar_mul(scalar, x, name=None):
+    """The tensor times a number."""
+    return _tensor(x) * scalar
+
+
+# --- Segments and histograms. ---
+
+
+def _sorted_segments(op, segment_ids):
+    """The ids as a tensor and how many segments they name."""
+    ids = _tensor(segment_ids)
+    numbers = ids.numpy()
+    if numbers.ndim != 1:
+        raise InvalidArgumentError(f"{op}: segment_ids must have one axis, got {ids.shape}")
+    if (numbers[1:] < numbers[:-1]).any() or (numbers.size and numbers[0] < 0):
+        raise InvalidArgumentError(f"{op}: segment ids are not increasing; tf.math.unsorted_{op} takes them in any order")
+    return ids, int(numbers[-1]) + 1 if numbers.size else 0
+
+
+def _rows(segment_ids, data, num_segments):
+    """How many rows each segment has, shaped to divide what unsorted_segment_sum gives."""
+    ids = _tensor(segment_ids)
+    count = records["unsorted_segment_sum"](_ops.ones(ids.shape, data.dtype), ids, num_segments)
+    return reshape(count, [num_segments] + [1] * (data.ndim - ids.ndim))
+
+
+def unsorted_segment_mean(data, segment_ids, num_segments, name=None):
+    """The mean of the rows of each segment; 0 for an empty one."""
+    data = _tensor(data)
+    total = records["unsorted_segment_sum"](data, segment_ids, int(num_segments))
+    return total / maximum(_rows(segment_ids, data, int(num_segments)), 1)
+
+
+def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):
+    """The sum of the rows of each segment divided by the square root of their number."""
+    data = _tensor(data)
+    total = records["unsorted_segment_sum"](data, segment_ids, int(num_segments))
+    return total / sqrt(maximum(_rows(segment_ids, data, int(num_segments)), 1))
+
+
+def segment_sum(data, segment_ids, name=None):
+    """The sum of the rows of each segment; ids ascend."""
+    ids, count = _sorted_segments("segment_sum", segment_ids)
+    return records["unsorted_segment_sum"](data, ids, count)
+
+
+def segment_prod(data, segment_ids, name=None):
+    """The product of the rows of each segment; ids ascend."""
+    ids, count = _sorted_segments("segment_prod", segment_ids)
+    return records["unsorted_segment_prod"](data, ids, count)
+
+
+def segment_mean(data, segment_ids, name=None):
+    """The mean of the rows of each segment; ids ascend."""
+    ids, count = _sorted_segments("segment_mean", segment_ids)
+    return unsorted_segment_mean(data, ids, count)
+
+
+def _segment_extreme(op, data, segment_ids):
+    ids, count = _sorted_segments(op, segment_ids)
+    data = _tensor(data)
+    found = records["unsorted_" + op](data, ids, count)
+    return _choose(greater(_rows(ids, data, count), 0), found, zeros_like(found))
+
+
+def segment_max(data, segment_ids, name=None):
+    """The largest of the rows of each segment; ids ascend; 0 for an empty one."""
+    return _segment_extreme("segment_max", data, segment_ids)
+
+
+def segment_min(data, segment_ids, name=None):
+    """The smallest of the rows of each segment; ids ascend; 0 for an empty one."""
+    return _segment_extreme("segment_min", data, segment_ids)
+
+
+def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=_dtypes.int32, name=None, axis=None, binary_output=False):
+    """How often each number occurs, or the sum of its weights; numbers beyond maxlength do not count."""
+    arr = _tensor(arr)
+    if axis not in (None, 0, -1) or binary_output or (axis == -1 and arr.ndim != 1):
+        raise NotImplementedError("bincount: axis must be None (or the only one) and binary_output False")
+    if not arr.dtype.is_integer:
+        raise InvalidArgumentError(f"bincount: arr must hold integers, got {arr.dtype.name}")
+    length = int(reduce_max(arr).numpy()) + 1 if arr.shape.num_elements() else 0
+    length = max(length, 0 if minlength is None else int(minlength))
+    length = length if maxlength is None else min(length, int(maxlength))
+    arr = reshape(cast(arr, _dtypes.int64), [-1])
+    if bool((arr < 0).numpy().any()):
+        raise InvalidArgumentError("bincount: arr must not be negative")
+    counted = _choose(less(arr, length), arr, _ops.ones_like(arr) * -1)
+    values = _ops.ones(arr.shape, dtype) if weights is None else reshape(_tensor(weights), [-1])
+    return records["unsorted_segment_sum"](values, counted, length)
+
+
+def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=_dtypes.int32, name=None):
+    """The number of the bin each value falls into; what is outside the range falls into the first or last."""
+    values = _tensor(values)
+    low, high = (float(v) for v in _tensor(value_range, values.dtype).numpy())
+    if not low < high or int(nbins) < 1:
+        raise InvalidArgumentError(f"histogram_fixed_width: needs value_range[0] < value_range[1] and nbins > 0, got [{low}, {high}], {nbins}")
+    place = cast(values, _dtypes.float64) * (nbins / (high - low)) - low * nbins / (high - low)
+    return cast(clip_by_value(floor(place), 0, nbins - 1), dtype)
+
+
+def histogram_fixed_width(values, value_range, nbins=100, dtype=_dtypes.int32, name=None):
+    """How many values fall into each of nbins equal parts of the range."""
+    bins = reshape(histogram_fixed_width_bins(values, value_range, nbins), [-1])
+    return records["unsorted_segment_sum"](_ops.ones(bins.shape, dtype), bins, int(nbins))
+
+
+# --- Slices. ---
+
+
+def strided_slice(input_, begin, end, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0, var=None, name=None):
+    """input_[begin:end:strides], axis by axis; bits of the masks leave bounds open, add and drop axes."""
+    begin, end = _sizes(begin), _sizes(end)
+    strides = [1] * len(begin) if strides is None else _sizes(strides)
+    if not len(begin) == len(end) == len(strides):
+        raise ValueError(f"strided_slice: begin, end and strides must be of one length, got {len(begin)}, {len(end)}, {len(strides)}")
+    key = []
+    for i, (first, last, step) in enumerate(zip(begin, end, strides)):
+        bit = 1 << i
+        if ellipsis_mask & bit:
+            key.append(Ellipsis)
+        elif new_axis_mask & bit:
+            key.append(None)
+        elif shrink_axis_mask & bit:
+            key.append(first)
+        else:
+            key.append(builtins.slice(None if begin_mask & bit else first, None if end_mask & bit else last, step))
+    return _tensor(input_)[tuple(key)]
+
+
+def reverse(tensor, axis, name=None):
+    """The tensor read backwards along the axes."""
+    return _tandem.reverse(tensor, axis)
+
+
+def roll(input, shift, axis, name=None):
+    """Elements moved along axes; those that leave at the end come in at the front."""
+    x = _tensor(input)
+    shifts, axes = _sizes(shift), _sizes(axis)
+    if len(shifts) != len(axes):
+        raise InvalidArgumentError(f"roll: shift and axis must have the same length, got {len(shifts)} and {len(axes)}")
+    for places, at in zip(shifts, axes):
+        at = _axis("roll", at, x.ndim)
+        length = x.shape[at]
+        places = places % length if length else 0
+        if places:
+            head, tail = _ops.split(x, [length - places, places], at)
+            x = concat([tail, head], at)
+    return x
+
+
+def repeat(input, repeats, axis=None, name=None):
+    """Each element repeated, so often or as often as `repeats` says."""
+    x = _tensor(input)
+    if axis is None:
+        x, axis = reshape(x, [-1]), 0
+    axis = _axis("repeat", axis, x.ndim)
+    times = _sizes(_tensor(repeats))
+    length = x.shape[axis]
+    if len(times) == 1:
+        times = times * length
+    if len(times) != length or min(times, default=0) < 0:
+        raise InvalidArgumentError(f"repeat: repeats must be one number or {length}, none of them negative, got {times}")
+    places = np.repeat(np.arange(length), times)
+    return gather(x, _tensor(places, _dtypes.int64), axis=axis)
+
+
+def meshgrid(*args, indexing="xy", name=None):
+    """Vectors spread over a common grid."""
+    vectors = [reshape(v, [-1]) for v in _converted(args)]
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
+    order = list(builtins.range(len(vectors)))
+    if indexing == "xy" and len(order) > 1:
+        order[0], order[1] = 1, 0
+    sizes = [0] * len(vectors)
+    for vector, at in zip(vectors, order):
+        sizes[at] = vector.shape[0]
+    return [broadcast_to(reshape(v, [-1 if i == at else 1 for i in builtins.range(len(vectors))]), sizes) for v, at in zip(vectors, order)]
+
+
+def sequence_mask(lengths, maxlen=None, dtype=_dtypes.bool, name=None):
+    """Rows of maxlen, true up to each length."""
+    lengths = _tensor(lengths)
+    if maxlen is None:
+        maxlen = int(reduce_max(lengths).numpy()) if lengths.shape.num_elements() else 0
+    mask = less(range(maxlen, dtype=lengths.dtype), expand_dims(lengths, -1))
+    return mask if _dtypes.as_dtype(dtype) is _dtypes.bool else cast(mask, dtype)
+
+
+# --- Positions. ---
+
+
+def where(condition, x=None, y=None, name=None):
+    """x where the condition holds, else y; without them, the positions where it holds."""
+    if (x is None) != (y is None):
+        raise ValueError("x and y must both be non-None or both be None.")
+    return _tandem.where_positions(condition) if x is None else records["where"](condition, x, y)
+
+
+def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
+    """The elements or slices for which the mask holds."""
+    tensor, mask = _tensor(tensor), _tensor(mask)
+    if mask.ndim == 0:
+        raise ValueError("mask cannot be scalar.")
+    axis = 0 if axis is None else _axis("boolean_mask", axis, tensor.ndim)
+    if tensor.shape[axis : axis + mask.ndim] != mask.shape:
+        raise ValueError(f"Shapes {tensor.shape[axis:axis + mask.ndim]} and {mask.shape} are incompatible")
+    sizes = tensor.shape.as_list()
+    joined = sizes[:axis] + [-1 if tensor.shape.num_elements() else int(np.prod(mask.shape.as_list()))] + sizes[axis + mask.ndim :]
+    places = reshape(_tandem.where_positions(reshape(mask, [-1])), [-1])
+    return gather(reshape(tensor, joined), places, axis=axis)
+
+
+def _with_batch(indices, batch_dims):
+    """Indices [b..., i..., k] with the positions of the batch before them."""
+    sizes = indices.shape.as_list()
+    parts = []
+    for at in builtins.range(batch_dims):
+        line = reshape(range(sizes[at], dtype=indices.dtype), [-1 if i == at else 1 for i in builtins.range(len(sizes) - 1)] + [1])
+        parts.append(broadcast_to(line, sizes[:-1] + [1]))
+    return concat(parts + [indices], -1)
+
+
+def gather_nd(params, indices, batch_dims=0, name=None, bad_indices_policy=""):
+    """Elements or slices of params, by their positions in its first axes (after those of the batch)."""
+    indices = _tensor(indices)
+    return records["gather_nd"](params, _with_batch(indices, int(batch_dims)) if batch_dims else indices)
+
+
+def scatter_nd(indices, updates, shape, name=None):
+    """A tensor of zeros with the updates added at their positions."""
+    return records["scatter_nd"](indices, updates, shape)
+
+
+def unique_with_counts(x, out_idx=_dtypes.int32, name=None):
+    """The different values in the order of their first occurrence, where each element finds its own, how often it occurs."""
+    tensor = _tensor(x)
+    if tensor.ndim != 1:
+        raise ValueError(f"unique expects a 1D vector, got shape {tensor.shape}")
+    _, first, place, count = np.unique(tensor.numpy(), return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
+    order = np.argsort(first, kind="stable")
+    number = np.empty_like(order)
+    number[order] = np.arange(order.size)
+    values = gather(tensor, _tensor(first[order], _dtypes.int64))
+    return UniqueWithCounts(values, _tensor(number[place.reshape(-1)], out_idx), _tensor(count[order], out_idx))
+
+
+def unique(x, out_idx=_dtypes.int32, name=None):
+    """The different values in the order of their first occurrence, and where each element finds its own."""
+    found = unique_with_counts(x, out_idx)
+    return Unique(found.y, found.idx)
+
+
+# --- Order. ---
+
+
+def sort(values, axis=-1, direction="ASCENDING", name=None):
+    """The values along an axis in order; NaN is above all."""
+    x = _tensor(values)
+    return _kept_last(x, _axis("sort", axis, x.ndim), lambda t: records["sort"](t, direction))
+
+
+def argsort(values, axis=-1, direction="ASCENDING", stable=False, name=None):
+    """The positions that bring the values along an axis in order; equal values keep theirs."""
+    x = _tensor(values)
+    return _kept_last(x, _axis("argsort", axis, x.ndim), lambda t: records["argsort"](t, direction))
+
+
+def top_k(input, k=1, sorted=True, index_type=_dtypes.int32, name=None):
+    """The k largest values of the last axis, largest first, and where they stand."""
+    values, indices = records["top_k"](input, int(k))
+    return TopKV2(values, cast(indices, index_type))
+
+
+def in_top_k(targets, predictions, k, name=None):
+    """Whether the prediction of the target class is among the k largest of its row."""
+    targets, predictions = _tensor(targets), _tensor(predictions)
+    if targets.ndim != 1 or predictions.ndim != 2 or targets.shape[0] != predictions.shape[0]:
+        raise InvalidArgumentError(f"in_top_k: needs targets [n] and predictions [n, classes], got {targets.shape} and {predictions.shape}")
+    inside = logical_and(less(targets, predictions.shape[1]), less_equal(zeros_like(targets), targets))
+    safe = _choose(inside, targets, zeros_like(targets))
+    chosen = gather(predictions, expand_dims(safe, 1), axis=1, batch_dims=1)
+    above = reduce_sum(cast(greater(predictions, chosen), _dtypes.int32), 1)
+    sound = records["reduce_all"](is_finite(predictions), 1)
+    return logical_and(logical_and(inside, sound), less(above, int(k)))
+
+
+def searchsorted(sorted_sequence, values, side="left", out_type=_dtypes.int32, name=None):
+    """Where in the sorted rows each value would stand."""
+    return records["searchsorted"](*_converted([sorted_sequence, values]), side, out_type)
+
+
+# --- Matrices. ---
+
+
+def diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_LEFT"):
+    """Matrices with the rows of `diagonal` on their k-th diagonal."""
+    x = _tensor(diagonal)
+    if not hasattr(k, "__index__"):
+        raise NotImplementedError("diag: k must be one number")
+    length, k = x.shape[-1], int(k)
+    if num_rows == -1 and num_cols == -1:
+        rows = columns = length + builtins.abs(k)
+    else:
+        rows = length + max(-k, 0) if num_rows == -1 else int(num_rows)
+        columns = length + max(k, 0) if num_cols == -1 else int(num_cols)
+    if min(rows + min(k, 0), columns - max(k, 0)) != length:
+        raise InvalidArgumentError(f"diag: a diagonal of {length} does not fit {rows} rows and {columns} columns")
+    before = max(-k, 0)
+    spread = _ops.pad(x, [[0, 0]] * (x.ndim - 1) + [[before, rows - before - length]])
+    on = equal(expand_dims(range(rows), 1) + k, expand_dims(range(columns), 0))
+    return _choose(on, expand_dims(spread, -1), _tandem.to_tensor_beside(padding_value, x.dtype))
+
+
+def diag_part(input, name="diag_part", k=0, padding_value=0, align="RIGHT_LEFT"):
+    """The k-th diagonals of matrices."""
+    x = _tensor(input)
+    if not hasattr(k, "__index__"):
+        raise NotImplementedError("diag_part: k must be one number")
+    rows, columns, k = x.shape[-2], x.shape[-1], int(k)
+    length = min(rows + min(k, 0), columns - max(k, 0))
+    if length <= 0 and rows * columns:
+        raise InvalidArgumentError(f"diag_part: a matrix of {rows} rows and {columns} columns has no diagonal {k}")
+    first = max(k, 0) + max(-k, 0) * columns
+    flat = reshape(x, x.shape.as_list()[:-2] + [rows * columns])
+    return flat[..., first : first + (length - 1) * (columns + 1) + 1 : columns + 1] if length > 0 else flat[..., :0]
+
+
+def matrix_band_part(input, num_lower, num_upper, name=None):
+    """Matrices with zeros outside a band around the diagonal; a negative number keeps that side whole."""
+    x = _tensor(input)
+    distance = expand_dims(range(x.shape[-2]), 1) - expand_dims(range(x.shape[-1]), 0)
+    lower = int(num_lower) if int(num_lower) >= 0 else x.shape[-2]
+    upper = int(num_upper) if int(num_upper) >= 0 else x.shape[-1]
+    inside = logical_and(less_equal(distance, lower), less_equal(distance * -1, upper))
+    return _choose(inside, x, zeros_like(x))
+
+
+def matrix_transpose(a, name="matrix_transpose", conjugate=False):
+    """The last two axes exchanged."""
+    a = _tensor(a)
+    if a.ndim < 2:
+        raise ValueError(f"matrix_transpose: needs at least two axes, got {a.shape}")
+    return transpose(a, [*builtins.range(a.ndim - 2), a.ndim - 1, a.ndim - 2])
+
+
+def trace(x, name=None):
+    """The sum of the diagonal."""
+    return reduce_sum(diag_part(x), -1)
+
+
+exported = {name: value for name, value in globals().items() if getattr(value, "__module__", None) == __name__ and name[0] != "_" and name.islower()}

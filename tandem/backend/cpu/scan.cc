@@ -1,0 +1,158 @@
+// Running sums and products, and rows joined by segment. Threads share lines or columns, never one line: every sum has
+// one order.
+#include <limits>
+
+#include "tandem/backend/cpu/array_kernels.h"
+#include "tandem/backend/cpu/compare.h"
+#include "tandem/backend/cpu/dense.h"
+#include "tandem/backend/cpu/reference/access.h"
+#include "tandem/backend/cpu/reference/reference.h"
+#include "tandem/op/array_records.h"
+
+namespace tandem::cpu {
+namespace {
+
+/// x (outer, size, inner), scanned along the middle.
+struct ScanPlan {
+  std::int64_t outer = 1, size = 0, inner = 1;
+  bool product = false, exclusive = false, reverse = false;
+};
+
+ScanPlan scan_plan(const KernelCall& call) {
+  const Shape& shape = call.shape();
+  const int axis = normalize_axis(call.op.name, call.attr().integer("axis"), shape.rank());
+  ScanPlan plan{.size = shape[axis], .product = &call.op == &cumprod_op, .exclusive = call.attr().boolean("exclusive"),
+                .reverse = call.attr().boolean("reverse")};
+  for (int i = 0; i < axis; ++i) plan.outer *= shape[i];
+  for (int i = axis + 1; i < shape.rank(); ++i) plan.inner *= shape[i];
+  return plan;
+}
+
+constexpr std::int64_t kColumns = 256;  // running values that stay in the first-level cache
+
+/// `columns` lines side by side, each `size` long.
+template <class T, class Join>
+void scan_columns(const ScanPlan& plan, const T* from, T* to, std::int64_t columns, Join join) {
+  using C = Comparable<T>;
+  C running[kColumns];
+  std::fill_n(running, columns, static_cast<C>(plan.product ? 1 : 0));
+  for (std::int64_t k = 0; k < plan.size; ++k) {
+    const std::int64_t row = (plan.reverse ? plan.size - 1 - k : k) * plan.inner;
+    for (std::int64_t c = 0; c < columns; ++c) {
+      const C before = running[c], after = static_cast<C>(join(before, comparable(from[row + c])));
+      running[c] = after;
+      to[row + c] = T(plan.exclusive ? before : after);
+    }
+  }
+}
+
+template <class T, class Join>
+void scan(const ScanPlan& plan, const T* from, T* to, Join join) {
+  const std::int64_t blocks = (plan.inner + kColumns - 1) / kColumns;
+  const std::int64_t block_bytes = plan.size * std::min(plan.inner, kColumns) * static_cast<std::int64_t>(sizeof(T));
+  parallel_ranges(plan.outer * blocks, block_bytes, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      const std::int64_t column = i % blocks * kColumns, at = i / blocks * plan.size * plan.inner + column;
+      scan_columns(plan, from + at, to + at, std::min(kColumns, plan.inner - column), join);
+    }
+  });
+}
+
+Prepared prepare_scan(const KernelCall& call) {
+  return by_dtype(call.dtype(), [&]<class T>(TypeTag<T>) -> Prepared {
+    return prepared([plan = scan_plan(call)](const KernelArgs& args) {
+      if (plan.product) scan(plan, args.input<T>(), args.output<T>(), [](auto a, auto b) { return a * b; });
+      else scan(plan, args.input<T>(), args.output<T>(), [](auto a, auto b) { return a + b; });
+    });
+  });
+}
+
+enum class Join { sum, prod, max, min };
+
+Join join_of(const OpDef& op) {
+  if (&op == &unsorted_segment_sum_op) return Join::sum;
+  if (&op == &unsorted_segment_prod_op) return Join::prod;
+  return &op == &unsorted_segment_max_op ? Join::max : Join::min;
+}
+
+/// What an empty segment is: of the largest the lowest finite number, as TensorFlow answers.
+template <class T>
+double empty_value(Join join) {
+  if (join == Join::sum) return 0;
+  if (join == Join::prod) return 1;
+  const bool lowest = join == Join::max;
+  if constexpr (std::is_same_v<T, Half>) return lowest ? -65504 : 65504;
+  else if constexpr (std::is_same_v<T, BFloat16>) return (lowest ? -1 : 1) * 0x1.FEp127;
+  else return static_cast<double>(lowest ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max());
+}
+
+template <class C>
+C joined(Join join, C a, C b) {
+  switch (join) {
+    case Join::sum: return static_cast<C>(a + b);
+    case Join::prod: return static_cast<C>(a * b);
+    case Join::max: return a != a || a > b ? a : b;
+    default: return a != a || a < b ? a : b;
+  }
+}
+
+struct SegmentPlan {
+  std::int64_t segments = 0, rows = 0, inner = 1;
+  DType index;
+  Join join;
+};
+
+template <class T>
+void join_segments(const SegmentPlan& plan, std::string_view op, const KernelArgs& args) {
+  T empty = element_of<T>(empty_value<T>(plan.join));
+  if constexpr (std::is_same_v<T, std::int64_t>)  // which a double does not hold
+    if (plan.join == Join::min) empty = std::numeric_limits<T>::max();
+  T* out = args.output<T>();
+  std::fill_n(out, plan.segments * plan.inner, empty);
+  const auto row_bytes = plan.rows * static_cast<std::int64_t>(sizeof(T));
+  parallel_ranges(plan.inner, row_bytes, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = 0; i < plan.rows; ++i) {
+      const std::int64_t segment = index_at(args.inputs[1], plan.index, i);
+      if (segment < 0) continue;
+      if (segment >= plan.segments)
+        fail(ErrorCode::index_out_of_range, op, ": segment ", segment, " at position ", i, " is outside ", plan.segments, " segments");
+      T* to = out + segment * plan.inner;
+      const T* from = args.input<T>() + i * plan.inner;
+      for (std::int64_t k = first; k < last; ++k) to[k] = T(joined(plan.join, comparable(to[k]), comparable(from[k])));
+    }
+  });
+}
+
+Prepared prepare_segments(const KernelCall& call) {
+  const Shape& out = call.outputs[0].shape();
+  SegmentPlan plan{.segments = out[0], .rows = call.shape(1).elements(), .index = call.dtype(1), .join = join_of(call.op)};
+  for (int i = 1; i < out.rank(); ++i) plan.inner *= out[i];
+  return by_dtype(call.dtype(), [&]<class T>(TypeTag<T>) -> Prepared {
+    return prepared([plan, op = call.op.name](const KernelArgs& args) { join_segments<T>(plan, op, args); });
+  });
+}
+
+}  // namespace
+
+KernelList scan_kernels() { return {{.name = "lines", .supports = movable, .prepare = prepare_scan}}; }
+KernelList segment_kernels() { return {{.name = "rows", .supports = movable, .prepare = prepare_segments}}; }
+
+void add_array_kernels(KernelTable& table) {
+  KernelList argmin = argmin_kernels();
+  argmin.push_back(reference_argmax());
+  table.set(argmin_op, std::move(argmin));
+  for (const OpDef* op : {&cumsum_op, &cumprod_op}) table.set(*op, scan_kernels());
+  for (const OpDef* op : {&unsorted_segment_sum_op, &unsorted_segment_prod_op, &unsorted_segment_max_op, &unsorted_segment_min_op})
+    table.set(*op, segment_kernels());
+  table.set(strided_slice_op, strided_slice_kernels());
+  table.set(strided_slice_grad_op, strided_slice_grad_kernels());
+  table.set(gather_nd_op, gather_nd_kernels());
+  for (const OpDef* op : {&scatter_nd_op, &tensor_scatter_nd_update_op, &tensor_scatter_nd_add_op, &tensor_scatter_nd_sub_op,
+                          &tensor_scatter_nd_min_op, &tensor_scatter_nd_max_op})
+    table.set(*op, scatter_kernels());
+  table.set(where_indices_op, where_indices_kernels());
+  for (const OpDef* op : {&sort_op, &argsort_op, &top_k_op}) table.set(*op, sorting_kernels());
+  table.set(searchsorted_op, searchsorted_kernels());
+}
+
+}  // namespace tandem::cpu

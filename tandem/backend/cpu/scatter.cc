@@ -1,0 +1,145 @@
+// Slices with steps, and elements picked and put by position. Updates of one place happen in their order: threads share
+// columns, never a place.
+#include <cstring>
+
+#include "tandem/backend/cpu/array_kernels.h"
+#include "tandem/backend/cpu/compare.h"
+#include "tandem/backend/cpu/copy.h"
+#include "tandem/backend/cpu/dense.h"
+#include "tandem/backend/cpu/reference/access.h"
+#include "tandem/kernel/scatter_plan.h"
+
+namespace tandem::cpu {
+namespace {
+
+/// The numbers of a list among the run-time words: after their count.
+std::span<const std::int64_t> listed(const KernelArgs& args) { return args.run_time.subspan(1); }
+
+std::vector<std::int64_t> strides_of(const KernelCall& call) {
+  const auto strides = call.attr().ints("strides");
+  return {strides.begin(), strides.end()};
+}
+
+Prepared prepare_slice(const KernelCall& call) {
+  const Shape in = call.shape(), out = call.outputs[0].shape();
+  const std::size_t bytes = dtype_size(call.dtype());
+  const StridedCopy copy = make_copy(out, slice_steps(in, call.attr().ints("strides")));
+  return prepared([=, strides = strides_of(call)](const KernelArgs& args) {
+    const std::int64_t offset = slice_offset("strided_slice", in, out, listed(args), strides);
+    run_copy(copy, bytes, args.input<char>() + offset * static_cast<std::int64_t>(bytes), args.outputs[0]);
+  });
+}
+
+template <class T>
+void spread(const Shape& part, const Strides& steps, const T* from, T* to) {
+  const int rank = part.rank();
+  const std::int64_t length = rank ? part[-1] : 1, step = rank ? steps[static_cast<std::size_t>(rank - 1)] : 1;
+  const std::int64_t rows = part.elements() / std::max<std::int64_t>(length, 1);
+  parallel_ranges(rows, length * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t row = first; row < last; ++row) {
+      std::int64_t at = 0, rest = row;
+      for (int axis = rank - 2; axis >= 0; rest /= part[axis--]) at += rest % part[axis] * steps[static_cast<std::size_t>(axis)];
+      for (std::int64_t k = 0; k < length; ++k) to[at + k * step] = from[row * length + k];
+    }
+  });
+}
+
+Prepared prepare_slice_grad(const KernelCall& call) {
+  const Shape part = call.shape(), whole = call.outputs[0].shape();
+  const Strides steps = slice_steps(whole, call.attr().ints("strides"));
+  return visit_size(dtype_size(call.dtype()), [&]<class T>(T) -> Prepared {
+    return prepared([=, strides = strides_of(call)](const KernelArgs& args) {
+      const std::int64_t offset = slice_offset("strided_slice_grad", whole, part, listed(args), strides);
+      std::memset(args.outputs[0], 0, static_cast<std::size_t>(whole.elements()) * sizeof(T));
+      if (part.elements() > 0) spread(part, steps, args.input<T>(), args.output<T>() + offset);
+    });
+  });
+}
+
+/// The number of the slice that row i names.
+std::int64_t slice_at(const PositionPlan& plan, std::string_view op, const void* indices, std::int64_t i) {
+  std::int64_t at = 0;
+  for (int d = 0; d < plan.depth; ++d) {
+    const std::int64_t index = index_at(indices, plan.index, i * plan.depth + d), size = plan.sizes[static_cast<std::size_t>(d)];
+    if (index < 0 || index >= size)
+      fail(ErrorCode::index_out_of_range, op, ": index ", index, " at position ", i, " is outside axis ", d, " of size ", size);
+    at = at * size + index;
+  }
+  return at;
+}
+
+Prepared prepare_gather_nd(const KernelCall& call) {
+  const PositionPlan plan(call.shape(), call.inputs[1]);
+  return visit_size(dtype_size(call.dtype()), [&]<class T>(T) -> Prepared {
+    return prepared([plan](const KernelArgs& args) {
+      const auto row_bytes = plan.inner * static_cast<std::int64_t>(sizeof(T));
+      parallel_ranges(plan.inner ? plan.rows : 0, row_bytes, [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t i = first; i < last; ++i) {
+          const T* from = args.input<T>() + slice_at(plan, "gather_nd", args.inputs[1], i) * plan.inner;
+          std::copy_n(from, plan.inner, args.output<T>() + i * plan.inner);
+        }
+      });
+    });
+  });
+}
+
+template <class C>
+C put(ScatterKind kind, C old, C update) {
+  switch (kind) {
+    case ScatterKind::update: return update;
+    case ScatterKind::add: return static_cast<C>(old + update);
+    case ScatterKind::sub: return static_cast<C>(old - update);
+    case ScatterKind::min: return old != old || old < update ? old : update;
+    default: return old != old || old > update ? old : update;
+  }
+}
+
+template <class T>
+void scatter(const PositionPlan& plan, ScatterKind kind, std::string_view op, const void* indices, const T* updates, T* out) {
+  parallel_ranges(plan.inner, plan.rows * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = 0; i < plan.rows; ++i) {
+      T* to = out + slice_at(plan, op, indices, i) * plan.inner;
+      const T* from = updates + i * plan.inner;
+      for (std::int64_t k = first; k < last; ++k) to[k] = T(put(kind, comparable(to[k]), comparable(from[k])));
+    }
+  });
+}
+
+Prepared prepare_scatter(const KernelCall& call) {
+  const bool onto_zeros = &call.op == &scatter_nd_op;
+  const PositionPlan plan(call.outputs[0].shape(), call.inputs[onto_zeros ? 0 : 1]);
+  const ScatterKind kind = scatter_kind(call.op);
+  const std::size_t bytes = call.outputs[0].spec.bytes();
+  return by_dtype(call.outputs[0].dtype(), [&]<class T>(TypeTag<T>) -> Prepared {
+    return prepared([=, op = call.op.name](const KernelArgs& args) {
+      if (onto_zeros) std::memset(args.outputs[0], 0, bytes);
+      else std::memcpy(args.outputs[0], args.inputs[0], bytes);
+      const int indices = onto_zeros ? 0 : 1;
+      scatter(plan, kind, op, args.inputs[indices], args.input<T>(indices + 1), args.output<T>());
+    });
+  });
+}
+
+Prepared prepare_where_indices(const KernelCall& call) {
+  const Shape shape = call.shape();
+  const std::int64_t count = call.outputs[0].shape()[0];
+  return prepared([=](const KernelArgs& args) {
+    std::int64_t found = 0, at = 0;
+    auto* out = args.output<std::int64_t>();
+    for_each_position(shape, [&](const Position& p) {
+      if (!args.input<bool>()[at++] || found == count) return;
+      out = std::copy_n(p.data(), shape.rank(), out);
+      ++found;
+    });
+  });
+}
+
+}  // namespace
+
+KernelList strided_slice_kernels() { return {{.name = "copy", .supports = movable, .prepare = prepare_slice}}; }
+KernelList strided_slice_grad_kernels() { return {{.name = "rows", .supports = movable, .prepare = prepare_slice_grad}}; }
+KernelList gather_nd_kernels() { return {{.name = "rows", .supports = movable, .prepare = prepare_gather_nd}}; }
+KernelList scatter_kernels() { return {{.name = "rows", .supports = movable, .prepare = prepare_scatter}}; }
+KernelList where_indices_kernels() { return {{.name = "plain", .supports = movable, .prepare = prepare_where_indices}}; }
+
+}  // namespace tandem::cpu

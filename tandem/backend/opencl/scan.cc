@@ -1,0 +1,144 @@
+// Running sums and products, and rows joined by segment: a work-item a line, or a few columns.
+#include <limits>
+
+#include "tandem/backend/opencl/array_kernels.h"
+#include "tandem/backend/opencl/kernels.h"
+#include "tandem/backend/opencl/source.h"
+#include "tandem/op/array_records.h"
+
+namespace tandem::opencl {
+namespace {
+
+// x is [outer, size, inner].
+constexpr std::string_view kScan = R"(
+KERNEL scan(__global const T_mem* x, __global T_mem* y, const long outer, const long size, const long inner,
+            const int exclusive, const int reverse, const long per_item) {
+  FOR_EACH(i, outer * inner, per_item) {
+    const long o = i / inner, base = o * size * inner + (i - o * inner);
+    T_lane running = START;
+    for (long k = 0; k < size; ++k) {
+      const long at = base + (reverse ? size - 1 - k : k) * inner;
+      const T_lane before = running;
+      running = JOIN(running, T_load(x, at));
+      T_store(y, at, exclusive ? before : running);
+    }
+  }
+}
+)";
+
+Prepared prepare_scan(const KernelCall& call) {
+  Context& context = context_of(call);
+  const Shape& shape = call.shape();
+  const int axis = normalize_axis(call.op.name, call.attr().integer("axis"), shape.rank());
+  std::int64_t outer = 1, inner = 1;
+  for (int i = 0; i < axis; ++i) outer *= shape[i];
+  for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
+  const std::int64_t size = shape[axis], lines = size ? outer * inner : 0;
+  const bool product = &call.op == &cumprod_op, exclusive = call.attr().boolean("exclusive"), reverse = call.attr().boolean("reverse");
+  const std::int64_t per_item = context.elements_per_item(lines, static_cast<double>(size));
+  const KernelFunction kernel = context.kernel(
+      text(prelude(call.dtype() == DType::f64), kForEach, define_dtype("T", call.dtype()), "#define START ", product ? 1 : 0,
+           "\n#define JOIN(a, b) ((a) ", product ? "*" : "+", " (b))\n", kScan), "scan");
+  return prepared([=, &context](const KernelArgs& args) {
+    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value(outer).value(size).value(inner)
+        .value<cl_int>(exclusive).value<cl_int>(reverse).value(per_item).run(blocks(lines, per_item));
+  });
+}
+
+// One work-item joins `width` columns, in the order of the rows.
+constexpr std::string_view kSegments = R"(
+KERNEL segments(__global const T_mem* x, __global const void* ids, const int wide, __global L_mem* y, const long segments,
+                const long rows, const long inner, __global int* error, const int site, const long width) {
+  const long begin = (long)get_global_id(0) * width, end = min(inner, begin + width);
+  if (begin >= end) return;
+  for (long i = 0; i < rows; ++i) {
+    const long segment = wide ? ((__global const long*)ids)[i] : (long)((__global const int*)ids)[i];
+    if (segment < 0) continue;
+    if (segment >= segments) {
+      if (atomic_cmpxchg(error, 0, site) == 0) {
+        error[1] = (int)segment;
+        error[2] = (int)i;
+        error[3] = (int)segments;
+      }
+      continue;
+    }
+    for (long k = begin; k < end; ++k) {
+      const L_lane a = L_load(y, segment * inner + k), b = T_load(x, i * inner + k);
+      L_store(y, segment * inner + k, JOIN);
+    }
+  }
+}
+)";
+
+std::string_view join_text(const OpDef& op) {
+  if (&op == &unsorted_segment_sum_op) return "a + b";
+  if (&op == &unsorted_segment_prod_op) return "a * b";
+  return &op == &unsorted_segment_max_op ? "(a != a || a > b ? a : b)" : "(a != a || a < b ? a : b)";
+}
+
+/// The bits of what an empty segment is, as lanes of `dtype`.
+std::int64_t empty_bits(const OpDef& op, DType dtype) {
+  return visit_dtype(dtype, [&]<class T>(TypeTag<T>) -> std::int64_t {
+    const bool lowest = &op == &unsorted_segment_max_op, extreme = lowest || &op == &unsorted_segment_min_op;
+    const int plain = &op == &unsorted_segment_prod_op ? 1 : 0;
+    if constexpr (std::is_same_v<T, double>) {
+      using Limits = std::numeric_limits<double>;
+      return std::bit_cast<std::int64_t>(extreme ? (lowest ? Limits::lowest() : Limits::max()) : plain);
+    } else if constexpr (std::is_integral_v<T>) {
+      using Limits = std::numeric_limits<T>;
+      return extreme ? static_cast<std::int64_t>(lowest ? Limits::min() : Limits::max()) : plain;
+    } else {
+      const float most = std::is_same_v<T, Half> ? 65504.0f : std::is_same_v<T, BFloat16> ? 0x1.FEp127f : std::numeric_limits<float>::max();
+      return std::bit_cast<std::int32_t>(extreme ? (lowest ? -most : most) : static_cast<float>(plain));
+    }
+  });
+}
+
+Prepared prepare_segments(const KernelCall& call) {
+  Context& context = context_of(call);
+  const Shape& out = call.outputs[0].shape();
+  std::int64_t inner = 1;
+  for (int i = 1; i < out.rank(); ++i) inner *= out[i];
+  const std::int64_t segments = out[0], rows = call.shape(1).elements(), elements = out.elements(), width = 16;
+  const DType lane = lane_dtype(call.dtype());
+  const bool wide = call.dtype(1) == DType::i64;
+  const std::int64_t empty = empty_bits(call.op, call.dtype());
+  const int site = context.error_site(std::string(call.op.name));
+  const KernelFunction kernel = context.kernel(
+      text(prelude(lane == DType::f64), define_dtype("T", call.dtype()), define_dtype("L", lane), "#define JOIN ", join_text(call.op), "\n", kSegments),
+      "segments");
+  return prepared([=, &context, narrowing = Narrowing(context, call.dtype(), elements)](const KernelArgs& args) {
+    if (elements == 0) return;
+    const std::size_t bytes = static_cast<std::size_t>(elements) * dtype_size(lane);
+    const Scratch scratch(context.pool(), narrowing.needed() ? bytes : 0);
+    Buffer* joined = narrowing.needed() ? scratch.get() : args.output<Buffer>();
+    context.fill(*joined, &empty, dtype_size(lane), bytes);
+    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[1]).value<cl_int>(wide).buffer(joined).value(segments)
+        .value(rows).value(inner).error(site).value(width).run(blocks(inner, width));
+    if (narrowing.needed()) narrowing.run(joined, args.outputs[0]);
+  });
+}
+
+}  // namespace
+
+KernelList scan_kernels() { return {{.name = "opencl", .supports = dtypes_supported, .prepare = prepare_scan}}; }
+KernelList segment_kernels() { return {{.name = "opencl", .supports = dtypes_supported, .prepare = prepare_segments}}; }
+
+void add_array_kernels(KernelTable& table) {
+  for (const OpDef* op : {&reduce_min_op, &reduce_prod_op, &reduce_any_op, &reduce_all_op}) table.set(*op, reduction_kernels());
+  table.set(argmin_op, argmax_kernels());
+  for (const OpDef* op : {&cumsum_op, &cumprod_op}) table.set(*op, scan_kernels());
+  for (const OpDef* op : {&unsorted_segment_sum_op, &unsorted_segment_prod_op, &unsorted_segment_max_op, &unsorted_segment_min_op})
+    table.set(*op, segment_kernels());
+  table.set(strided_slice_op, strided_slice_kernels());
+  table.set(strided_slice_grad_op, strided_slice_grad_kernels());
+  table.set(gather_nd_op, gather_nd_kernels());
+  for (const OpDef* op : {&scatter_nd_op, &tensor_scatter_nd_update_op, &tensor_scatter_nd_add_op, &tensor_scatter_nd_sub_op,
+                          &tensor_scatter_nd_min_op, &tensor_scatter_nd_max_op})
+    table.set(*op, scatter_kernels());
+  table.set(where_indices_op, where_indices_kernels());
+  for (const OpDef* op : {&sort_op, &argsort_op, &top_k_op}) table.set(*op, sorting_kernels());
+  table.set(searchsorted_op, searchsorted_kernels());
+}
+
+}  // namespace tandem::opencl

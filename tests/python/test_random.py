@@ -1,0 +1,63 @@
+"""Random numbers: their distributions, and that they repeat."""
+import numpy as np
+import pytest
+
+import tandemflow as tf
+
+N = 20000
+
+
+def drawn(kind, seed):
+    tf.random.set_seed(seed)
+    return {
+        "truncated_normal": lambda: tf.random.truncated_normal([N], 1.0, 2.0), "gamma": lambda: tf.random.gamma([N], [0.5, 3.0], 2.0),
+        "poisson": lambda: tf.random.poisson([N], [0.7, 50.0]), "bernoulli": lambda: tf.random.bernoulli([N], 0.3),
+        "categorical": lambda: tf.random.categorical([[0.0, np.log(3.0), -np.inf]], N), "shuffle": lambda: tf.random.shuffle(tf.range(N)),
+    }[kind]().numpy()  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["truncated_normal", "gamma", "poisson", "bernoulli", "categorical", "shuffle"])
+def test_the_seed_repeats_them(kind):
+    first = drawn(kind, 5)
+    assert np.array_equal(first, drawn(kind, 5)) and not np.array_equal(first, drawn(kind, 6))
+
+
+def test_distributions_have_their_moments():
+    x = drawn("truncated_normal", 1)
+    assert np.abs(x - 1).max() <= 4 and abs(x.mean() - 1) < 0.05 and abs(x.std() / 2 - 0.8796) < 0.01
+    g = drawn("gamma", 1)
+    assert g.shape == (N, 2) and (g > 0).all()
+    np.testing.assert_allclose(g.mean(0), [0.25, 1.5], rtol=0.04)
+    np.testing.assert_allclose(g.var(0), [0.125, 0.75], rtol=0.08)
+    p = drawn("poisson", 1)
+    np.testing.assert_allclose(p.mean(0), [0.7, 50], rtol=0.03)
+    np.testing.assert_allclose(p.var(0), [0.7, 50], rtol=0.05)
+    b = drawn("bernoulli", 1)
+    assert set(b) == {0, 1} and abs(b.mean() - 0.3) < 0.02
+    c = drawn("categorical", 1)
+    assert c.shape == (1, N) and set(c[0]) == {0, 1} and abs(c.mean() - 0.75) < 0.02
+    assert sorted(drawn("shuffle", 1)) == list(range(N))
+
+
+def test_stateless_numbers_depend_on_the_seed_only():
+    for draw in (
+        lambda seed: tf.random.stateless_normal([50], seed), lambda seed: tf.random.stateless_uniform([50], seed, 0, 1000, tf.int32),
+        lambda seed: tf.random.stateless_truncated_normal([50], seed), lambda seed: tf.random.stateless_gamma([50], seed, 2.0),
+        lambda seed: tf.random.stateless_poisson([50], seed, 4.0), lambda seed: tf.random.stateless_categorical(tf.zeros([1, 100]), 50, seed),
+        lambda seed: tf.random.experimental_stateless_shuffle(tf.range(50), seed),
+    ):  # fmt: skip
+        a = draw([1, 2]).numpy()
+        tf.random.normal([3])
+        assert np.array_equal(a, draw([1, 2]).numpy()) and not np.array_equal(a, draw([1, 3]).numpy()) and not np.array_equal(a, draw([2, 2]).numpy())
+    assert tf.random.split([1, 2], 3).shape == (3, 2) and not np.array_equal(tf.random.fold_in([1, 2], 0).numpy(), tf.random.fold_in([1, 2], 1).numpy())
+    with pytest.raises(ValueError, match="shape"):
+        tf.random.stateless_normal([3], [1, 2, 3])
+    with pytest.raises(ValueError, match="maxval"):
+        tf.random.stateless_uniform([3], [1, 2], dtype=tf.int32)
+
+
+def test_bad_parameters_are_refused():
+    with pytest.raises(ValueError, match="lam"):
+        tf.random.poisson([2], -1.0)
+    with pytest.raises(ValueError, match="classes"):
+        tf.random.categorical([1.0, 2.0], 3)
