@@ -1,6 +1,7 @@
-"""scripts/bench [--ops-gpu] [NAME…] [--json FILE]: every row beside its reference, measured in one run.
+"""scripts/bench [--ops-gpu] [--cpu-time] [NAME…] [--json FILE]: every row beside its reference, measured in one run.
 
 --ops-gpu: instead of the rows, every op on the GPU beside the CPU backend.
+--cpu-time: processor time of all threads, not the clock's: ratios on a machine that others use too.
 
 Rows compared with PyTorch are timed several times in turn with it, in an environment of its own; without it those
 references stay empty and the reason is printed.
@@ -36,10 +37,10 @@ def arguments(words):
         word = words.pop(0)
         if word == "--json" and words:
             json_file = words.pop(0)
-        elif word == "--ops-gpu":
+        elif word in ("--ops-gpu", "--cpu-time"):
             names.append(word)
         elif word.startswith("-"):
-            sys.exit("usage: scripts/bench [--ops-gpu] [NAME…] [--json FILE]")
+            sys.exit("usage: scripts/bench [--ops-gpu] [--cpu-time] [NAME…] [--json FILE]")
         else:
             names.append(word)
     return names, json_file

@@ -1,6 +1,9 @@
 #include "tandem/backend/opencl/context.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 namespace tandem::opencl {
 namespace {
@@ -22,6 +25,15 @@ std::string device_text(cl_device_id device, cl_device_info what) {
 }
 
 constexpr int kErrorWords = 4;
+
+/// TANDEM_DUMP_KERNELS=folder keeps the text of every program there: for reading, and for other compilers to check.
+void dump(const std::string& key, const std::string& source) {
+  const char* folder = std::getenv("TANDEM_DUMP_KERNELS");
+  if (!folder || !*folder) return;
+  std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
+  std::ofstream(std::filesystem::path(folder) / (key + ".cl")) << source;
+}
 
 }  // namespace
 
@@ -95,6 +107,7 @@ BuiltProgram& Context::program(const std::string& source) {
   if (auto found = programs_.find(key); found != programs_.end()) return *found->second;
   auto built = std::make_unique<BuiltProgram>();
   built->key = key;
+  dump(key, source);
   built->program = load(key);
   built->saved = static_cast<bool>(built->program);
   if (!built->program) built->program = build(source, options);

@@ -164,6 +164,16 @@ static long8 divide_long(long8 a, long8 b) {
 }
 )";
 
+/// Eight short elements stored at once wherever they lie: PoCL's vstore8 would store them one by one.
+constexpr std::string_view kPut8 = R"(
+#ifndef PUT8
+typedef char8 __attribute__((aligned(1))) char8_anywhere;
+typedef uchar8 __attribute__((aligned(1))) uchar8_anywhere;
+typedef ushort8 __attribute__((aligned(2))) ushort8_anywhere;
+#define PUT8(type, p, v) (*(__global type##_anywhere*)(p) = (v))
+#endif
+)";
+
 /// How one dtype is kept in memory; in the texts p is a pointer, i an index, v a lane value or a vector of eight.
 struct MemoryText {
   std::string_view memory, load, load8, store, store8;
@@ -173,21 +183,21 @@ MemoryText memory_text(DType dtype) {
   switch (dtype) {
     case DType::f16:
       return {"ushort", "vload_half(i, (__global const half*)p)", "from_f16_8(vload8(0, p + i))",
-              "vstore_half_rte(v, i, (__global half*)p)", "vstore8(to_f16_8(v), 0, p + i)"};
+              "vstore_half_rte(v, i, (__global half*)p)", "PUT8(ushort8, p + i, to_f16_8(v))"};
     case DType::bf16:
       return {"ushort", "as_float((uint)p[i] << 16)", "as_float8(convert_uint8(vload8(0, p + i)) << 16)",
-              "p[i] = to_bf16(v)", "vstore8(to_bf16_8(v), 0, p + i)"};
+              "p[i] = to_bf16(v)", "PUT8(ushort8, p + i, to_bf16_8(v))"};
     case DType::f32: return {"float", "p[i]", "vload8(0, p + i)", "p[i] = v", "vstore8(v, 0, p + i)"};
     case DType::f64: return {"double", "p[i]", "vload8(0, p + i)", "p[i] = v", "vstore8(v, 0, p + i)"};
     case DType::i8:
-      return {"char", "p[i]", "convert_int8(vload8(0, p + i))", "p[i] = (char)v", "vstore8(convert_char8(v), 0, p + i)"};
+      return {"char", "p[i]", "convert_int8(vload8(0, p + i))", "p[i] = (char)v", "PUT8(char8, p + i, convert_char8(v))"};
     case DType::u8:
-      return {"uchar", "p[i]", "convert_int8(vload8(0, p + i))", "p[i] = (uchar)v", "vstore8(convert_uchar8(v), 0, p + i)"};
+      return {"uchar", "p[i]", "convert_int8(vload8(0, p + i))", "p[i] = (uchar)v", "PUT8(uchar8, p + i, convert_uchar8(v))"};
     case DType::i32: return {"int", "p[i]", "vload8(0, p + i)", "p[i] = v", "vstore8(v, 0, p + i)"};
     case DType::i64: return {"long", "p[i]", "vload8(0, p + i)", "p[i] = v", "vstore8(v, 0, p + i)"};
     default:
       return {"uchar", "p[i] ? -1 : 0", "convert_int8(vload8(0, p + i)) != (int8)(0)", "p[i] = (uchar)(v & 1)",
-              "vstore8(convert_uchar8(v & (int8)(1)), 0, p + i)"};
+              "PUT8(uchar8, p + i, convert_uchar8(v & (int8)(1)))"};
   }
 }
 
@@ -238,7 +248,7 @@ std::string_view lane_type(Lane lane) {
 
 std::string prelude(bool fp64) {
   return text("#pragma OPENCL FP_CONTRACT OFF\n", fp64 ? "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" : "",
-              "#define KERNEL __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void\n", kDivide, kSmallFloats);
+              "#define KERNEL __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void\n", kPut8, kDivide, kSmallFloats);
 }
 
 std::string define_dtype(std::string_view slot, DType dtype) {

@@ -192,6 +192,20 @@ TEST_F(OpenCl, MatmulsDeeperThanOneBlockAgree) {
                     {random_f32(ta ? Shape{2100, 37} : Shape{37, 2100}), random_f32(tb ? Shape{50, 2100} : Shape{2100, 50}, 2)}, 2e-5);
 }
 
+TEST_F(OpenCl, BroadcastsOfShortAndLongRowsAgree) {
+  for (const auto& [a, b] : std::vector<std::pair<Shape, Shape>>{{{5000, 10}, {10}},
+                                                                 {{5000, 10}, {5000, 1}},
+                                                                 {{5000, 1}, {1, 7}},
+                                                                 {{300, 1000}, {1000}},
+                                                                 {{300, 1000}, {300, 1}},
+                                                                 {{70, 1, 40}, {70, 30, 1}},
+                                                                 {{7, 1, 400}, {30, 1}},
+                                                                 {{3, 129}, {129}},
+                                                                 {{3, 4, 5, 6}, {4, 1, 6}},
+                                                                 {{100'003}, {}}})
+    expect_agrees(add_op, {}, {random_f32(a), random_f32(b, 2)}, 0);
+}
+
 TEST_F(OpenCl, ReductionsOfManyTilesAgree) {
   const Tensor x = random_f32({3, 9000}), y = random_f32({1500, 70}), z = random_f32({5, 1300, 9}), all = random_f32({1 << 20});
   expect_agrees(reduce_sum_op, make_attrs(reduce_sum_op, Ints{1}, false), {x}, 2e-5);
