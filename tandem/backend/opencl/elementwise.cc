@@ -41,7 +41,7 @@ bool uses_index(const expr::Program& program) {
 /// The formula and its stores: m elements of the result from `at`.
 std::string compute(const expr::Program& program) {
   std::string out;
-  if (uses_index(program)) out = "      const ulong8 index = (ulong8)((ulong)(at)) + (ulong8)(0, 1, 2, 3, 4, 5, 6, 7);\n";
+  if (uses_index(program)) out = "      const ulong8 index = (ulong8)((ulong)(at)) + EIGHT(ulong8, 0, 1, 2, 3, 4, 5, 6, 7);\n";
   out += statements(program);
   for (std::size_t k = 0; k < program.outputs.size(); ++k) {
     const std::string v = text("v", program.outputs[k].node), d = slot(program.outputs[k].dtype);
