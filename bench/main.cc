@@ -1,4 +1,4 @@
-// tandem_bench [--ops-gpu] [NAME…] [--json FILE]: runs the benchmarks whose name contains a NAME (all without one).
+// tandem_bench [--ops-gpu] [--cpu-time] [NAME…] [--json FILE]: runs the benchmarks whose name contains a NAME (all without one).
 #include <cstdio>
 #include <ctime>
 #include <fstream>
@@ -64,7 +64,8 @@ int main(int argc, char** argv) {
     if (word.starts_with("--child=") && (run_gpu_child(word.substr(8)) || run_spill_child(word.substr(8)))) return 0;
     if (word == "--json" && i + 1 < argc) json = argv[++i];
     else if (word == "--ops-gpu") ops_gpu = true;
-    else if (word[0] == '-') return std::fprintf(stderr, "usage: tandem_bench [--ops-gpu] [NAME…] [--json FILE]\n"), 2;
+    else if (word == "--cpu-time") processor_time = true;
+    else if (word[0] == '-') return std::fprintf(stderr, "usage: tandem_bench [--ops-gpu] [--cpu-time] [NAME…] [--json FILE]\n"), 2;
     else names.emplace_back(word);
   }
   std::printf("%-34s %10s %-8s %-28s %10s %8s  %s\n", "name", "value", "unit", "reference", "its value", "ratio", "goal");

@@ -1,7 +1,8 @@
-"""scripts/bench [--ops | --ops-gpu] [NAME…] [--json FILE]: every row beside its reference, measured in one run.
+"""scripts/bench [--ops | --ops-gpu] [--cpu-time] [NAME…] [--json FILE]: every row beside its reference, measured in one run.
 
 --ops: instead of the rows, every op at a million elements beside PyTorch (the table is bench/op_table.py).
 --ops-gpu: instead of the rows, every op on the GPU beside the CPU backend.
+--cpu-time: processor time of all threads, not the clock's: ratios on a machine that others use too.
 
 Rows compared with PyTorch are timed several times in turn with it, in an environment of its own; without it those
 references stay empty and the reason is printed.
@@ -38,10 +39,10 @@ def arguments(words):
         word = words.pop(0)
         if word == "--json" and words:
             json_file = words.pop(0)
-        elif word in ("--ops", "--ops-gpu"):
+        elif word in ("--ops", "--ops-gpu", "--cpu-time"):
             names.append(word)
         elif word.startswith("-"):
-            sys.exit("usage: scripts/bench [--ops | --ops-gpu] [NAME…] [--json FILE]")
+            sys.exit("usage: scripts/bench [--ops | --ops-gpu] [--cpu-time] [NAME…] [--json FILE]")
         else:
             names.append(word)
     return names, json_file

@@ -1,9 +1,10 @@
 """Runs every kind of test there is and adds up the results; scripts/test calls it once everything is built.
 
-    run.py [--asan | --tsan] [FILTER…]
+    run.py [--asan | --tsan | --oclgrind] [FILTER…]
 """
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -71,8 +72,10 @@ def run_gtest(program, gtest_filter, sanitizer, tally):
         command = without_address_randomisation() + command
     if gtest_filter:
         command.append(f"--gtest_filter={gtest_filter}")
+    environment = sanitizer_environment(sanitizer)
+    environment.setdefault("TANDEM_DUMP_KERNELS", str(ROOT / "build" / "kernels"))  # for tests/cuda
     process = subprocess.Popen(
-        command, env=sanitizer_environment(sanitizer), cwd=ROOT, text=True, errors="replace",
+        command, env=environment, cwd=ROOT, text=True, errors="replace",
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )
     running, output = None, []
@@ -99,6 +102,37 @@ def run_gtest(program, gtest_filter, sanitizer, tally):
     elif code != 0 and not tally.failed:  # a sanitizer's report at exit, or a missing library
         print("".join(f"    {text}" for text in output), flush=True)
         tally.add(False, f"{program.name} (exit code {code})")
+
+
+def run_oclgrind(program, filters, tally):
+    """The OpenCL kernels on Oclgrind's simulated device, as a GPU and as a CPU-type device run them.
+
+    It writes what it finds (accesses out of bounds, races, divergent barriers) into a log; its own exit may crash.
+    Kernels are not optimised: Oclgrind 21.10 widens vectors of single bits wrongly.
+    """
+    if not shutil.which("oclgrind"):
+        tally.add(False, "oclgrind is not installed; run scripts/setup")
+        return
+    gtest_filter = ":".join(f"*OpenClConformance*{word}*" for word in filters or [""])
+    for style in ("gpu", "cpu"):
+        with tempfile.TemporaryDirectory() as scratch:
+            log = Path(scratch) / "findings"
+            environment = dict(os.environ, TANDEM_OPENCL_STYLE=style, TANDEM_PROGRAM_CACHE="0")
+            output = subprocess.run(["oclgrind", "--data-races", "--build-options", "-cl-opt-disable", "--log", log, program, f"--gtest_filter={gtest_filter}"],
+                                    env=environment, cwd=ROOT, text=True, errors="replace", capture_output=True).stdout
+            findings = log.read_text(errors="replace") if log.exists() else ""
+        names = re.findall(r"\[       OK \] (\S+)", output)
+        failed = sorted(set(re.findall(r"\[  FAILED  \] (\S+?),? ", output)))
+        print(f"  {style} style: {len(names)} tests, {findings.count('Kernel:')} findings", flush=True)
+        tally.passed += len(names)
+        for name in failed:
+            tally.add(False, f"{name} ({style} style, oclgrind)")
+        if not names or "[  PASSED  ]" not in output and not failed:
+            print(output[-2000:])
+            tally.add(False, f"tandem_tests under oclgrind ({style} style)")
+        if findings.strip():
+            print(findings[:6000])
+            tally.add(False, f"oclgrind's findings ({style} style)")
 
 
 def run_pytest(folders, filters, tally):
@@ -128,6 +162,15 @@ def run_install(tally):
     tally.add(result.returncode == 0, "install: a consumer project builds against the installed package")
 
 
+def report(tally, start):
+    if tally.failed:
+        print("\nFailed:")
+        for name in tally.failed:
+            print(f"  {name}")
+    print(f"\n{tally.text()} ({time.monotonic() - start:.0f} s)")
+    return 1 if tally.failed or not tally.passed else 0
+
+
 def main():
     start = time.monotonic()
     sanitizers = [word for word in sys.argv[1:] if word in ("--asan", "--tsan")]
@@ -138,23 +181,24 @@ def main():
     gtest_filter = ":".join(f"*{word}*" for word in filters) or default
 
     tally = Tally()
+    if "--oclgrind" in sys.argv[1:]:
+        heading("OpenCL kernels under Oclgrind")
+        run_oclgrind(ROOT / "build" / "tandem_tests", filters, tally)
+        return report(tally, start)
+    if not filters:
+        shutil.rmtree(ROOT / "build" / "kernels", ignore_errors=True)
     heading(f"C++ tests ({folder.name}/tandem_tests)")
     run_gtest(folder / "tandem_tests", gtest_filter, sanitizer, tally)
     if sanitizer:
         print(f"\nNot run with {sanitizer}: Python, command line, repository and install tests, and those of the OpenCL driver.")
     else:
         heading("Python, command line and repository tests (pytest)")
-        run_pytest([folder for name in ("python", "cli", "repo") if (folder := ROOT / "tests" / name).exists()], filters, tally)
+        run_pytest([folder for name in ("python", "cli", "cuda", "repo") if (folder := ROOT / "tests" / name).exists()], filters, tally)
         if not filters or "install" in filters:
             heading("Install test (tests/install)")
             run_install(tally)
 
-    if tally.failed:
-        print("\nFailed:")
-        for name in tally.failed:
-            print(f"  {name}")
-    print(f"\n{tally.text()} ({time.monotonic() - start:.0f} s)")
-    return 1 if tally.failed or not tally.passed else 0
+    return report(tally, start)
 
 
 if __name__ == "__main__":

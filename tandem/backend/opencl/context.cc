@@ -1,6 +1,9 @@
 #include "tandem/backend/opencl/context.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "tandem/backend/opencl/error_tag.h"
 
@@ -25,6 +28,15 @@ std::string device_text(cl_device_id device, cl_device_info what) {
 
 thread_local const Decision* running_op = nullptr;
 
+/// TANDEM_DUMP_KERNELS=folder keeps the text of every program there: for reading, and for other compilers to check.
+void dump(const std::string& key, const std::string& source) {
+  const char* folder = std::getenv("TANDEM_DUMP_KERNELS");
+  if (!folder || !*folder) return;
+  std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
+  std::ofstream(std::filesystem::path(folder) / (key + ".cl")) << source;
+}
+
 }  // namespace
 
 void Context::set_running(const Decision* op) { running_op = op; }
@@ -39,6 +51,9 @@ Traits traits_of(cl_device_id device) {
   clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(platform_name) - 1, platform_name, nullptr);
   t.platform = platform_name;
   t.cpu_type = device_info<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU;
+  // Kernels as the other kind of device runs them: for tests of both without having both.
+  const char* style = std::getenv("TANDEM_OPENCL_STYLE");
+  if (style && *style) t.cpu_type = std::string_view(style) == "cpu";
   t.fp64 = device_text(device, CL_DEVICE_EXTENSIONS).find("cl_khr_fp64") != std::string::npos;
   t.exact_division =
       device_info<cl_device_fp_config>(device, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
@@ -113,6 +128,7 @@ BuiltProgram& Context::program(const std::string& source) {
   if (auto found = programs_.find(key); found != programs_.end()) return *found->second;
   auto built = std::make_unique<BuiltProgram>();
   built->key = key;
+  dump(key, source);
   built->program = load(key);
   built->saved = static_cast<bool>(built->program);
   if (!built->program) built->program = build(source, options);
@@ -170,7 +186,7 @@ void Context::launch(const KernelFunction& function, std::size_t items, std::siz
   for (const Buffer* buffer : read_) buffer->uses().compute = number;
   for (Buffer* buffer : written_) buffer->uses().compute = buffer->uses().written = number;
   BuiltProgram& program = *function.program;
-  if (program.saved || program.launched) return;
+  if (program.saved || program.launched || !cache_.enabled()) return;
   program.launched = true;
   unsaved_.push_back(&program);
   has_unsaved_ = true;

@@ -1,9 +1,7 @@
 // Elementwise ops and random numbers: the formula tree as a kernel.
 #include <algorithm>
-#include <array>
 
 #include "tandem/backend/opencl/kernels.h"
-#include "tandem/backend/opencl/nest.h"
 #include "tandem/backend/opencl/source.h"
 #include "tandem/kernel/random_program.h"
 #include "tandem/kernel/elementwise_program.h"
@@ -11,13 +9,12 @@
 namespace tandem::opencl {
 namespace {
 
-/// Where the inputs of a program come from: tensors, or numbers given with each launch.
-enum class Inputs { tensors, numbers };
-
-constexpr std::size_t kShortProgram = 16;  // nodes
+/// How an input reaches the loop: a tensor laid out as the result, one element for all, or a number given with each launch.
+enum class Input { dense, single, number };
 
 /// The name under which define_dtype defines `dtype` here.
 std::string slot(DType dtype) { return text("D", static_cast<int>(dtype)); }
+std::string vector_of(DType dtype) { return text(lane_type(expr::lane_of(dtype)), kWidth); }
 
 std::string define_dtypes(const expr::Program& program) {
   std::vector<DType> used = program.inputs;
@@ -29,25 +26,22 @@ std::string define_dtypes(const expr::Program& program) {
   return out;
 }
 
-std::string parameters(const expr::Program& program, Inputs kind) {
-  std::string out = "const Nest n";
-  for (std::size_t i = 0; i < program.inputs.size(); ++i) {
-    if (kind == Inputs::tensors) out += text(", __global const ", slot(program.inputs[i]), "_mem* x", i);
-    else out += text(", const ", lane_type(expr::lane_of(program.inputs[i])), " x", i);
-  }
-  for (std::size_t k = 0; k < program.outputs.size(); ++k) out += text(", __global ", slot(program.outputs[k].dtype), "_mem* y", k);
+std::string output_parameters(const expr::Program& program) {
+  std::string out;
+  for (std::size_t k = 0; k < program.outputs.size(); ++k) out += text("__global ", slot(program.outputs[k].dtype), "_mem* y", k, ", ");
   return out;
 }
 
-/// One step of the loop: m elements from column j.
-std::string loop_body(const expr::Program& program, Inputs kind) {
-  std::string out = "      const long at = row * n.length + j;\n"
-                    "      const ulong8 index = (ulong8)((ulong)at) + (ulong8)(0, 1, 2, 3, 4, 5, 6, 7);\n";
-  for (std::size_t i = 0; kind == Inputs::tensors && i < program.inputs.size(); ++i) {
-    const std::string d = slot(program.inputs[i]);
-    out += text("      const ", d, "_lane8 in", i, " = n.inner[", i, "] == 0 ? one", i, " : m == 8 ? ", d, "_load8(x", i, ", o", i,
-                " + j) : ", d, "_part(x", i, ", o", i, " + j, 1, m, 0);\n");
-  }
+bool uses_index(const expr::Program& program) {
+  return std::ranges::any_of(program.nodes, [](const expr::Node& node) {
+    return node.prim == expr::Prim::index_lo || node.prim == expr::Prim::index_hi;
+  });
+}
+
+/// The formula and its stores: m elements of the result from `at`.
+std::string compute(const expr::Program& program) {
+  std::string out;
+  if (uses_index(program)) out = "      const ulong8 index = (ulong8)((ulong)(at)) + EIGHT(ulong8, 0, 1, 2, 3, 4, 5, 6, 7);\n";
   out += statements(program);
   for (std::size_t k = 0; k < program.outputs.size(); ++k) {
     const std::string v = text("v", program.outputs[k].node), d = slot(program.outputs[k].dtype);
@@ -56,22 +50,103 @@ std::string loop_body(const expr::Program& program, Inputs kind) {
   return out;
 }
 
-std::string loop_source(const expr::Program& program, Inputs kind) {
-  const std::size_t inputs = program.inputs.size();
-  const bool tensors = kind == Inputs::tensors;
-  std::string out = prelude(uses_fp64(program)) + define_dtypes(program) + nest_source(tensors ? static_cast<int>(inputs) : 0);
-  out += text("KERNEL loop(", parameters(program, kind), ") {\n  ITEM_ROWS {\n    ROW_OFFSETS\n");
-  for (std::size_t i = 0; i < inputs; ++i) {
-    const std::string type = text(lane_type(expr::lane_of(program.inputs[i])), "8");
-    if (tensors) out += text("    const ", type, " one", i, " = (", type, ")(", slot(program.inputs[i]), "_load(x", i, ", o", i, "));\n");
-    else out += text("    const ", type, " in", i, " = (", type, ")(x", i, ");\n");
+// --- One loop over everything: nothing is broadcast but single elements. ---
+
+std::string flat_source(const expr::Program& program, const std::vector<Input>& inputs) {
+  std::string parameters, singles, whole, part;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::string d = slot(program.inputs[i]), type = vector_of(program.inputs[i]);
+    if (inputs[i] == Input::number) {
+      parameters += text("const ", lane_type(expr::lane_of(program.inputs[i])), " x", i, ", ");
+      singles += text("  const ", type, " in", i, " = (", type, ")(x", i, ");\n");
+      continue;
+    }
+    parameters += text("__global const ", d, "_mem* x", i, ", ");
+    if (inputs[i] == Input::single) {
+      singles += text("  const ", type, " in", i, " = (", type, ")(", d, "_load(x", i, ", 0));\n");
+      continue;
+    }
+    whole += text("      const ", type, " in", i, " = ", d, "_load8(x", i, ", at);\n");
+    part += text("      const ", type, " in", i, " = ", d, "_part(x", i, ", at, 1, m, 0);\n");
   }
-  // Short bodies are written twice, for whole vectors and for the rest of a row; long ones once, to compile in half the time.
-  const bool twice = program.nodes.size() < kShortProgram;
-  out += "    long j = begin;\n";
-  if (twice) out += text("    for (; j + 8 <= end; j += 8) {\n      const int m = 8;\n", loop_body(program, kind), "    }\n");
-  out += text("    for (; j < end; j += 8) {\n      const int m = (int)min(8l, end - j);\n", loop_body(program, kind), "    }\n");
-  return out + "  }\n}\n";
+  return text(prelude(uses_fp64(program)), define_dtypes(program), "KERNEL flat(", parameters, output_parameters(program),
+              "const long count, const long per_item) {\n"
+              "  const long begin = (long)get_global_id(0) * per_item, end = min(count, begin + per_item);\n"
+              "  if (begin >= end) return;\n",
+              singles, "  long at = begin;\n  for (; at + 8 <= end; at += 8) {\n      const int m = 8;\n", whole,
+              compute(program), "  }\n  if (at < end) {\n      const int m = (int)(end - at);\n", part, compute(program), "  }\n}\n");
+}
+
+// --- Broadcasting: the result in blocks, for each of which an operand is read in one piece or gathered first. ---
+
+/// Lanes of a block. Work-items of a GPU are short: theirs hold one vector.
+constexpr std::int64_t kGathered = 1024;
+constexpr std::int64_t kShortRow = 128;
+constexpr std::size_t kOuter = kMaxRank - 1;
+
+/// How a block reads an operand: laid out as the result, a piece of a row, one element, gathered row by row, or gathered
+/// by the first block for all.
+enum class Reading : std::int64_t { dense, piece, repeated, rows, once };
+
+constexpr std::string_view kBlocks = R"(
+static long row_offset(const Blocks* n, int operand, long row) {
+  long offset = 0;
+  for (int d = (int)n->rank - 1; d > 0; --d) {
+    const long q = row / n->size[d];
+    offset += (row - q * n->size[d]) * n->stride[operand][d];
+    row = q;
+  }
+  return offset + row * n->stride[operand][0];
+}
+
+#define PREPARE(i, D) \
+  const long reading##i = n.reading[i], direct##i = reading##i <= 1, mask##i = reading##i == 2 ? 0 : -1; \
+  const long o##i = reading##i == 1 ? row_offset(&n, i, row) + column : row * n.length + column; \
+  if (reading##i == 2 || reading##i == 3 || (reading##i == 4 && block == first)) D##_gather(x##i, s##i, &n, i, row, rows);
+)";
+
+/// A run of one element is written in vectors: the next run, or the slack at the end, takes what stands over.
+std::string define_gather(std::string_view d) {
+  return text("static void ", d, "_gather(__global const ", d, "_mem* x, ", d, "_lane* s, const Blocks* n, int i, long row, long rows) {\n",
+              "  const long length = n->reading[i] == 2 ? 1 : n->length;\n  for (long r = 0; r < rows; ++r) {\n",
+              "    const long from = row_offset(n, i, row + r);\n    ", d, "_lane* to = s + r * length;\n    if (n->inner[i]) {\n",
+              "#pragma unroll 1\n      for (long c = 0; c < length; ++c) to[c] = ", d, "_load(x, from + c);\n    } else {\n      const ", d,
+              "_lane8 same = (", d, "_lane8)(", d, "_load(x, from));\n",
+              "#pragma unroll 1\n      for (long c = 0; c < length; c += 8) vstore8(same, 0, to + c);\n    }\n  }\n}\n");
+}
+
+std::string blocks_source(const expr::Program& program, bool gathers) {
+  const std::size_t count = program.inputs.size();
+  std::string parameters = "const Blocks n, ", space, gather, whole, part, functions;
+  for (std::size_t i = 0; i < count; ++i) {
+    const DType dtype = program.inputs[i];
+    const std::string d = slot(dtype);
+    if (std::find(program.inputs.begin(), program.inputs.begin() + static_cast<std::ptrdiff_t>(i), dtype) ==
+        program.inputs.begin() + static_cast<std::ptrdiff_t>(i))
+      functions += define_gather(d);
+    parameters += text("__global const ", d, "_mem* x", i, ", ");
+    space += text("  ", d, "_lane s", i, "[", gathers ? kGathered + kWidth : kWidth, "] __attribute__((aligned(64)));\n");
+    gather += text("    PREPARE(", i, ", ", d, ")\n");
+    const std::string gathered = text(" : vload8(0, s", i, " + (k & mask", i, "));\n");
+    whole += text("      const ", vector_of(dtype), " in", i, " = direct", i, " ? ", d, "_load8(x", i, ", o", i, " + k)", gathered);
+    part += text("      const ", vector_of(dtype), " in", i, " = direct", i, " ? ", d, "_part(x", i, ", o", i, " + k, 1, m, 0)", gathered);
+  }
+  parameters += output_parameters(program);
+  parameters.resize(parameters.size() - 2);  // the last comma
+  return text(prelude(uses_fp64(program)), define_dtypes(program),
+              "typedef struct { long rows, length, block_rows, block_columns, chunks, blocks, per_item, rank; long size[", kOuter,
+              "]; long reading[", count, "]; long inner[", count, "]; long stride[", count, "][", kOuter, "]; } Blocks;\n", kBlocks,
+              functions, "KERNEL blocks(", parameters, ") {\n", space,
+              "  const long first = (long)get_global_id(0) * n.per_item, last = min(n.blocks, first + n.per_item);\n"
+              "  for (long block = first; block < last; ++block) {\n"
+              "    const long line = block / n.chunks, row = line * n.block_rows, column = (block - line * n.chunks) * n.block_columns;\n"
+              "    const long rows = min(n.block_rows, n.rows - row), columns = min(n.block_columns, n.length - column);\n"
+              "    const long count = rows * columns;\n",
+              gather,
+              "    const long to = row * n.length + column;\n    long k = 0;\n"
+              "    for (; k + 8 <= count; k += 8) {\n      const long at = to + k;\n      const int m = 8;\n",
+              whole, compute(program), "    }\n    if (k < count) {\n      const long at = to + k;\n      const int m = (int)(count - k);\n",
+              part, compute(program), "    }\n  }\n}\n");
 }
 
 Axes axes_of(const KernelCall& call) {
@@ -82,6 +157,39 @@ Axes axes_of(const KernelCall& call) {
   return join_axes(call.outputs[0].shape(), strides);
 }
 
+Reading reading_of(const Axes& axes, std::size_t operand, bool whole_rows) {
+  const std::vector<std::int64_t>& own = axes.strides[operand];
+  if (own == axes.strides.back()) return Reading::dense;
+  if (!whole_rows) return own.back() ? Reading::piece : Reading::repeated;
+  return std::all_of(own.begin(), own.end() - 1, [](std::int64_t stride) { return stride == 0; }) ? Reading::once : Reading::rows;
+}
+
+/// The words of the struct Blocks, and how many work-items run it.
+Nest make_blocks(const Axes& axes, const Context& context, double work) {
+  const std::size_t outer = axes.sizes.size() - 1;
+  const std::int64_t length = axes.sizes.back(), rows = length ? axes.elements() / length : 0;
+  TANDEM_CHECK(outer <= kOuter, "too many axes");
+  std::int64_t per_item = std::max<std::int64_t>(context.elements_per_item(axes.elements(), work), kWidth);
+  // Short rows go together by eights: then only the last block does not consist of whole vectors.
+  const bool whole_rows = context.traits().cpu_type && length <= kShortRow;
+  const std::int64_t block_rows = whole_rows ? kGathered / (std::max<std::int64_t>(length, 1) * kWidth) * kWidth : 1;
+  const std::int64_t block_columns = whole_rows ? length : std::min(length, blocks(per_item, kWidth) * kWidth);
+  const std::int64_t chunks = block_columns ? blocks(length, block_columns) : 1, count = length ? blocks(rows, block_rows) * chunks : 0;
+  per_item = std::max<std::int64_t>(1, per_item / std::max<std::int64_t>(1, block_rows * block_columns));
+  Nest nest;
+  nest.items = blocks(count, per_item);
+  nest.words = {rows, length, block_rows, block_columns, chunks, count, per_item, static_cast<std::int64_t>(outer)};
+  auto append = [&](const std::vector<std::int64_t>& values) {
+    for (std::size_t d = 0; d < kOuter; ++d) nest.words.push_back(d < outer ? values[d] : 0);
+  };
+  const std::size_t operands = axes.strides.size() - 1;
+  append(axes.sizes);
+  for (std::size_t i = 0; i < operands; ++i) nest.words.push_back(static_cast<std::int64_t>(reading_of(axes, i, whole_rows)));
+  for (std::size_t i = 0; i < operands; ++i) nest.words.push_back(axes.strides[i].back());
+  for (std::size_t i = 0; i < operands; ++i) append(axes.strides[i]);
+  return nest;
+}
+
 Support supports(const KernelCall& call) {
   if (Support dtypes = dtypes_supported(call); !dtypes) return dtypes;
   if (!context_of(call).traits().fp64 && uses_fp64(elementwise_program(call))) return no(kNoFloat64);
@@ -90,39 +198,53 @@ Support supports(const KernelCall& call) {
   return yes();
 }
 
+/// What one launch covers of `count` elements, in whole vectors.
+std::int64_t flat_per_item(const Context& context, std::int64_t count, double work) {
+  return blocks(std::max<std::int64_t>(context.elements_per_item(count, work), kWidth), kWidth) * kWidth;
+}
+
 class LoopKernel final : public PreparedKernel {
  public:
   explicit LoopKernel(const KernelCall& call)
       : context_(context_of(call)),
         inputs_(call.inputs.size()),
         outputs_(call.outputs.size()),
-        nest_(make_nest(axes_of(call), static_cast<int>(inputs_), context_, call.op.flops_per_element)),
-        kernel_(context_.kernel(loop_source(elementwise_program(call), Inputs::tensors), "loop")) {}
+        count_(call.outputs[0].shape().elements()) {
+    const Axes axes = axes_of(call);
+    const expr::Program program = elementwise_program(call);
+    std::vector<Input> inputs;
+    for (const Operand& input : call.inputs) inputs.push_back(input.shape().elements() == 1 && count_ != 1 ? Input::single : Input::dense);
+    bool flat = true;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      flat &= inputs[i] == Input::single || reading_of(axes, i, false) == Reading::dense;
+    if (flat) {
+      per_item_ = flat_per_item(context_, count_, call.op.flops_per_element);
+      kernel_ = context_.kernel(flat_source(program, inputs), "flat");
+    } else {
+      blocks_ = make_blocks(axes, context_, call.op.flops_per_element);
+      kernel_ = context_.kernel(blocks_source(program, context_.traits().cpu_type), "blocks");
+    }
+  }
 
   void run(const KernelArgs& args) const override {
     Launch launch(context_, kernel_);
-    launch.bytes(nest_.words.data(), nest_.words.size() * sizeof(std::int64_t));
+    const bool flat = per_item_ > 0;
+    if (!flat) launch.bytes(blocks_.words.data(), blocks_.words.size() * sizeof(std::int64_t));
     for (std::size_t i = 0; i < inputs_; ++i) launch.buffer(args.inputs[i]);
     for (std::size_t k = 0; k < outputs_; ++k) launch.buffer(args.outputs[k]);
-    launch.run(nest_.items);
+    if (flat) launch.value(count_).value(per_item_);
+    launch.run(flat ? blocks(count_, per_item_) : blocks_.items);
   }
 
  private:
   Context& context_;
   std::size_t inputs_, outputs_;
-  Nest nest_;
+  std::int64_t count_, per_item_ = 0;  // of a flat loop
+  Nest blocks_;
   KernelFunction kernel_;
 };
 
 Prepared prepare(const KernelCall& call) { return std::make_unique<LoopKernel>(call); }
-
-Nest flat_nest(const KernelCall& call) {
-  const Strides dense{1};
-  const Axes axes = join_axes(Shape{call.outputs[0].shape().elements()}, std::array<Strides, 1>{dense});
-  Nest nest = make_nest(axes, 0, context_of(call), call.op.flops_per_element);
-  nest.words.resize(nest.words.size() + kMaxRank, 0);  // a nest without operands has room for one
-  return nest;
-}
 
 Support random_supports(const KernelCall& call) {
   if (!context_of(call).traits().fp64 && call.outputs[0].dtype() == DType::f64) return no(kNoFloat64);
@@ -132,15 +254,17 @@ Support random_supports(const KernelCall& call) {
 Prepared prepare_random(const KernelCall& call) {
   Context& context = context_of(call);
   const DType dtype = call.outputs[0].dtype(), lane = lane_dtype(dtype);
-  const KernelFunction kernel = context.kernel(loop_source(random_program(call.op, dtype), Inputs::numbers), "loop");
+  const expr::Program program = random_program(call.op, dtype);
+  const std::vector<Input> inputs(program.inputs.size(), Input::number);
+  const KernelFunction kernel = context.kernel(flat_source(program, inputs), "flat");
   const std::size_t lane_bytes = dtype_size(lane);
-  return prepared([&context, kernel, nest = flat_nest(call), lane, lane_bytes, op = &call.op](const KernelArgs& args) {
+  const std::int64_t count = call.outputs[0].shape().elements(), per_item = flat_per_item(context, count, call.op.flops_per_element);
+  return prepared([=, &context, op = &call.op](const KernelArgs& args) {
     const RandomScalars scalars(*op, args.run_time, lane);
     Launch launch(context, kernel);
-    launch.bytes(nest.words.data(), nest.words.size() * sizeof(std::int64_t));
     for (std::int32_t word : scalars.words) launch.value(word);
     for (const ScalarValue& number : scalars.numbers) launch.bytes(&number, lane_bytes);
-    launch.buffer(args.outputs[0]).run(nest.items);
+    launch.buffer(args.outputs[0]).value(count).value(per_item).run(blocks(count, per_item));
   });
 }
 

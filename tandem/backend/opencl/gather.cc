@@ -39,7 +39,13 @@ KERNEL gather(__global const E* x, __global const void* indices, const int wide,
     const long o = i / count, at = index_at(indices, wide, i - o * count, axis, error, site);
     __global const E* from = x + (o * axis + at) * inner;
     __global E* to = y + i * inner;
-    for (long k = 0; k < inner; ++k) to[k] = at < 0 ? (E)0 : from[k];
+    long k = 0;
+    if (at < 0) {
+      for (; k < inner; ++k) to[k] = (E)0;
+      continue;
+    }
+    for (; k + 8 <= inner; k += 8) vstore8(vload8(0, from + k), 0, to + k);
+    for (; k < inner; ++k) to[k] = from[k];
   }
 }
 )";
@@ -63,22 +69,35 @@ KERNEL gather_grad(__global const T_mem* dy, __global const void* indices, const
 }
 )";
 
+// The result is [outer, depth, inner]; a line is the `inner` elements of one position.
 constexpr std::string_view kOneHot = R"(
+static long index_of(__global const void* indices, int bytes, long at) {
+  return bytes == 8 ? ((__global const long*)indices)[at]
+       : bytes == 4 ? (long)((__global const int*)indices)[at]
+                    : (long)((__global const uchar*)indices)[at];
+}
+
 KERNEL one_hot(__global const void* indices, const int bytes, __global E* y, const E on, const E off, const long depth,
-               const long inner, const long count, const long per_item) {
-  FOR_EACH(i, count, per_item) {
-    const long rest = i / inner, o = rest / depth, position = rest - o * depth, at = o * inner + (i - rest * inner);
-    const long index = bytes == 8 ? ((__global const long*)indices)[at]
-                     : bytes == 4 ? (long)((__global const int*)indices)[at]
-                                  : (long)((__global const uchar*)indices)[at];
-    y[i] = index == position ? on : off;
+               const long inner, const long outer, const long per_item) {
+  FOR_EACH(o, outer, per_item) {
+    __global E* to = y + o * depth * inner;
+    if (inner == 1) {
+      const long index = index_of(indices, bytes, o);
+      long p = 0;
+      for (; p + 8 <= depth; p += 8) vstore8((E8)(off), 0, to + p);
+      for (; p < depth; ++p) to[p] = off;
+      if (index >= 0 && index < depth) to[index] = on;
+      continue;
+    }
+    for (long p = 0; p < depth; ++p)
+      for (long k = 0; k < inner; ++k) to[p * inner + k] = index_of(indices, bytes, o * inner + k) == p ? on : off;
   }
 }
 )";
 
 std::string element_source(std::size_t bytes, std::string_view more, std::string_view body) {
   const char* type = bytes == 1 ? "uchar" : bytes == 2 ? "ushort" : bytes == 4 ? "uint" : "ulong";
-  return text(prelude(false), kForEach, "typedef ", type, " E;\n", more, body);
+  return text(prelude(false), kForEach, "typedef ", type, " E;\ntypedef ", type, "8 E8;\n", more, body);
 }
 
 Prepared prepare_gather(const KernelCall& call) {
@@ -123,14 +142,15 @@ Prepared prepare_one_hot(const KernelCall& call) {
   std::int64_t inner = 1;
   for (int i = axis + 1; i < out.rank(); ++i) inner *= out[i];
   const DType dtype = call.outputs[0].dtype();
-  const std::int64_t depth = out[axis], count = out.elements(), per_item = context.elements_per_item(count, 4);
+  const std::int64_t depth = out[axis], outer = depth * inner ? out.elements() / (depth * inner) : 0;
+  const std::int64_t per_item = context.elements_per_item(outer, static_cast<double>(depth * inner));
   const auto index_bytes = static_cast<cl_int>(dtype_size(call.dtype()));
   const KernelFunction kernel = context.kernel(element_source(dtype_size(dtype), "", kOneHot), "one_hot");
   return prepared([=, &context](const KernelArgs& args) {
     const auto on = element_bits(dtype, std::bit_cast<double>(args.run_time[0]));
     const auto off = element_bits(dtype, std::bit_cast<double>(args.run_time[1]));
     Launch(context, kernel).buffer(args.inputs[0]).value(index_bytes).buffer(args.outputs[0]).bytes(on.data(), dtype_size(dtype))
-        .bytes(off.data(), dtype_size(dtype)).value(depth).value(inner).value(count).value(per_item).run(blocks(count, per_item));
+        .bytes(off.data(), dtype_size(dtype)).value(depth).value(inner).value(outer).value(per_item).run(blocks(outer, per_item));
   });
 }
 

@@ -53,6 +53,18 @@ class StridedCopy {
   KernelFunction kernel_;
 };
 
+/// Every element the same.
+class Filling {
+ public:
+  Filling(Context& context, const TensorSpec& spec);
+  void run(void* to, double value) const;
+
+ private:
+  Context* context_;
+  TensorSpec spec_;
+  KernelFunction kernel_;
+};
+
 /// The bits of `value` as an element of `dtype`.
 std::array<unsigned char, 8> element_bits(DType dtype, double value);
 

@@ -15,7 +15,7 @@ std::string_view bits_type(std::size_t bytes) {
 
 /// Rows side by side in both operands are copied in vectors; a stride takes one element at a time.
 std::string copy_source(std::size_t bytes) {
-  return text(prelude(false), nest_source(2), "typedef ", bits_type(bytes), " E;\n", R"(
+  return text(prelude(false), nest_source(2), "typedef ", bits_type(bytes), " E;\ntypedef ", bits_type(bytes), "8 E8;\n", R"(
 KERNEL copy(const Nest n, __global const E* x, const long x_offset, __global E* y, const long y_offset) {
   ITEM_ROWS {
     ROW_OFFSETS
@@ -26,6 +26,10 @@ KERNEL copy(const Nest n, __global const E* x, const long x_offset, __global E* 
     if (s0 == 1 && s1 == 1) {
       for (; j + 8 <= end; j += 8) vstore8(vload8(0, from + j), 0, to + j);
       for (; j < end; ++j) to[j] = from[j];
+    } else if (s0 == 0 && s1 == 1) {
+      const E same = from[0];
+      for (; j + 8 <= end; j += 8) vstore8((E8)(same), 0, to + j);
+      for (; j < end; ++j) to[j] = same;
     } else if (s1 == 1) {
       for (; j < end; ++j) to[j] = from[j * s0];
     } else {
@@ -105,6 +109,17 @@ KERNEL copy_tiles(const Tiles n, __global const E* x, const long x_offset, __glo
 )");
 }
 
+std::string fill_source(std::size_t bytes) {
+  return text(prelude(false), "typedef ", bits_type(bytes), " E;\ntypedef ", bits_type(bytes), "8 E8;\n", R"(
+KERNEL fill(__global E* y, const E value, const long count, const long per_item) {
+  long i = (long)get_global_id(0) * per_item;
+  const long end = min(count, i + per_item);
+  for (; i + 8 <= end; i += 8) vstore8((E8)(value), 0, y + i);
+  for (; i < end; ++i) y[i] = value;
+}
+)");
+}
+
 StridedCopy make_copy(const KernelCall& call, const Shape& shape, const Strides& from, const Strides& to) {
   return {context_of(call), dtype_size(call.outputs[0].dtype()), join_axes(shape, std::array{from, to})};
 }
@@ -172,18 +187,15 @@ Prepared prepare_pad(const KernelCall& call) {
   std::int64_t offset = 0;
   for (int i = 0; i < in.rank(); ++i) offset += paddings[static_cast<std::size_t>(2 * i)] * to[static_cast<std::size_t>(i)];
   const TensorSpec spec = call.outputs[0].spec;
-  return prepared([=, &context, copy = make_copy(call, in, call.inputs[0].strides, to)](const KernelArgs& args) {
-    const auto bits = element_bits(spec.dtype(), std::bit_cast<double>(args.run_time[0]));
-    context.fill(*args.output<Buffer>(), bits.data(), dtype_size(spec.dtype()), spec.bytes());
+  return prepared([=, fill = Filling(context, spec), copy = make_copy(call, in, call.inputs[0].strides, to)](const KernelArgs& args) {
+    fill.run(args.outputs[0], std::bit_cast<double>(args.run_time[0]));
     copy.run(args.inputs[0], 0, args.outputs[0], offset);
   });
 }
 
 Prepared prepare_fill(const KernelCall& call) {
-  Context& context = context_of(call);
-  return prepared([&context, spec = call.outputs[0].spec](const KernelArgs& args) {
-    const auto bits = element_bits(spec.dtype(), std::bit_cast<double>(args.run_time[0]));
-    context.fill(*args.output<Buffer>(), bits.data(), dtype_size(spec.dtype()), spec.bytes());
+  return prepared([fill = Filling(context_of(call), call.outputs[0].spec)](const KernelArgs& args) {
+    fill.run(args.outputs[0], std::bit_cast<double>(args.run_time[0]));
   });
 }
 
@@ -245,6 +257,17 @@ void StridedCopy::run(const void* from, std::int64_t from_offset, void* to, std:
       .buffer(to)
       .value(to_offset)
       .run(items_, batch_);
+}
+
+Filling::Filling(Context& context, const TensorSpec& spec)
+    : context_(&context), spec_(spec), kernel_(context.kernel(fill_source(dtype_size(spec.dtype())), "fill")) {}
+
+void Filling::run(void* to, double value) const {
+  const std::int64_t count = spec_.shape().elements();
+  const std::int64_t per_item = blocks(std::max<std::int64_t>(context_->elements_per_item(count), 8), 8) * 8;
+  const auto bits = element_bits(spec_.dtype(), value);
+  Launch(*context_, kernel_).buffer(to).bytes(bits.data(), dtype_size(spec_.dtype())).value(count).value(per_item)
+      .run(blocks(count, per_item));
 }
 
 std::array<unsigned char, 8> element_bits(DType dtype, double value) {

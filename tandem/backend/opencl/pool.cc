@@ -32,8 +32,8 @@ static T_lane8 largest(__global const T_mem* x, const Image g, long base, long o
       const long at = (iy * g.w + ix) * g.c + c;
       const T_lane8 v = m == 8 ? T_load8(x, base + at) : T_part(x, base + at, 1, m, 0);
       const int8 larger = (best < 0) | TO_MASK(v > value) | TO_MASK((v != v) & (value == value));
-      value = TO_LANES(larger) ? v : value;
-      best = larger ? (int8)((int)(iy * g.w + ix)) : best;
+      value = PICK(TO_LANES(larger), v, value);
+      best = PICK(larger, (int8)((int)(iy * g.w + ix)), best);
     }
   *where = best;
   return value;
@@ -151,7 +151,7 @@ KERNEL pool_grad(__global const T_mem* x, __global const T_mem* dy, __global L_m
             const long iy = oy * g.sy + ky - g.py, ix = ox * g.sx + kx - g.px;
             if (iy < 0 || iy >= g.h || ix < 0 || ix >= g.w) continue;
             const long at = base + (iy * g.w + ix) * g.c + c;
-            const T_lane8 part = TO_LANES(where == (int8)((int)(iy * g.w + ix))) ? gradient : (T_lane8)(0);
+            const T_lane8 part = PICK(TO_LANES(where == (int8)((int)(iy * g.w + ix))), gradient, (T_lane8)(0));
             if (m == 8) L_store8(sums, at, L_load8(sums, at) + part);
             else L_store_part(sums, at, L_part(sums, at, 1, m, 0) + part, 1, m);
           }

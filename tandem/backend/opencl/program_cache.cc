@@ -37,6 +37,7 @@ struct Header {
 }  // namespace
 
 fs::path ProgramCache::default_folder() {
+  if (const char* wanted = std::getenv("TANDEM_PROGRAM_CACHE"); wanted && std::string_view(wanted) == "0") return {};
   if (const char* folder = std::getenv("TANDEM_CACHE_DIR"); folder && *folder) return fs::path(folder) / "opencl";
   if (const char* folder = std::getenv("XDG_CACHE_HOME"); folder && *folder) return fs::path(folder) / "tandem/opencl";
   if (const char* home = std::getenv("HOME"); home && *home) return fs::path(home) / ".cache/tandem/opencl";
@@ -44,6 +45,7 @@ fs::path ProgramCache::default_folder() {
 }
 
 std::optional<ProgramCache::Bytes> ProgramCache::load(const std::string& key) const {
+  if (!enabled()) return {};
   std::ifstream file(path_of(key), std::ios::binary);
   Header header;
   const Header expected;

@@ -12,10 +12,13 @@ namespace tandem::opencl {
 /// an entry whose checksum is wrong counts as missing.
 class ProgramCache {
  public:
-  /// $TANDEM_CACHE_DIR/opencl, else $XDG_CACHE_HOME or ~/.cache and tandem/opencl.
+  /// $TANDEM_CACHE_DIR/opencl, else $XDG_CACHE_HOME or ~/.cache and tandem/opencl; none with TANDEM_PROGRAM_CACHE=0.
   static std::filesystem::path default_folder();
 
   explicit ProgramCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  /// False: nothing is kept. A driver may compile a program once more to hand it out, which short runs need not pay.
+  bool enabled() const { return !folder_.empty(); }
 
   using Bytes = std::vector<unsigned char>;
   std::optional<Bytes> load(const std::string& key) const;

@@ -1,6 +1,7 @@
 // Sums, means, products, largest and smallest values over axes, argmax and argmin. The order of operations depends on the shape only.
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "tandem/backend/opencl/kernels.h"
 #include "tandem/backend/opencl/source.h"
@@ -12,6 +13,8 @@ namespace {
 
 constexpr std::int64_t kTile = 4096;     // elements of a row folded at once
 constexpr std::int64_t kSegment = 512;   // rows of a column folded at once
+constexpr std::int64_t kShortRow = 64;   // rows no longer than this are folded eight at a time,
+constexpr std::int64_t kFewRows = 64;    // when there are this many
 constexpr std::int64_t kColumns = 64;    // columns a work-item folds side by side
 
 constexpr std::string_view kFinish = R"(
@@ -57,6 +60,33 @@ KERNEL fold_rows(__global const T_mem* x, __global R_mem* y, const long rows, co
 }
 )";
 
+/// Rows of at most 64 elements, eight at a time: a lane a row, combined in the same order.
+constexpr std::string_view kFoldShort = R"(
+KERNEL fold_short(__global const T_mem* x, __global R_mem* y, const long rows, const long length, const int mean,
+                  const long count, const long per_item) {
+  int half_count = 1;
+  while (half_count * 2 < length) half_count *= 2;
+  FOR_EACH(i, (rows + 7) / 8, per_item) {
+    const int m = (int)min(8l, rows - i * 8);
+    T_lane8 acc[64];
+    acc[0] = (T_lane8)(IDENTITY);
+    for (int k = 0; k < length; ++k) {
+      const long from = i * 8 * length + k;
+      if (m == 8)
+        acc[k] = EIGHT(T_lane8, T_load(x, from), T_load(x, from + length), T_load(x, from + 2 * length),
+                       T_load(x, from + 3 * length), T_load(x, from + 4 * length), T_load(x, from + 5 * length),
+                       T_load(x, from + 6 * length), T_load(x, from + 7 * length));
+      else acc[k] = T_part(x, from, length, m, IDENTITY);
+    }
+    for (int half_now = half_count; half_now > 0; half_now /= 2)
+      for (int u = 0; u < half_now && u + half_now < length; ++u) acc[u] = COMBINE(acc[u], acc[u + half_now]);
+    T_lane v[8];
+    vstore8(acc[0], 0, v);
+    for (int u = 0; u < m; ++u) R_store(y, i * 8 + u, finished(v[u], mean, count));
+  }
+}
+)";
+
 constexpr std::string_view kFoldColumns = R"(
 // x is [outer, length, inner], y [outer, segments, inner]; a segment is SEGMENT rows.
 KERNEL fold_columns(__global const T_mem* x, __global R_mem* y, const long outer, const long length, const long inner,
@@ -83,7 +113,7 @@ KERNEL fold_columns(__global const T_mem* x, __global R_mem* y, const long outer
 #pragma unroll 1
         for (int u = 0; u * 8 < width; ++u) {
           const int m = min(8, width - u * 8);
-          acc[u] = COMBINE(acc[u], m == 8 ? T_load8(x, from + u * 8) : T_part(x, from + u * 8, 1, m, IDENTITY));
+          acc[u] = COMBINE(acc[u], (m == 8 ? T_load8(x, from + u * 8) : T_part(x, from + u * 8, 1, m, IDENTITY)));
         }
       }
     }
@@ -104,22 +134,26 @@ std::string identity_text(FoldKind kind, DType lane) {
   return text(lane == DType::i32 ? "INT_" : "LONG_", lowest ? "MIN" : "MAX");
 }
 
+/// The three ways to fold [outer, length, inner].
+enum class Fold { short_rows, rows, columns };
+constexpr std::string_view kFoldNames[] = {"fold_short", "fold_rows", "fold_columns"};
+
 /// NaN wins, as in maximum. A mask has all bits set or none, so any and all are bits.
 std::string fold_text(FoldKind kind, DType lane, bool mask) {
   if (mask && kind == FoldKind::max) return "#define IDENTITY 0\n#define COMBINE(a, b) ((a) | (b))\n";
   if (mask) return "#define IDENTITY -1\n#define COMBINE(a, b) ((a) & (b))\n";
   std::string_view combine = "((a) + (b))";
-  if (kind == FoldKind::max) combine = "((a) != (a) ? (a) : ((a) > (b) ? (a) : (b)))";
-  if (kind == FoldKind::min) combine = "((a) != (a) ? (a) : ((a) < (b) ? (a) : (b)))";
+  if (kind == FoldKind::max) combine = "PICK(((a) != (a)) | ((a) > (b)), a, b)";
+  if (kind == FoldKind::min) combine = "PICK(((a) != (a)) | ((a) < (b)), a, b)";
   if (kind == FoldKind::prod) combine = "((a) * (b))";
   return text("#define IDENTITY ", identity_text(kind, lane), "\n#define COMBINE(a, b) ", combine, "\n");
 }
 
-std::string fold_source(FoldKind kind, DType from, DType to, bool mask, bool rows) {
+std::string fold_source(FoldKind kind, DType from, DType to, bool mask, Fold fold) {
   const DType lane = lane_dtype(from);
   return text(prelude(lane == DType::f64), kForEach, define_dtype("T", from), define_dtype("R", to), "#define TILE ", kTile,
               "\n#define SEGMENT ", kSegment, "\n#define IS_FLOAT ", is_floating(lane) ? 1 : 0, "\n", fold_text(kind, lane, mask),
-              kFinish, rows ? kFoldRows : kFoldColumns);
+              kFinish, fold == Fold::short_rows ? kFoldShort : fold == Fold::rows ? kFoldRows : kFoldColumns);
 }
 
 /// The input seen as [outer, length, inner], the middle reduced; transposed first when axes alternate more often.
@@ -166,6 +200,7 @@ struct Pass {
   KernelFunction kernel;
   std::int64_t outer, length, inner, pieces;
   DType output;
+  Fold fold;
   bool finish = false;
 };
 
@@ -186,9 +221,9 @@ class ReductionKernel final : public PreparedKernel {
     for (std::int64_t length = l.length;;) {
       const std::int64_t pieces = std::max<std::int64_t>(1, blocks(length, l.inner == 1 ? kTile : kSegment));
       const DType to = pieces == 1 ? call.dtype() : lane_dtype(call.dtype());
-      const bool rows = l.inner == 1;
-      const auto kernel = context_.kernel(fold_source(kind, from, to, mask, rows), rows ? "fold_rows" : "fold_columns");
-      passes_.push_back({kernel, l.outer, length, l.inner, pieces, to, pieces == 1});
+      const Fold fold = l.inner > 1 ? Fold::columns : length <= kShortRow && l.outer >= kFewRows ? Fold::short_rows : Fold::rows;
+      const auto kernel = context_.kernel(fold_source(kind, from, to, mask, fold), std::string(kFoldNames[static_cast<int>(fold)]));
+      passes_.push_back({kernel, l.outer, length, l.inner, pieces, to, fold, pieces == 1});
       if (pieces == 1) break;
       from = to;
       length = pieces;
@@ -217,13 +252,15 @@ class ReductionKernel final : public PreparedKernel {
 
  private:
   void launch(const Pass& pass, const void* from, void* to) const {
-    const std::int64_t folds = pass.outer * pass.pieces * (pass.inner == 1 ? 1 : blocks(pass.inner, kColumns));
+    const bool is_short = pass.fold == Fold::short_rows;
+    const std::int64_t folds = is_short ? blocks(pass.outer, 8) : pass.outer * pass.pieces * (pass.inner == 1 ? 1 : blocks(pass.inner, kColumns));
     const double work = static_cast<double>(std::min(pass.length, pass.inner == 1 ? kTile : kSegment * kColumns));
     const std::int64_t per_item = context_.elements_per_item(folds, work);
     Launch launch(context_, pass.kernel);
     launch.buffer(from).buffer(to).value(pass.outer).value(pass.length);
     if (pass.inner != 1) launch.value(pass.inner);
-    launch.value(pass.pieces).value<cl_int>(pass.finish && mean_).value(count_).value(per_item);
+    if (!is_short) launch.value(pass.pieces);
+    launch.value<cl_int>(pass.finish && mean_).value(count_).value(per_item);
     launch.run(blocks(folds, per_item));
   }
 
@@ -236,7 +273,14 @@ class ReductionKernel final : public PreparedKernel {
 };
 
 std::string argmax_source(DType dtype, bool least) {
-  return text(prelude(dtype == DType::f64), kForEach, define_dtype("T", dtype), "#define NEARER(a, b) ((a) ", least ? "<" : ">", " (b))\n", R"(
+  const bool wide = dtype_size(lane_dtype(dtype)) == 8;
+  return text(prelude(dtype == DType::f64), kForEach, define_dtype("T", dtype), "#define NEARER(a, b) ((a) ", least ? "<" : ">",
+              " (b))\ntypedef ", wide ? "long8" : "int8", " Where8;\n", R"(
+static void put(__global void* y, int wide, long i, long best) {
+  if (wide) ((__global long*)y)[i] = best;
+  else ((__global int*)y)[i] = (int)best;
+}
+
 // x is [outer, length, inner]; the first of equal values, and NaN before all.
 KERNEL argmax(__global const T_mem* x, __global void* y, const int wide, const long outer, const long length,
               const long inner, const long per_item) {
@@ -251,8 +295,27 @@ KERNEL argmax(__global const T_mem* x, __global void* y, const int wide, const l
         largest = v;
       }
     }
-    if (wide) ((__global long*)y)[i] = best;
-    else ((__global int*)y)[i] = (int)best;
+    put(y, wide, i, best);
+  }
+}
+
+// Eight neighbours along the inner axis at a time; inner is a multiple of eight.
+KERNEL argmax_columns(__global const T_mem* x, __global void* y, const int wide, const long outer, const long length,
+                      const long inner, const long per_item) {
+  const long groups = inner / 8;
+  FOR_EACH(i, outer * groups, per_item) {
+    const long o = i / groups, column = (i - o * groups) * 8, from = o * length * inner + column;
+    T_lane8 largest = T_load8(x, from);
+    Where8 best = (Where8)(0);
+    for (long k = 1; k < length; ++k) {
+      const T_lane8 v = T_load8(x, from + k * inner);
+      const Where8 larger = NEARER(v, largest) | ((v != v) & (largest == largest));
+      largest = PICK(larger, v, largest);
+      best = PICK(larger, (Where8)(k), best);
+    }
+    long all[8];
+    vstore8(convert_long8(best), 0, all);
+    for (int u = 0; u < 8; ++u) put(y, wide, o * inner + column + u, all[u]);
   }
 }
 )");
@@ -265,12 +328,16 @@ Prepared prepare_argmax(const KernelCall& call) {
   std::int64_t outer = 1, inner = 1;
   for (int i = 0; i < axis; ++i) outer *= shape[i];
   for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
-  const std::int64_t length = shape[axis], per_item = context.elements_per_item(outer * inner, static_cast<double>(length));
+  const std::int64_t length = shape[axis];
+  const bool columns = inner % 8 == 0 && inner > 0 && length <= std::numeric_limits<std::int32_t>::max();
+  const std::int64_t searches = columns ? outer * (inner / 8) : outer * inner;
+  const std::int64_t per_item = context.elements_per_item(searches, static_cast<double>(length) * (columns ? 8 : 1));
   const bool wide = call.outputs[0].dtype() == DType::i64;
-  const KernelFunction kernel = context.kernel(argmax_source(call.dtype(), &call.op == &argmin_op), "argmax");
+  const KernelFunction kernel =
+      context.kernel(argmax_source(call.dtype(), &call.op == &argmin_op), columns ? "argmax_columns" : "argmax");
   return prepared([=, &context](const KernelArgs& args) {
     Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value<cl_int>(wide).value(outer).value(length)
-        .value(inner).value(per_item).run(blocks(outer * inner, per_item));
+        .value(inner).value(per_item).run(blocks(searches, per_item));
   });
 }
 

@@ -33,7 +33,7 @@ static T_lane row_max(__global const T_mem* x, long from, long n, long stride) {
   T_lane8 best = (T_lane8)(-INFINITY);
   for (long k = 0; k < n; k += 8) {
     const T_lane8 v = piece(x, from + k * stride, stride, (int)min(8l, n - k), -INFINITY);
-    best = best != best ? best : (best > v ? best : v);
+    best = PICK((best != best) | (best > v), best, v);
   }
   T_lane all[8], largest = -INFINITY;
   vstore8(best, 0, all);
@@ -120,7 +120,7 @@ KERNEL rows(__global const T_mem* x, __global T_mem* y, const long outer, const 
       const int m = (int)min(8l, n - k);
       const T_lane8 label = piece((__global const T_mem*)labels, from + k, 1, m, 0);
       // A label of 0 gives 0 even where the logit is infinite.
-      loss += label == (T_lane8)(0) ? (T_lane8)(0) : label * (total - piece(x, from + k, 1, m, 0));
+      loss += PICK(label == (T_lane8)(0), (T_lane8)(0), label * (total - piece(x, from + k, 1, m, 0)));
     }
     T_store(y, i, sum_of(loss));
 #else

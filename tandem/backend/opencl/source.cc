@@ -63,7 +63,7 @@ class Writer {
       case Prim::index_hi: return "as_int8(convert_uint8(index >> 32))";
       case Prim::convert: return conversion(node);
       case Prim::bitcast: return text("as_", vector_type(node.lane), "(", name(node.a), ")");
-      case Prim::select: return text(mask_for(node.a, node.lane), " ? ", name(node.b), " : ", name(node.c));
+      case Prim::select: return text("PICK(", mask_for(node.a, node.lane), ", ", name(node.b), ", ", name(node.c), ")");
       case Prim::eq: return comparison(node, "==");
       case Prim::lt: return comparison(node, "<");
       case Prim::le: return comparison(node, "<=");
@@ -100,8 +100,8 @@ class Writer {
       case Prim::neg: return whole ? text("as_", vector_type(node.lane), "(0 - as_", unsigned_type(node.lane), "(", a, "))") : text("-", a);
       case Prim::abs: return whole ? text("as_", vector_type(node.lane), "(abs(", a, "))") : text("fabs(", a, ")");
       case Prim::sqrt: return text("sqrt(", a, ")");
-      case Prim::min: return text("(", a, " < ", b, ") ? ", a, " : ", b);
-      case Prim::max: return text("(", a, " > ", b, ") ? ", a, " : ", b);
+      case Prim::min: return text("PICK(", a, " < ", b, ", ", a, ", ", b, ")");
+      case Prim::max: return text("PICK(", a, " > ", b, ", ", a, ", ", b, ")");
       case Prim::round_even: return text("rint(", a, ")");
       case Prim::floor: return text("floor(", a, ")");
       case Prim::trunc: return text("trunc(", a, ")");
@@ -121,7 +121,7 @@ class Writer {
     const Lane from = lane(node.a);
     const std::string a = name(node.a), to = vector_type(node.lane);
     if (node.lane == from) return a;
-    if (from == Lane::mask) return text(mask_for(node.a, node.lane), " ? (", to, ")(1) : (", to, ")(0)");
+    if (from == Lane::mask) return text("PICK(", mask_for(node.a, node.lane), ", (", to, ")(1), (", to, ")(0))");
     if (node.lane == Lane::mask) {
       const std::string compared = text("(", a, " != (", vector_type(from), ")(0))");
       return is_wide(from) ? text("convert_int8", compared) : compared;
@@ -139,12 +139,12 @@ class Writer {
     if (is_wide(from) && !wide) fits = text("convert_int8", fits);
     if (!is_wide(from) && wide) fits = text("convert_long8", fits);
     const std::string smallest = wide ? "(long8)(LONG_MIN)" : "(int8)(INT_MIN)";
-    return text(fits, " ? convert_", vector_type(node.lane), "(", fits_only(a, from, bound), ") : ", smallest);
+    return text("PICK(", fits, ", convert_", vector_type(node.lane), "(", fits_only(a, from, bound), "), ", smallest, ")");
   }
 
   /// Converting what does not fit is undefined: such lanes are 0 on the way.
   static std::string fits_only(const std::string& a, Lane from, const std::string& bound) {
-    return text("((", a, " > -", bound, ") & (", a, " < ", bound, ")) ? ", a, " : (", vector_type(from), ")(0)");
+    return text("PICK((", a, " > -", bound, ") & (", a, " < ", bound, "), ", a, ", (", vector_type(from), ")(0))");
   }
 
   const expr::Program& program_;
@@ -154,14 +154,29 @@ constexpr std::string_view kDivide = R"(
 // Truncates; x / 0 is 0, and the smallest integer divided by -1 wraps.
 static int8 divide_int(int8 a, int8 b) {
   const int8 plain = (b == 0) | (b == -1);
-  const int8 q = a / (plain ? (int8)(1) : b);
-  return b == 0 ? (int8)(0) : (b == -1 ? as_int8(0 - as_uint8(a)) : q);
+  const int8 q = a / PICK(plain, (int8)(1), b);
+  return PICK(b == 0, (int8)(0), PICK(b == -1, as_int8(0 - as_uint8(a)), q));
 }
 static long8 divide_long(long8 a, long8 b) {
   const long8 plain = (b == 0) | (b == -1);
-  const long8 q = a / (plain ? (long8)(1) : b);
-  return b == 0 ? (long8)(0) : (b == -1 ? as_long8(0 - as_ulong8(a)) : q);
+  const long8 q = a / PICK(plain, (long8)(1), b);
+  return PICK(b == 0, (long8)(0), PICK(b == -1, as_long8(0 - as_ulong8(a)), q));
 }
+)";
+
+/// What CUDA C spells otherwise; tests/cuda/opencl_as_cuda.h defines them for it.
+constexpr std::string_view kDialect = R"(
+#ifndef KERNEL
+#define KERNEL __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void
+// Lane by lane, by a mask as wide as the lanes.
+#define PICK(mask, a, b) ((mask) ? (a) : (b))
+#define EIGHT(type, a, b, c, d, e, f, g, h) ((type)(a, b, c, d, e, f, g, h))
+// Eight short elements stored at once wherever they lie: PoCL's vstore8 would store them one by one.
+typedef char8 __attribute__((aligned(1))) char8_anywhere;
+typedef uchar8 __attribute__((aligned(1))) uchar8_anywhere;
+typedef ushort8 __attribute__((aligned(2))) ushort8_anywhere;
+#define PUT8(type, p, v) (*(__global type##_anywhere*)(p) = (v))
+#endif
 )";
 
 /// How one dtype is kept in memory; in the texts p is a pointer, i an index, v a lane value or a vector of eight.
@@ -173,21 +188,21 @@ MemoryText memory_text(DType dtype) {
   switch (dtype) {
     case DType::f16:
       return {"ushort", "vload_half(i, (__global const half*)p)", "from_f16_8(vload8(0, p + i))",
-              "vstore_half_rte(v, i, (__global half*)p)", "vstore8(to_f16_8(v), 0, p + i)"};
+              "vstore_half_rte(v, i, (__global half*)p)", "PUT8(ushort8, p + i, to_f16_8(v))"};
     case DType::bf16:
       return {"ushort", "as_float((uint)p[i] << 16)", "as_float8(convert_uint8(vload8(0, p + i)) << 16)",
-              "p[i] = to_bf16(v)", "vstore8(to_bf16_8(v), 0, p + i)"};
+              "p[i] = to_bf16(v)", "PUT8(ushort8, p + i, to_bf16_8(v))"};
     case DType::f32: return {"float", "p[i]", "vload8(0, p + i)", "p[i] = v", "vstore8(v, 0, p + i)"};
     case DType::f64: return {"double", "p[i]", "vload8(0, p + i)", "p[i] = v", "vstore8(v, 0, p + i)"};
     case DType::i8:
-      return {"char", "p[i]", "convert_int8(vload8(0, p + i))", "p[i] = (char)v", "vstore8(convert_char8(v), 0, p + i)"};
+      return {"char", "p[i]", "convert_int8(vload8(0, p + i))", "p[i] = (char)v", "PUT8(char8, p + i, convert_char8(v))"};
     case DType::u8:
-      return {"uchar", "p[i]", "convert_int8(vload8(0, p + i))", "p[i] = (uchar)v", "vstore8(convert_uchar8(v), 0, p + i)"};
+      return {"uchar", "p[i]", "convert_int8(vload8(0, p + i))", "p[i] = (uchar)v", "PUT8(uchar8, p + i, convert_uchar8(v))"};
     case DType::i32: return {"int", "p[i]", "vload8(0, p + i)", "p[i] = v", "vstore8(v, 0, p + i)"};
     case DType::i64: return {"long", "p[i]", "vload8(0, p + i)", "p[i] = v", "vstore8(v, 0, p + i)"};
     default:
       return {"uchar", "p[i] ? -1 : 0", "convert_int8(vload8(0, p + i)) != (int8)(0)", "p[i] = (uchar)(v & 1)",
-              "vstore8(convert_uchar8(v & (int8)(1)), 0, p + i)"};
+              "PUT8(uchar8, p + i, convert_uchar8(v & (int8)(1)))"};
   }
 }
 
@@ -198,7 +213,7 @@ static float8 from_f16_8(ushort8 stored) {
   const uint8 small = as_uint8(convert_float8(magnitude) * 0x1p-24f);
   const uint8 special = 0x7F800000u | ((magnitude & 0x3FFu) << 13);
   const uint8 normal = (magnitude << 13) + 0x38000000u;
-  return as_float8(sign | (magnitude >= 0x7C00u ? special : (magnitude < 0x400u ? small : normal)));
+  return as_float8(sign | PICK(magnitude >= 0x7C00u, special, PICK(magnitude < 0x400u, small, normal)));
 }
 static ushort8 to_f16_8(float8 v) {
   const uint8 u = as_uint8(v), sign = (u >> 16) & 0x8000u, magnitude = u & 0x7FFFFFFFu;
@@ -206,13 +221,13 @@ static ushort8 to_f16_8(float8 v) {
   // Adding 0.5 places a denormal's bits in the low mantissa, rounded by the hardware.
   const uint8 small = as_uint8(as_float8(magnitude) + 0.5f) - 0x3F000000u;
   const uint8 normal = (magnitude + 0xFFFu + ((magnitude >> 13) & 1u) - 0x38000000u) >> 13;
-  const uint8 finite = magnitude < 0x38800000u ? small : normal;
-  return convert_ushort8(sign | (magnitude > 0x7F800000u ? nan_bits : (magnitude >= 0x477FF000u ? (uint8)(0x7C00u) : finite)));
+  const uint8 finite = PICK(magnitude < 0x38800000u, small, normal);
+  return convert_ushort8(sign | PICK(magnitude > 0x7F800000u, nan_bits, PICK(magnitude >= 0x477FF000u, (uint8)(0x7C00u), finite)));
 }
 static ushort8 to_bf16_8(float8 v) {
   const uint8 u = as_uint8(v);
   const uint8 rounded = (u + 0x7FFFu + ((u >> 16) & 1u)) >> 16;  // to nearest, ties to even
-  return convert_ushort8(isnan(v) ? ((u >> 16) | 0x40u) : rounded);
+  return convert_ushort8(PICK(isnan(v), (u >> 16) | 0x40u, rounded));
 }
 static ushort to_bf16(float v) {
   const uint u = as_uint(v);
@@ -238,7 +253,7 @@ std::string_view lane_type(Lane lane) {
 
 std::string prelude(bool fp64) {
   return text("#pragma OPENCL FP_CONTRACT OFF\n", fp64 ? "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" : "",
-              "#define KERNEL __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void\n", kDivide, kSmallFloats);
+              kDialect, kDivide, kSmallFloats);
 }
 
 std::string define_dtype(std::string_view slot, DType dtype) {
