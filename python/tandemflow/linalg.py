@@ -1,4 +1,5 @@
 """tf.linalg: matrices."""
+from ._einsum import einsum, tensordot  # noqa: F401
 from ._ops import eye, matmul, transpose  # noqa: F401
 
 
