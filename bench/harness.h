@@ -30,6 +30,7 @@ std::vector<Benchmark> elementwise_benchmarks();
 std::vector<Benchmark> training_benchmarks();
 std::vector<Benchmark> graph_benchmarks();
 std::vector<Benchmark> gpu_benchmarks();
+std::vector<Benchmark> network_benchmarks();
 std::vector<Benchmark> data_benchmarks();
 std::vector<Benchmark> spill_benchmarks();
 

@@ -19,15 +19,6 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 PEERS = ROOT / ".venv-peers"
 ROUNDS = 3
-# Rows whose reference is PyTorch, and the goal for the ratio.
-WITH_PYTORCH = {
-    "exp_1m": "<= 1.0",
-    "tanh_1m": "<= 1.0",
-    "gelu_1m": "<= 1.0",
-    "reduce_sum_1m": "",
-    "random_normal_1m": "",
-    "train_loop_step": "<= 0.25",
-}
 PYTHON_ROW = "python_add_2x2"
 PYTHON_GOAL = 0.6  # microseconds
 
@@ -91,7 +82,7 @@ def peer_values(rows, threads):
 
 def add_peers(rows, threads):
     """Fills the PyTorch references in: ours and theirs in turn, best of each. Returns why not, or None."""
-    wanted = [row["name"] for row in rows if row["name"] in WITH_PYTORCH or row["name"] == PYTHON_ROW]
+    wanted = [row["name"] for row in rows if row["reference"] == "PyTorch" or row["name"] == PYTHON_ROW]
     if not wanted:
         return None
     reason = make_peers()

@@ -125,7 +125,36 @@ def recurrent(cases):
     run(keras.layers.SimpleRNNCell, 1, (5,), ["h0"])
 
 
-FAMILIES = {"convolution": convolution, "normalization": normalization, "recurrent": recurrent}
+def objective(cases):
+    normal, losses = cases.normal, keras.losses
+
+    def probabilities(*shape):
+        e = np.exp(normal(*shape))
+        return (e / e.sum(-1, keepdims=True)).astype(np.float32)
+
+    for name in ("mean_squared_error", "mean_absolute_error", "mean_absolute_percentage_error", "huber", "log_cosh", "cosine_similarity"):
+        cases.add(name, getattr(losses, name), y_true=normal(5, 4), y_pred=2 * normal(5, 4))
+    for name in ("mean_squared_logarithmic_error", "poisson"):
+        cases.add(name, getattr(losses, name), y_true=np.exp(normal(5, 4)), y_pred=np.exp(normal(5, 4)))
+    labels = (normal(5, 4) > 0).astype(np.float32)
+    for name in ("hinge", "squared_hinge"):
+        cases.add(name, getattr(losses, name), y_true=labels, y_pred=normal(5, 4))
+        cases.add(f"{name}_signed", getattr(losses, name), y_true=2 * labels - 1, y_pred=normal(5, 4))
+    hot = np.eye(4, dtype=np.float32)[[0, 2, 3, 1, 1]]
+    cases.add("categorical_hinge", losses.categorical_hinge, y_true=hot, y_pred=normal(5, 4))
+    cases.add("kl_divergence", losses.kl_divergence, y_true=probabilities(5, 4), y_pred=probabilities(5, 4))
+    certain = np.array([[0, 1, 0.5, 1e-9]], np.float32)
+    cases.add("binary_crossentropy", losses.binary_crossentropy, y_true=labels, y_pred=probabilities(5, 4))
+    cases.add("binary_crossentropy_certain", losses.binary_crossentropy, y_true=1 - certain, y_pred=certain)
+    cases.add("binary_crossentropy_logits", lambda y_true, y_pred: losses.binary_crossentropy(y_true, y_pred, from_logits=True, label_smoothing=0.1), y_true=labels, y_pred=5 * normal(5, 4))
+    cases.add("categorical_crossentropy", losses.categorical_crossentropy, y_true=hot, y_pred=probabilities(5, 4) * 2)
+    cases.add("categorical_crossentropy_logits", lambda y_true, y_pred: losses.categorical_crossentropy(y_true, y_pred, from_logits=True, label_smoothing=0.2), y_true=hot, y_pred=5 * normal(5, 4))
+    numbers = np.array([0, 3, 2, 2, 1])
+    cases.add("sparse_categorical_crossentropy", losses.sparse_categorical_crossentropy, y_true=numbers, y_pred=probabilities(5, 4))
+    cases.add("sparse_categorical_crossentropy_logits", lambda y_true, y_pred: losses.sparse_categorical_crossentropy(y_true, y_pred, from_logits=True), y_true=numbers, y_pred=5 * normal(5, 4))
+
+
+FAMILIES = {"convolution": convolution, "normalization": normalization, "recurrent": recurrent, "objective": objective}
 
 
 def main():

@@ -8,7 +8,7 @@ from . import _dtypes, _shape
 _tandem.register_classes(_dtypes.ALL, _shape.TensorShape, _shape.Reference)
 
 from . import errors  # noqa: E402  registers the exceptions
-from . import _arrays, _ops, bitwise, config, data, debugging, io, linalg, math, nn, random, test, train  # noqa: E402
+from . import _arrays, _ops, bitwise, config, data, debugging, io, linalg, losses, math, nn, random, test, train  # noqa: E402
 from ._device import device  # noqa: E402
 from ._dtypes import (  # noqa: E402
     DType,
@@ -26,6 +26,7 @@ from ._dtypes import (  # noqa: E402
     string,
     uint8,
 )
+from ._einsum import einsum, tensordot  # noqa: E402
 from ._explain import Explanation, explain, last_decisions  # noqa: E402
 from ._logging import get_logger  # noqa: E402
 from ._gradient import GradientTape, UnconnectedGradients  # noqa: E402

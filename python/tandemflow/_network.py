@@ -99,3 +99,10 @@ def simple_rnn(x, h0, kernel, recurrent_kernel, bias, name=None):
     """tanh(x kernel + state recurrent_kernel + bias) over [batch, steps, inputs]: outputs, last state."""
     y = records["simple_rnn"](x, h0, kernel, recurrent_kernel, bias)
     return y, _last_step(y, h0)
+
+
+def sigmoid_cross_entropy_with_logits(labels=None, logits=None, name=None):
+    """max(x, 0) - x * z + log(1 + exp(-|x|)) for labels z and logits x, elementwise."""
+    if labels is None or logits is None:
+        raise ValueError("sigmoid_cross_entropy_with_logits: needs labels and logits")
+    return records["sigmoid_cross_entropy_with_logits"](labels, logits)

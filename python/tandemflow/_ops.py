@@ -11,7 +11,8 @@ records = _tandem.ops()
 _INNER = {"range", "fill", "random_normal", "random_uniform", "gelu_tanh", "where_indices"}
 # Those of tf.nn, with wrappers in _conv.py and _network.py.
 _INNER |= {"dropout", "batch_normalization", "batch_normalization_training", "layer_normalization", "dot_product_attention"}
-_INNER |= {"lstm", "gru", "simple_rnn"}
+_INNER |= {"lstm", "gru", "simple_rnn", "sigmoid_cross_entropy_with_logits"}
+_INNER |= {name for name in records if name.endswith("_terms")}
 public = {
     name: function
     for name, function in records.items()

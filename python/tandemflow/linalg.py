@@ -1,4 +1,5 @@
 """tf.linalg: matrices."""
 from ._arrays import diag, diag_part, matrix_transpose, norm, trace  # noqa: F401
 from ._arrays import matrix_band_part as band_part  # noqa: F401
+from ._einsum import einsum, tensordot  # noqa: F401
 from ._ops import eye, matmul, transpose  # noqa: F401

@@ -24,6 +24,7 @@ from ._network import (
     l2_normalize,
     layer_normalization,
     lstm,
+    sigmoid_cross_entropy_with_logits,
     simple_rnn,
 )
 from ._ops import (

@@ -12,5 +12,6 @@ extern const OpDef lstm_op, lstm_grad_op, gru_op, gru_grad_op, simple_rnn_op, si
 OpGroup normalization_ops();
 OpGroup attention_ops();
 OpGroup recurrent_ops();
+OpGroup objective_ops();
 
 }  // namespace tandem

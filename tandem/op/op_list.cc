@@ -25,6 +25,7 @@ std::span<const OpDef* const> op_list() {
              attention_ops(),
              recurrent_ops(),
              loss_ops(),
+             objective_ops(),
              shape_ops(),
              selection_ops(),
              scatter_ops(),

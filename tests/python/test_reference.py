@@ -36,7 +36,21 @@ NORMALIZATION = {
     "attention_causal": lambda query, key, value: nn.dot_product_attention(query, key, value, is_causal=True, scale=0.7),
 }
 RECURRENT = {"LSTMCell": nn.lstm, "GRUCell": nn.gru, "SimpleRNNCell": nn.simple_rnn}
-FAMILIES = {"convolution": CONVOLUTION, "normalization": NORMALIZATION, "recurrent": RECURRENT}
+losses = tf.losses
+OBJECTIVE = {
+    name: getattr(losses, name.removesuffix("_signed").removesuffix("_certain"))
+    for name in (
+        "mean_squared_error", "mean_absolute_error", "mean_absolute_percentage_error", "mean_squared_logarithmic_error", "huber",
+        "log_cosh", "cosine_similarity", "poisson", "hinge", "hinge_signed", "squared_hinge", "squared_hinge_signed", "categorical_hinge",
+        "kl_divergence", "binary_crossentropy", "binary_crossentropy_certain", "categorical_crossentropy", "sparse_categorical_crossentropy",
+    )
+}  # fmt: skip
+OBJECTIVE |= {
+    "binary_crossentropy_logits": lambda y_true, y_pred: losses.binary_crossentropy(y_true, y_pred, True, 0.1),
+    "categorical_crossentropy_logits": lambda y_true, y_pred: losses.categorical_crossentropy(y_true, y_pred, True, 0.2),
+    "sparse_categorical_crossentropy_logits": lambda y_true, y_pred: losses.sparse_categorical_crossentropy(y_true, y_pred, True),
+}
+FAMILIES = {"convolution": CONVOLUTION, "normalization": NORMALIZATION, "recurrent": RECURRENT, "objective": OBJECTIVE}
 
 
 def weights(shape):
