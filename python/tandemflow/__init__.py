@@ -8,7 +8,7 @@ from . import _dtypes, _shape
 _tandem.register_classes(_dtypes.ALL, _shape.TensorShape, _shape.Reference)
 
 from . import errors  # noqa: E402  registers the exceptions
-from . import _ops, bitwise, config, data, io, linalg, math, nn, random, train  # noqa: E402
+from . import _ops, bitwise, config, data, debugging, io, linalg, math, nn, random, train  # noqa: E402
 from ._device import device  # noqa: E402
 from ._dtypes import (  # noqa: E402
     DType,
@@ -27,7 +27,9 @@ from ._dtypes import (  # noqa: E402
     uint8,
 )
 from ._explain import Explanation, explain, last_decisions  # noqa: E402
+from ._function import executing_eagerly, function  # noqa: E402
 from ._gradient import GradientTape, UnconnectedGradients  # noqa: E402
+from ._print import tf_print as print  # noqa: E402
 from ._shape import TensorShape  # noqa: E402
 from ._specs import TensorSpec  # noqa: E402
 

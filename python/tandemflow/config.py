@@ -34,3 +34,13 @@ def set_soft_device_placement(enabled):
 def get_soft_device_placement():
     """Whether soft placement is on."""
     return _tandem.get_soft_device_placement()
+
+
+def run_functions_eagerly(run_eagerly):
+    """On: functions made by tf.function run op by op, so that one can look inside."""
+    _tandem.run_functions_eagerly(bool(run_eagerly))
+
+
+def functions_run_eagerly():
+    """Whether functions made by tf.function run op by op."""
+    return _tandem.functions_run_eagerly()
