@@ -2,7 +2,9 @@
 #include "tandem/python/module.h"
 
 #include "tandem/op/op_def.h"
+#include "tandem/python/concrete.h"
 #include "tandem/python/convert.h"
+#include "tandem/python/function_object.h"
 
 namespace tandem::python {
 namespace {
@@ -40,6 +42,7 @@ NB_MODULE(_tandem, module) {
   module.attr("Tensor") = nb::borrow(reinterpret_cast<PyObject*>(&tensor_type));
   module.attr("Variable") = nb::borrow(reinterpret_cast<PyObject*>(&variable_type));
   module.attr("OpFunction") = nb::borrow(reinterpret_cast<PyObject*>(&op_function_type));
+  module.attr("FunctionCore") = nb::borrow(reinterpret_cast<PyObject*>(&function_type));
   module.attr("version") = TANDEM_VERSION;
   module.attr("dtype_names") = [] {
     nb::list names;
@@ -61,4 +64,5 @@ NB_MODULE(_tandem, module) {
   add_files(module);
   add_datasets(module);
   add_readers(module);
+  add_traced_functions(module);
 }

@@ -6,6 +6,7 @@
 #include "tandem/python/objects.h"
 #include "tandem/python/run_op.h"
 #include "tandem/python/strings_equal.h"
+#include "tandem/python/symbolic.h"
 
 namespace tandem::python {
 namespace {
@@ -106,10 +107,19 @@ PyObject* itself(PyObject* a) {
   return guarded([&] { return wrap(value_of(a)); });
 }
 
-/// The value of a tensor that has only one; `what` is said when it has more.
-Tensor only(PyObject* self, PyObject* error, const char* what) {
+/// What is said of a tensor that is used as a Python value but cannot be one.
+struct Refusal {
+  const char* use;      // of a symbolic one
+  const char* instead;
+  PyObject* error;      // when it has more than one element
+  const char* what;
+};
+
+/// The value of a tensor that has only one.
+Tensor only(PyObject* self, const Refusal& refusal) {
   Tensor tensor = value_of(self);
-  if (tensor.size() != 1) raise(error, what);
+  require_value(tensor, refusal.use, refusal.instead);
+  if (tensor.size() != 1) raise(refusal.error, refusal.what);
   return tensor;
 }
 
@@ -117,8 +127,11 @@ int truth(PyObject* self) {
   return guarded(
       [&]() -> int {
         const Tensor tensor = only(
-            self, PyExc_ValueError,
-            "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()");
+            self,
+            {.use = "as a Python bool",
+             .instead = "choose with tf.where, or decide on shapes and Python values, which are known then",
+             .error = PyExc_ValueError,
+             .what = "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"});
         if (tensor.dtype() == DType::string) return !tensor.strings()[0].empty();
         return tensor.item<double>() != 0;
       },
@@ -128,7 +141,10 @@ int truth(PyObject* self) {
 constexpr const char* kNotScalar = "only 0-dimensional arrays can be converted to Python scalars";
 
 Tensor number(PyObject* self) {
-  Tensor tensor = only(self, PyExc_TypeError, kNotScalar);
+  Tensor tensor = only(self, {.use = "as a Python number",
+                              .instead = "compute with ops and return the tensor, or pass the number in",
+                              .error = PyExc_TypeError,
+                              .what = kNotScalar});
   if (tensor.dtype() == DType::string) raise(PyExc_TypeError, "a string tensor is no number; use .numpy()");
   return tensor;
 }

@@ -1,8 +1,10 @@
 // The Python type Tensor.
 #include "tandem/core/print.h"
 #include "tandem/python/convert.h"
+#include "tandem/python/function_object.h"
 #include "tandem/python/numpy_bridge.h"
 #include "tandem/python/objects.h"
+#include "tandem/python/symbolic.h"
 
 namespace tandem::python {
 namespace {
@@ -17,10 +19,16 @@ PyObject* text_object(const std::string& text) {
 }
 
 PyObject* to_str(PyObject* self) {
-  return guarded([&] { return text_object(tensor_of(self).to_string()); });
+  return guarded([&] {
+    const Tensor& tensor = tensor_of(self);
+    return text_object(tensor.is_symbolic() ? symbolic_str(tensor) : tensor.to_string());
+  });
 }
 PyObject* to_repr(PyObject* self) {
-  return guarded([&] { return text_object(tensor_of(self).repr()); });
+  return guarded([&] {
+    const Tensor& tensor = tensor_of(self);
+    return text_object(tensor.is_symbolic() ? symbolic_repr(tensor) : tensor.repr());
+  });
 }
 
 PyObject* get_dtype(PyObject* self, void*) {
@@ -43,8 +51,14 @@ PyGetSetDef properties[] = {{"dtype", get_dtype, nullptr, "The dtype of the elem
                             {"__array_priority__", get_priority, nullptr, nullptr, nullptr},
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
+/// What the tensor holds, for NumPy.
+Tensor concrete_value(PyObject* self) {
+  require_value(tensor_of(self), "as a NumPy array", "return it from the function and read it outside");
+  return tensor_of(self);
+}
+
 PyObject* numpy(PyObject* self, PyObject*) {
-  return guarded([&] { return to_numpy(value_of(self)); });
+  return guarded([&] { return to_numpy(concrete_value(self)); });
 }
 
 /// numpy.asarray(tensor) calls it; its scalars must be arrays here.
@@ -55,7 +69,7 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* keywords) {
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OO", const_cast<char**>(names), &dtype, &copy))
       throw PythonErrorSet{};
     if (copy == Py_False) raise(PyExc_ValueError, "a tensor's values are always copied into a NumPy array");
-    const Object value(to_numpy(value_of(self)));
+    const Object value(to_numpy(concrete_value(self)));
     Object result(as_array(value.get()));
     if (dtype == Py_None) return result.release();
     return checked(PyObject_CallMethod(result.get(), "astype", "O", dtype));
@@ -65,7 +79,7 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* keywords) {
 /// For numpy.from_dlpack and other libraries: of a copy, as numpy() is.
 PyObject* dlpack(PyObject* self, PyObject* args, PyObject* keywords) {
   return guarded([&] {
-    const Object value(to_numpy(value_of(self)));
+    const Object value(to_numpy(concrete_value(self)));
     const Object array(as_array(value.get()));
     const Object method(checked(PyObject_GetAttrString(array.get(), "__dlpack__")));
     return checked(PyObject_Call(method.get(), args, keywords));
@@ -76,7 +90,7 @@ PyObject* dlpack_device(PyObject*, PyObject*) { return Py_BuildValue("(ii)", 1, 
 
 PyObject* format(PyObject* self, PyObject* spec) {
   return guarded([&] {
-    const Object value(to_numpy(value_of(self)));
+    const Object value(tensor_of(self).is_symbolic() ? to_str(self) : to_numpy(tensor_of(self)));
     return checked(PyObject_Format(value.get(), spec));
   });
 }
@@ -144,7 +158,7 @@ PyObject* wrap(Tensor value) {
 }
 
 void ready_types() {
-  for (PyTypeObject* type : {&tensor_type, &variable_type, &op_function_type})
+  for (PyTypeObject* type : {&tensor_type, &variable_type, &op_function_type, &function_type})
     if (PyType_Ready(type) != 0) throw PythonErrorSet{};
 }
 

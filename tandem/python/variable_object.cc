@@ -1,8 +1,10 @@
 // The Python type Variable.
 #include "tandem/core/print.h"
 #include "tandem/python/convert.h"
+#include "tandem/python/function_object.h"
 #include "tandem/python/numpy_bridge.h"
 #include "tandem/python/objects.h"
+#include "tandem/python/symbolic.h"
 
 namespace tandem::python {
 namespace {
@@ -22,6 +24,7 @@ PyObject* make(PyTypeObject*, PyObject* args, PyObject* keywords) {
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOOzOO:Variable", const_cast<char**>(names), &initial,
                                      &trainable, &ignored, &ignored, &name, &ignored, &dtype))
       throw PythonErrorSet{};
+    note_variable_creation();
     Object made;
     if (PyCallable_Check(initial) && !has_own_dtype(initial)) {
       made = Object(checked(PyObject_CallNoArgs(initial)));
@@ -34,6 +37,9 @@ PyObject* make(PyTypeObject*, PyObject* args, PyObject* keywords) {
 }
 
 std::string described(const Variable& variable) {
+  if (variable.value().is_symbolic())
+    return "<tf.Variable '" + variable.name() + ":0' shape=" + tuple_text(variable.shape()) +
+           " dtype=" + std::string(dtype_name(variable.dtype())) + ">";
   const std::string value = numpy_value_repr(variable.value());
   return "<tf.Variable '" + variable.name() + ":0' shape=" + tuple_text(variable.shape()) +
          " dtype=" + std::string(dtype_name(variable.dtype())) +
@@ -59,7 +65,7 @@ PyObject* get_name(PyObject* self, void*) {
 }
 PyObject* get_trainable(PyObject* self, void*) { return PyBool_FromLong(variable_of(self).trainable()); }
 PyObject* get_device(PyObject* self, void*) {
-  return guarded([&] { return text_object(variable_of(self).value().device()); });
+  return guarded([&] { return text_object(variable_of(self).cell()->read().device()); });
 }
 PyObject* get_priority(PyObject*, void*) { return PyFloat_FromDouble(100); }
 
@@ -97,7 +103,11 @@ PyObject* read(PyObject* self, PyObject*) {
   return guarded([&] { return wrap(variable_of(self).value()); });
 }
 PyObject* numpy(PyObject* self, PyObject*) {
-  return guarded([&] { return to_numpy(variable_of(self).value()); });
+  return guarded([&] {
+    const Tensor value = variable_of(self).value();
+    require_value(value, "as a NumPy array", "return it from the function and read it outside");
+    return to_numpy(value);
+  });
 }
 PyObject* array(PyObject* self, PyObject* args, PyObject* keywords) {
   return guarded([&] {

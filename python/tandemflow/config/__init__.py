@@ -64,3 +64,13 @@ def set_dedicated_cores(compute=(), driver=(), data=()):
 def get_dedicated_cores():
     """The cores of each role, empty for any."""
     return dict(zip(("compute", "driver", "data"), _tandem.get_dedicated_cores()))
+
+
+def run_functions_eagerly(run_eagerly):
+    """On: functions made by tf.function run op by op, so that one can look inside."""
+    _tandem.run_functions_eagerly(bool(run_eagerly))
+
+
+def functions_run_eagerly():
+    """Whether functions made by tf.function run op by op."""
+    return _tandem.functions_run_eagerly()

@@ -1,0 +1,190 @@
+"""The arguments and results of traced functions: which are tensors, and what else a trace depends on."""
+import inspect
+import itertools
+import weakref
+
+from . import _tandem, errors
+from ._shape import TensorShape
+from ._specs import TensorSpec
+
+_PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice, TensorShape)
+
+
+class Slot(int):
+    """The place of a tensor in a structure: a number in the list of all tensors."""
+
+    __slots__ = ()
+
+
+_numbers = itertools.count(1)
+_known = {}  # by id: who had it, and under which number
+
+
+def _number_of(value):
+    """A number that no other object ever has, so that a trace made for one is not taken for another's."""
+    key = id(value)
+    entry = _known.get(key)
+    if entry is not None and entry[0]() is value:
+        return entry[1]
+    try:
+        holder = weakref.ref(value, lambda _: _known.pop(key, None))
+    except TypeError:
+
+        def holder(value=value):  # lives on: its id must not be given to another
+            return value
+
+    _known[key] = (holder, next(_numbers))
+    return _known[key][1]
+
+
+def _sorted_keys(mapping):
+    try:
+        return sorted(mapping)
+    except TypeError:
+        return list(mapping)
+
+
+class _Flattening:
+    """Takes a structure apart: its tensors, what else there is as text, and the structure with slots."""
+
+    def __init__(self):
+        self.tensors = []
+
+    def slot(self, tensor):
+        self.tensors.append(tensor)
+        return Slot(len(self.tensors) - 1)
+
+    def visit(self, value):
+        """The structure of `value` and its text."""
+        if isinstance(value, _tandem.Tensor):
+            return self.slot(value), "tensor"
+        if isinstance(value, _PLAIN):
+            return value, repr(value)
+        if isinstance(value, _tandem.Variable):
+            return value, f"<{value.name} #{_tandem.variable_id(value)}>"
+        if isinstance(value, TensorSpec):
+            return self.slot(_symbolic(value)), "tensor"
+        if isinstance(value, dict):
+            items = {key: self.visit(value[key]) for key in _sorted_keys(value)}
+            text = ", ".join(f"{key!r}: {item[1]}" for key, item in items.items())
+            return {key: items[key][0] for key in value}, f"{type(value).__name__}{{{text}}}"
+        if isinstance(value, (list, tuple)):
+            items = [self.visit(item) for item in value]
+            name = "" if type(value) in (list, tuple) else type(value).__name__
+            text = name + ("[{}]" if isinstance(value, list) else "({})").format(", ".join(item[1] for item in items))
+            return _like(value, [item[0] for item in items]), text
+        if _tandem.is_numpy(value):
+            return self.slot(_tandem.to_tensor(value)), "tensor"
+        return value, f"<{type(value).__name__} #{_number_of(value)}>"
+
+
+def _symbolic(spec):
+    if not spec.shape.is_fully_defined():
+        raise ValueError(f"{spec!r} leaves sizes open, but a graph has fixed ones; give a tf.TensorSpec with all sizes")
+    return _tandem.symbolic(spec.shape.as_list(), spec.dtype)
+
+
+def _like(sequence, items):
+    """The items as a list, tuple or namedtuple, whichever `sequence` is."""
+    if isinstance(sequence, list):
+        return items
+    return type(sequence)(*items) if hasattr(sequence, "_fields") else tuple(items)
+
+
+def fill_slots(structure, tensors):
+    """The structure with its tensors in place."""
+    if isinstance(structure, Slot):
+        return tensors[structure]
+    if isinstance(structure, dict):
+        return {key: fill_slots(value, tensors) for key, value in structure.items()}
+    if isinstance(structure, (list, tuple)):
+        return _like(structure, [fill_slots(item, tensors) for item in structure])
+    return structure
+
+
+def flatten_results(value, leaves, name):
+    """The structure of what a function returned, integers for its tensors, which are appended to `leaves`."""
+    if value is None:
+        return None
+    if isinstance(value, dict):
+        return {key: flatten_results(item, leaves, name) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return _like(value, [flatten_results(item, leaves, name) for item in value])
+    if not isinstance(value, (_tandem.Tensor, _tandem.Variable, bool, int, float, str, bytes)) and not _tandem.is_numpy(value):
+        raise TypeError(
+            "To be compatible with tf.function, Python functions must return zero or more Tensors or None values; in "
+            f"compilation of {name}, found return value of type {type(value).__name__}, which is not a Tensor."
+        )
+    leaves.append(_tandem.to_tensor(value))
+    return len(leaves) - 1
+
+
+def _signature_of(function):
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):  # a built-in that does not tell
+        kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        return inspect.Signature([inspect.Parameter(n, k) for n, k in zip(("args", "kwargs"), kinds)])
+
+
+class Arguments:
+    """Binds a call to the parameters of a function and takes it apart."""
+
+    def __init__(self, function, name, input_signature):
+        self._name = name
+        self._signature = _signature_of(function)
+        self.input_signature = None if input_signature is None else tuple(input_signature)
+
+    def bind(self, args, kwargs):
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self._name}(): {error}") from None
+        bound.apply_defaults()
+        return bound
+
+    def flatten(self, args, kwargs):
+        """The tensors of a call, a text for all else that a trace depends on, and the structure of the arguments."""
+        bound = self.bind(args, kwargs)
+        if self.input_signature is not None:
+            self._conform(bound)
+        flattening = _Flattening()
+        words = []
+        arguments = {}
+        for name, value in bound.arguments.items():
+            arguments[name], text = flattening.visit(value)
+            words.append(f"{name}={text}")
+        bound.arguments.update(arguments)
+        return flattening.tensors, ", ".join(words), (bound.args, bound.kwargs)
+
+    def _conform(self, bound):
+        """Makes tensors of the arguments that the input_signature names."""
+        names = list(bound.arguments)
+        if names and self._signature.parameters[names[0]].kind is inspect.Parameter.VAR_POSITIONAL:
+            given = bound.arguments[names[0]]
+            if len(given) != len(self.input_signature):
+                self._refuse(f"takes {len(self.input_signature)} tensors by its input_signature, got {len(given)}")
+            places = zip(itertools.count(), self.input_signature, given)
+            bound.arguments[names[0]] = tuple(self._fit(spec, value, f"argument {i}") for i, spec, value in places)
+            return
+        if len(self.input_signature) > len(names):
+            self._refuse(f"has an input_signature of {len(self.input_signature)} tensors, but {len(names)} parameters")
+        for name, spec in zip(names, self.input_signature):
+            bound.arguments[name] = self._fit(spec, bound.arguments[name], f"argument '{name}'")
+
+    def _fit(self, spec, value, place):
+        if isinstance(spec, dict) and isinstance(value, dict) and spec.keys() == value.keys():
+            return {key: self._fit(spec[key], value[key], f"{place}[{key!r}]") for key in value}
+        if isinstance(spec, (list, tuple)) and isinstance(value, (list, tuple)) and len(spec) == len(value):
+            return _like(value, [self._fit(s, v, f"{place}[{i}]") for i, (s, v) in enumerate(zip(spec, value))])
+        if not isinstance(spec, TensorSpec):
+            self._refuse(f"{place} is {value!r}, its input_signature says {spec!r}")
+        if isinstance(value, TensorSpec):
+            return value
+        tensor = _tandem.to_tensor(value, None if hasattr(value, "dtype") else spec.dtype)
+        if not spec.is_compatible_with(tensor):
+            self._refuse(f"{place} is a tensor of {tensor.dtype.name} {tensor.shape}, its input_signature says {spec!r}")
+        return tensor
+
+    def _refuse(self, complaint):
+        raise errors.InvalidArgumentError(f"E0102 {self._name}: {complaint}")

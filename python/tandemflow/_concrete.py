@@ -1,0 +1,106 @@
+"""One signature of a traced function."""
+from . import _tandem, errors
+from ._arguments import fill_slots
+from ._specs import TensorSpec
+
+
+class FunctionGraph:
+    """The ops of a traced function; `optimized` is what runs, after the passes."""
+
+    def __init__(self, concrete, optimized=False):
+        self._concrete = concrete
+        self._optimized = optimized
+
+    def as_text(self):
+        """One line a node: "%3 = matmul(%0, %1) : float32 [32, 10]"."""
+        return self._concrete.text(self._optimized)
+
+    def to_dot(self):
+        """For Graphviz."""
+        return self._concrete.dot(self._optimized)
+
+    @property
+    def op_count(self):
+        """How many ops run."""
+        return self._concrete.op_count(self._optimized)
+
+    @property
+    def optimized(self):
+        return FunctionGraph(self._concrete, optimized=True)
+
+    def __str__(self):
+        return self.as_text()
+
+
+class ConcreteFunction:
+    """A traced function for fixed dtypes, shapes and Python values."""
+
+    def __init__(self, concrete, name, arguments, prepared):
+        self._concrete = concrete
+        self._name = name
+        self._arguments = arguments
+        _, self._key, self._structure = prepared
+        self._inputs = [TensorSpec(shape, dtype) for shape, dtype in concrete.inputs()]
+
+    def __call__(self, *args, **kwargs):
+        """Takes all arguments of the function, or only its tensors in order."""
+        if not kwargs and len(args) == len(self._inputs) and all(map(_is_tensor, args)):
+            tensors = [_tandem.to_tensor(value) for value in args]
+        else:
+            tensors, key, _ = self._arguments.flatten(args, kwargs)
+            if key != self._key:
+                raise errors.InvalidArgumentError(f"E0104 {self._name} was traced for ({self._key}), got ({key})")
+        if len(tensors) != len(self._inputs):
+            raise errors.InvalidArgumentError(f"E0106 {self._name} takes {len(self._inputs)} tensors, got {len(tensors)}")
+        for i, (spec, tensor) in enumerate(zip(self._inputs, tensors)):
+            if not spec.is_compatible_with(tensor):
+                got = TensorSpec.from_tensor(tensor)
+                raise errors.InvalidArgumentError(f"E0102 {self._name} was traced for {spec!r} as tensor {i}, got {got!r}")
+        return self._concrete.call(tensors)
+
+    @property
+    def name(self):
+        return self._name
+
+    @property
+    def graph(self):
+        """The graph as traced; `.graph.optimized` is what runs."""
+        return FunctionGraph(self._concrete)
+
+    @property
+    def inputs(self):
+        return list(self._inputs)
+
+    @property
+    def outputs(self):
+        return [TensorSpec(shape, dtype) for shape, dtype in self._concrete.outputs()]
+
+    @property
+    def structured_input_signature(self):
+        return fill_slots(self._structure, self._inputs)
+
+    @property
+    def structured_outputs(self):
+        return _fill(self._concrete.structure(), self.outputs)
+
+    def decisions(self):
+        """Where every op of the plan runs and why, a text each."""
+        return self._concrete.decisions()
+
+    def __repr__(self):
+        return f"<ConcreteFunction {self._name}({self._key})>"
+
+
+def _is_tensor(value):
+    return isinstance(value, (_tandem.Tensor, _tandem.Variable)) or _tandem.is_numpy(value)
+
+
+def _fill(structure, leaves):
+    if isinstance(structure, int):
+        return leaves[structure]
+    if isinstance(structure, dict):
+        return {key: _fill(value, leaves) for key, value in structure.items()}
+    if isinstance(structure, (list, tuple)):
+        items = [_fill(item, leaves) for item in structure]
+        return items if isinstance(structure, list) else tuple(items)
+    return structure

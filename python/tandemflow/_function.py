@@ -1,0 +1,142 @@
+"""tf.function: a Python function that is traced once a signature and then runs as one plan."""
+import functools
+import inspect
+from collections import namedtuple
+
+from . import _tandem
+from ._arguments import Arguments, fill_slots, flatten_results
+from ._concrete import ConcreteFunction
+
+Retrace = namedtuple("Retrace", ["reason", "nodes", "microseconds"])
+
+
+class _BoundFunctions(dict):
+    """The traced methods of one object, kept in it; a copy of the object begins with none."""
+
+    owner = None
+
+    def __copy__(self):
+        return _BoundFunctions()
+
+    def __deepcopy__(self, memo):
+        return _BoundFunctions()
+
+    def __reduce__(self):
+        return (_BoundFunctions, ())
+
+
+class Function(_tandem.FunctionCore):
+    """What tf.function makes. Calling it runs the graph of the signature at hand; the first such call traces it."""
+
+    def __init__(self, python_function, input_signature=None, name=None):
+        if not callable(python_function):
+            raise TypeError(f"tf.function needs a function to trace, got {python_function!r}")
+        functools.update_wrapper(self, python_function)
+        self._name = name or getattr(python_function, "__name__", type(python_function).__name__)
+        self._python_function = python_function
+        self._arguments = Arguments(python_function, self._name, input_signature)
+        self._configure(self._name)
+
+    # What the inner module calls.
+
+    def _call(self, args, kwargs):
+        if _tandem.functions_run_eagerly():
+            return self._python_function(*args, **kwargs)
+        return self._run(*self._arguments.flatten(args, kwargs))
+
+    def _trace(self, structure, tensors):
+        args, kwargs = fill_slots(structure, tensors)
+        leaves = []
+        return leaves, flatten_results(self._python_function(*args, **kwargs), leaves, self._name)
+
+    # What users call.
+
+    def __get__(self, instance, owner=None):
+        """As a method: every object has traces of its own."""
+        if instance is None:
+            return self
+        try:
+            attributes = instance.__dict__
+        except AttributeError:
+            return functools.partial(self, instance)  # no place for traces: the object is an argument like others
+        bound = attributes.get("_tandem_functions")
+        if bound is None or bound.owner is not instance:
+            bound = attributes["_tandem_functions"] = _BoundFunctions()
+            bound.owner = instance
+        function = bound.get(id(self))
+        if function is None:
+            method = self._python_function.__get__(instance, owner)
+            function = bound[id(self)] = Function(method, self._arguments.input_signature, self._name)
+            function._unbound = self  # while it lives, nothing else has its id
+        return function
+
+    def get_concrete_function(self, *args, **kwargs):
+        """The traced function for arguments like these; tf.TensorSpec may stand for a tensor."""
+        if not args and not kwargs and self._arguments.input_signature:
+            args = self._arguments.input_signature
+        prepared = self._arguments.flatten(args, kwargs)
+        return ConcreteFunction(self._concrete(*prepared), self._name, self._arguments, prepared)
+
+    def experimental_get_tracing_count(self):
+        """How often it was traced."""
+        return self._tracing_count()
+
+    def retraces(self):
+        """Every trace: why it was made, how many nodes it has, how long tracing took."""
+        return [Retrace(*entry) for entry in self._retraces()]
+
+    @property
+    def python_function(self):
+        """The function that is traced."""
+        return self._python_function
+
+    @property
+    def input_signature(self):
+        return self._arguments.input_signature
+
+    @property
+    def name(self):
+        return self._name
+
+    def __repr__(self):
+        return f"<tandemflow.Function {self._name}{inspect.signature(self._python_function)}>"
+
+    def __copy__(self):
+        return Function(self._python_function, self._arguments.input_signature, self._name)
+
+    def __deepcopy__(self, memo):
+        return self.__copy__()
+
+
+def function(
+    func=None,
+    input_signature=None,
+    autograph=True,
+    jit_compile=None,
+    reduce_retracing=False,
+    experimental_implements=None,
+    experimental_autograph_options=None,
+    experimental_attributes=None,
+    experimental_relax_shapes=None,
+    experimental_compile=None,
+    experimental_follow_type_hints=None,
+    name=None,
+):
+    """Makes a function that is traced into a graph and runs as one plan; a decorator, with arguments or without.
+
+    @tf.function
+    def loss(x, y):
+        return tf.reduce_mean(tf.square(x - y))
+
+    Tensors and NumPy arrays may have other values in every call; another dtype or shape, or another Python value, traces
+    anew, and loss.retraces() says why. input_signature refuses what does not fit and makes tensors of Python values. The
+    other arguments are TensorFlow's and change nothing: every graph is compiled here.
+    """
+    if func is None:
+        return lambda inner: Function(inner, input_signature, name)
+    return Function(func, input_signature, name)
+
+
+def executing_eagerly():
+    """False while a function is traced."""
+    return _tandem.executing_eagerly()

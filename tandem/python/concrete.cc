@@ -1,0 +1,151 @@
+#include "tandem/python/concrete.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+
+#include "tandem/autodiff/tape.h"
+#include "tandem/exec/numerics.h"
+#include "tandem/graph/trace.h"
+#include "tandem/python/convert.h"
+#include "tandem/python/numpy_bridge.h"
+#include "tandem/python/run_op.h"
+
+namespace tandem::python {
+namespace {
+
+const Attrs kNoAttrs{};
+
+/// A list or tuple of `count` nested items; steals nothing.
+template <class Item>
+Object sequence(PyObject* (*make)(Py_ssize_t), int (*put)(PyObject*, Py_ssize_t, PyObject*), Py_ssize_t count, Item item) {
+  Object out(checked(make(count)));
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (put(out.get(), i, item(i)) != 0) throw PythonErrorSet{};
+  return out;
+}
+
+Object nested_dict(PyObject* structure, std::span<Tensor> results) {
+  Object out(checked(PyDict_New()));
+  PyObject *key, *value;
+  Py_ssize_t at = 0;
+  while (PyDict_Next(structure, &at, &key, &value)) {
+    const Object item(nest(value, results));
+    if (PyDict_SetItem(out.get(), key, item.get()) != 0) throw PythonErrorSet{};
+  }
+  return out;
+}
+
+}  // namespace
+
+PyObject* nest(PyObject* structure, std::span<Tensor> results) {
+  if (PyLong_CheckExact(structure)) return wrap(results[PyLong_AsSize_t(structure)]);
+  if (structure == Py_None) Py_RETURN_NONE;
+  if (PyDict_Check(structure)) return nested_dict(structure, results).release();
+  if (PyList_Check(structure))
+    return sequence(PyList_New, PyList_SetItem, PyList_GET_SIZE(structure), [&](Py_ssize_t i) {
+             return nest(PyList_GET_ITEM(structure, i), results);
+           }).release();
+  Object items = sequence(PyTuple_New, PyTuple_SetItem, PyTuple_GET_SIZE(structure), [&](Py_ssize_t i) {
+    return nest(PyTuple_GET_ITEM(structure, i), results);
+  });
+  if (PyTuple_CheckExact(structure)) return items.release();
+  return checked(PyObject_CallObject(reinterpret_cast<PyObject*>(Py_TYPE(structure)), items.get()));  // a namedtuple
+}
+
+Tensors tensors_in(PyObject* list) {
+  const Object items(checked(PySequence_Fast(list, "expected a list of tensors")));
+  Tensors out;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
+    out.push_back(to_tensor(PySequence_Fast_GET_ITEM(items.get(), i)));
+  return out;
+}
+
+bool takes_long(const GraphFunction& function) {
+  std::size_t bytes = 0;
+  for (const Node& node : function.graph().nodes)
+    for (const TensorSpec& spec : node.outputs) bytes += spec.bytes();
+  return bytes >= kLongOpBytes;
+}
+
+PyObject* run_concrete(const std::shared_ptr<const GraphFunction>& function, std::span<const TensorRef> arguments,
+                       PyObject* structure, bool takes_long) {
+  constexpr std::size_t kInline = 8;
+  if (takes_long || GradientTape::any_recording() || function->graph().results.size() > kInline) {
+    Tensors inputs, results;
+    for (const TensorRef& argument : arguments) inputs.push_back(*argument);  // a list may change without the lock
+    {
+      const WithoutGil without;
+      results = (*function)(inputs);
+    }
+    return nest(structure, results);
+  }
+  std::array<Tensor, kInline> results;
+  const std::shared_ptr<const OpDef> owner = function;
+  OpCall call{.op = *function,
+              .inputs = arguments,
+              .attrs = kNoAttrs,
+              .outputs = {results.data(), function->graph().results.size()},
+              .owner = &owner};
+  DispatchStack::top().run(call);
+  return nest(structure, results);
+}
+
+namespace {
+
+nb::list specs_of(const Graph& graph, bool inputs) {
+  nb::list out;
+  const auto add = [&](const TensorSpec& spec) {
+    out.append(nb::make_tuple(nb::steal(shape_object(spec.shape())), nb::steal(dtype_object(spec.dtype()))));
+  };
+  if (inputs)
+    for (std::int32_t node : graph.parameters) add(graph.nodes[static_cast<std::size_t>(node)].outputs[0]);
+  else
+    for (GraphValue result : graph.results) add(graph.spec(result));
+  return out;
+}
+
+const Graph& graph_of(const Concrete& concrete, bool optimized) {
+  return optimized ? concrete.function->optimized() : concrete.function->graph();
+}
+
+nb::object call(const Concrete& concrete, nb::handle list) {
+  const Tensors arguments = tensors_in(list.ptr());
+  const std::vector<TensorRef> refs(arguments.begin(), arguments.end());
+  return nb::steal(run_concrete(concrete.function, refs, concrete.structure.get(), takes_long(*concrete.function)));
+}
+
+std::vector<std::string> decisions(const Concrete& concrete) {
+  std::vector<std::string> out;
+  for (const Decision* decision : concrete.function->plan(nullptr)->decisions()) out.push_back(decision->text());
+  return out;
+}
+
+}  // namespace
+
+void add_traced_functions(nb::module_& module) {
+  nb::class_<Concrete>(module, "Concrete")
+      .def("call", call)
+      .def("text", [](const Concrete& c, bool optimized) { return graph_of(c, optimized).to_string(); })
+      .def("dot", [](const Concrete& c, bool optimized) { return graph_of(c, optimized).to_dot(); })
+      .def("op_count", [](const Concrete& c, bool optimized) { return graph_of(c, optimized).op_count(); })
+      .def("inputs", [](const Concrete& c) { return specs_of(c.function->graph(), true); })
+      .def("outputs", [](const Concrete& c) { return specs_of(c.function->graph(), false); })
+      .def("structure", [](const Concrete& c) { return nb::borrow(c.structure.get()); })
+      .def("decisions", decisions);
+  module.def("run_functions_eagerly", [](bool on) { run_functions_eagerly(on); });
+  module.def("functions_run_eagerly", [] { return functions_run_eagerly(); });
+  module.def("executing_eagerly", [] { return Trace::current() == nullptr; });
+  module.def("symbolic", [](nb::handle shape, nb::handle dtype) {
+    std::vector<std::int64_t> sizes;
+    append_ints(shape.ptr(), sizes);
+    return to_object(Tensor::symbolic({to_dtype(dtype.ptr()), Shape(std::span<const std::int64_t>(sizes))}));
+  });
+  module.def("is_symbolic", [](nb::handle value) { return is_tensor(value.ptr()) && tensor_of(value.ptr()).is_symbolic(); });
+  module.def("is_numpy", [](nb::handle value) { return is_numpy(value.ptr()); }, nb::arg("value").none());
+  module.def("variable_id", [](nb::handle value) { return variable_of(value.ptr()).id(); });
+  module.def("check_numerics", [](bool on) { set_check_numerics(on); });
+}
+
+}  // namespace tandem::python
