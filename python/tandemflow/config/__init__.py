@@ -8,9 +8,10 @@ from . import _devices, experimental, optimizer, threading
 from ._devices import LogicalDevice, LogicalDeviceConfiguration, PhysicalDevice
 
 __all__ = [
-    "LogicalDevice", "LogicalDeviceConfiguration", "PhysicalDevice", "experimental", "get_dedicated_cores",
+    "LogicalDevice", "LogicalDeviceConfiguration", "PhysicalDevice", "experimental", "functions_run_eagerly",
+    "get_dedicated_cores",
     "get_logical_device_configuration", "get_soft_device_placement", "get_visible_devices", "list_logical_devices",
-    "list_physical_devices", "optimizer", "set_dedicated_cores", "set_logical_device_configuration",
+    "list_physical_devices", "optimizer", "run_functions_eagerly", "set_dedicated_cores", "set_logical_device_configuration",
     "set_soft_device_placement", "set_visible_devices", "threading",
 ]  # fmt: skip
 
