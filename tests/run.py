@@ -1,6 +1,6 @@
 """Runs every kind of test there is and adds up the results; scripts/test calls it once everything is built.
 
-    run.py [--asan | --tsan | --oclgrind] [FILTER…]
+    run.py [--asan | --tsan | --oclgrind | --cuda] [FILTER…]
 """
 import os
 import re

@@ -1,4 +1,5 @@
-"""Every kernel text the C++ tests made also compiles as CUDA C, for sm_80 and sm_90: the way to CUDA stays open.
+"""Kernel texts the C++ tests made also compile as CUDA C, for sm_80 and sm_90: the way to CUDA stays open. Every eighth
+of them in each run; all with `scripts/test --cuda`.
 
 The texts are those of the last run of tandem_tests (tests/run.py keeps them in build/kernels). NVRTC comes from PyPI
 into an environment of its own, once.
@@ -57,6 +58,8 @@ def test_a_text_that_is_no_cuda_is_refused(nvrtc):
 
 def test_every_kernel_compiles_for_cuda(nvrtc):
     texts = sorted(KERNELS.glob("*.cl"))
+    if not os.environ.get("TANDEM_CUDA_ALL"):  # scripts/test --cuda compiles all
+        texts = texts[::8]
     if not texts:
         pytest.skip("no kernel texts: run the C++ tests first")
 
