@@ -6,7 +6,9 @@ typedef unsigned int uint;
 typedef unsigned long ulong;
 #define INFINITY __int_as_float(0x7f800000)
 #define INT_MIN (-2147483647 - 1)
+#define INT_MAX 2147483647
 #define LONG_MIN (-9223372036854775807l - 1)
+#define LONG_MAX 9223372036854775807l
 #define HERE static __device__ __forceinline__
 
 // --- Vectors: lanes, and halves by name. ---
