@@ -60,6 +60,7 @@ std::optional<ProgramCache::Bytes> ProgramCache::load(const std::string& key) co
 }
 
 void ProgramCache::store(const std::string& key, const Bytes& binary) const {
+  if (!enabled()) return;
   static std::atomic<unsigned> counter{0};
   std::error_code ignored;
   fs::create_directories(folder_, ignored);
