@@ -31,12 +31,7 @@ std::shared_ptr<const GraphFunction> gradient_function(const Graph& graph, const
 }
 
 Tensors call_op(const std::shared_ptr<const OpDef>& op, std::span<const Tensor> inputs) {
-  static const Attrs no_attrs{};
-  const std::vector<TensorRef> refs(inputs.begin(), inputs.end());
-  Tensors outputs(static_cast<std::size_t>(op->outputs));
-  OpCall call{.op = *op, .inputs = refs, .attrs = no_attrs, .outputs = outputs, .owner = &op};
-  DispatchStack::top().run(call);
-  return outputs;
+  return run_node({.op = op.get(), .outputs = Specs(static_cast<std::size_t>(op->outputs)), .owner = op}, inputs);
 }
 
 }  // namespace tandem

@@ -57,14 +57,12 @@ struct Joint {
   Graph graph;
   std::vector<std::int32_t> gradient_parameters;  // nodes
   std::size_t results;                            // forward results; gradients follow
-  std::size_t writes;
 };
 
 /// The graph that runs the nodes with depends == true and reads the others as parameters, listed in `boundary`.
 Graph backward_part(const Joint& joint, const std::vector<bool>& depends, std::vector<GraphValue>& boundary) {
   Graph graph;
   std::map<GraphValue, GraphValue> moved;
-  std::vector<GraphValue> wanted;
   auto use = [&](GraphValue value) {
     if (depends[static_cast<std::size_t>(value.node)] || moved.contains(value)) return;
     const Node& source = joint.graph.node(value);
@@ -102,8 +100,7 @@ GraphFunction::Differentiable::Differentiable(const GraphFunction& function) : n
     if (node.op == &variable_op && node.cell->id().watched) variables.push_back(node.cell);
   results = graph.results.size();
 
-  Joint joint{.results = results, .writes = graph.writes.size()};
-  std::vector<std::int32_t> inputs;  // parameters of the joint graph
+  Joint joint{.results = results};
   {
     Trace trace;
     GradientTape tape;

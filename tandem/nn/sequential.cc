@@ -70,6 +70,12 @@ class Batches {
   std::size_t row_bytes_;
 };
 
+std::vector<std::int64_t> in_order(std::int64_t samples) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(samples));
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
 /// By the seed of the process: the same order in the same program.
 void shuffle(std::vector<std::int64_t>& order) {
   const auto call = random_state().next();
@@ -142,18 +148,17 @@ void Sequential::compile(CompileOptions options) {
   const bool crossentropy = compiled->loss != Loss::mse;
   if (crossentropy && !options.from_logits && !layers_.back()->ends_with_softmax())
     fail(ErrorCode::invalid_argument, "compile: ", options.loss, " needs a last layer with activation 'softmax', or from_logits = true");
-  const bool logits_wanted = crossentropy;
   Compiled* state = compiled.get();  // the functions below live in it
-  compiled->train.emplace([this, state, logits_wanted](const Tensors& batch) -> Tensors {
+  compiled->train.emplace([this, state, crossentropy](const Tensors& batch) -> Tensors {
     GradientTape tape;
-    const Tensor output = logits_wanted ? logits(batch[0], true) : (*this)(batch[0], true);
+    const Tensor output = crossentropy ? logits(batch[0], true) : (*this)(batch[0], true);
     const Tensor loss = state->observe(batch[1], output);
     const std::vector<Variable> variables = trainable_variables();
     state->optimizer->apply_gradients(variables, tape.gradient(loss, Tensors(variables.begin(), variables.end())));
     return {loss};
   }, FunctionOptions{.name = name_ + " train step"});
-  compiled->test.emplace([this, state, logits_wanted](const Tensors& batch) -> Tensors {
-    return {state->observe(batch[1], logits_wanted ? logits(batch[0], false) : (*this)(batch[0], false))};
+  compiled->test.emplace([this, state, crossentropy](const Tensors& batch) -> Tensors {
+    return {state->observe(batch[1], crossentropy ? logits(batch[0], false) : (*this)(batch[0], false))};
   }, FunctionOptions{.name = name_ + " test step"});
   compiled->predict.emplace([this](const Tensors& batch) -> Tensors { return {(*this)(batch[0], false)}; }, FunctionOptions{.name = name_ + " predict step"});
   compiled_ = std::move(compiled);
@@ -169,8 +174,7 @@ History Sequential::fit(const Tensor& x, const Tensor& y, FitOptions options) {
   check_data(x, y, options.batch_size);
   const std::int64_t samples = x.shape()[0];
   const Batches inputs(x, options.batch_size), targets(y, options.batch_size);
-  std::vector<std::int64_t> order(static_cast<std::size_t>(samples));
-  std::iota(order.begin(), order.end(), 0);
+  auto order = in_order(samples);
   History history;
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
     if (options.shuffle) shuffle(order);
@@ -191,8 +195,7 @@ std::map<std::string, double> Sequential::evaluate(const Tensor& x, const Tensor
   const Compiled& state = compiled();
   check_data(x, y, batch_size);
   const Batches inputs(x, batch_size), targets(y, batch_size);
-  std::vector<std::int64_t> order(static_cast<std::size_t>(x.shape()[0]));
-  std::iota(order.begin(), order.end(), 0);
+  const auto order = in_order(x.shape()[0]);
   state.reset();
   for (std::int64_t begin = 0; begin < x.shape()[0]; begin += batch_size)
     state.test->call({inputs.at(order, begin), targets.at(order, begin)});
@@ -203,8 +206,7 @@ Tensor Sequential::predict(const Tensor& x, std::int64_t batch_size) const {
   const Compiled& state = compiled();
   check_data(x, x, batch_size);
   const Batches inputs(x, batch_size);
-  std::vector<std::int64_t> order(static_cast<std::size_t>(x.shape()[0]));
-  std::iota(order.begin(), order.end(), 0);
+  const auto order = in_order(x.shape()[0]);
   Tensors outputs;
   for (std::int64_t begin = 0; begin < x.shape()[0]; begin += batch_size)
     outputs.push_back(state.predict->call({inputs.at(order, begin)})[0]);

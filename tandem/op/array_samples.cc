@@ -91,7 +91,7 @@ void add_sorts(Maker& m) {
 
 void add_searches(Maker& m) {
   // Rows need not be sorted to be compared: bisection of any row has one answer only if they are, so they are equal here.
-  const SampleInput row{{m.dtype, {3, 6}}, {1, is_floating(m.dtype) ? 1 : 2}};
+  const SampleInput row{{m.dtype, {3, 6}}, {1, is_floating(m.dtype) ? 1.0 : 2.0}};
   for (const char* side : {"left", "right"})
     for (DType to : {DType::i32, DType::i64}) {
       m.add({row, m.numbers({3, 4})}, side, to);

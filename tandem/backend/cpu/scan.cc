@@ -141,17 +141,14 @@ void add_array_kernels(KernelTable& table) {
   KernelList argmin = argmin_kernels();
   argmin.push_back(reference_argmax());
   table.set(argmin_op, std::move(argmin));
-  for (const OpDef* op : {&cumsum_op, &cumprod_op}) table.set(*op, scan_kernels());
-  for (const OpDef* op : {&unsorted_segment_sum_op, &unsorted_segment_prod_op, &unsorted_segment_max_op, &unsorted_segment_min_op})
-    table.set(*op, segment_kernels());
+  for (const OpDef* op : kScanFamily) table.set(*op, scan_kernels());
+  for (const OpDef* op : kSegmentFamily) table.set(*op, segment_kernels());
   table.set(strided_slice_op, strided_slice_kernels());
   table.set(strided_slice_grad_op, strided_slice_grad_kernels());
   table.set(gather_nd_op, gather_nd_kernels());
-  for (const OpDef* op : {&scatter_nd_op, &tensor_scatter_nd_update_op, &tensor_scatter_nd_add_op, &tensor_scatter_nd_sub_op,
-                          &tensor_scatter_nd_min_op, &tensor_scatter_nd_max_op})
-    table.set(*op, scatter_kernels());
+  for (const OpDef* op : kScatterFamily) table.set(*op, scatter_kernels());
   table.set(where_indices_op, where_indices_kernels());
-  for (const OpDef* op : {&sort_op, &argsort_op, &top_k_op}) table.set(*op, sorting_kernels());
+  for (const OpDef* op : kSortingFamily) table.set(*op, sorting_kernels());
   table.set(searchsorted_op, searchsorted_kernels());
 }
 
