@@ -65,4 +65,5 @@ NB_MODULE(_tandem, module) {
   add_datasets(module);
   add_readers(module);
   add_traced_functions(module);
+  add_tracing(module);
 }

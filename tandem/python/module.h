@@ -15,6 +15,7 @@ void add_functions(nb::module_& module);  // ops without a record, creation, ran
 void add_runtime(nb::module_& module);    // device scopes, decisions, logging, faults
 void add_config(nb::module_& module);     // how the devices are set up
 void add_tape(nb::module_& module);
+void add_tracing(nb::module_& module);
 void add_files(nb::module_& module);
 void add_datasets(nb::module_& module);
 void add_readers(nb::module_& module);

@@ -12,6 +12,8 @@ struct TensorObject {
 };
 struct VariableObject {
   PyObject_HEAD Variable value;
+  PyObject* attributes;  // a dict once somebody has set one
+  PyObject* weak_references;
 };
 
 extern PyTypeObject tensor_type;

@@ -10,6 +10,9 @@ namespace tandem::python {
 namespace {
 
 void dealloc(PyObject* self) {
+  auto* object = reinterpret_cast<VariableObject*>(self);
+  if (object->weak_references) PyObject_ClearWeakRefs(self);
+  Py_CLEAR(object->attributes);
   variable_of(self).~Variable();
   Py_TYPE(self)->tp_free(self);
 }
@@ -60,8 +63,13 @@ PyObject* get_shape(PyObject* self, void*) {
   return guarded([&] { return shape_object(variable_of(self).shape()); });
 }
 PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(variable_of(self).shape().rank()); }
+/// A variable of a layer has a path, "dense/kernel", and is called by its last part, as in Keras.
 PyObject* get_name(PyObject* self, void*) {
-  return guarded([&] { return text_object(variable_of(self).name() + ":0"); });
+  return guarded([&] {
+    PyObject* attributes = reinterpret_cast<VariableObject*>(self)->attributes;
+    const bool of_layer = attributes && PyDict_GetItemString(attributes, "path");
+    return text_object(variable_of(self).name() + (of_layer ? "" : ":0"));
+  });
 }
 PyObject* get_trainable(PyObject* self, void*) { return PyBool_FromLong(variable_of(self).trainable()); }
 PyObject* get_device(PyObject* self, void*) {
@@ -76,6 +84,7 @@ PyGetSetDef properties[] = {
     {"name", get_name, nullptr, "The name, with TensorFlow's ':0'.", nullptr},
     {"trainable", get_trainable, nullptr, "Whether tapes watch it by themselves.", nullptr},
     {"device", get_device, nullptr, "The device that holds the value.", nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"__array_priority__", get_priority, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
@@ -157,9 +166,11 @@ PyTypeObject variable_type = {
         "Variable(initial_value, trainable=True, name=None, dtype=None)\n--\n\n"
         "A tensor that can be assigned. Ops read its value; gradient tapes watch it when it is trainable.",
     .tp_richcompare = rich_compare,
+    .tp_weaklistoffset = offsetof(VariableObject, weak_references),
     .tp_iter = iterate,
     .tp_methods = methods,
     .tp_getset = properties,
+    .tp_dictoffset = offsetof(VariableObject, attributes),
     .tp_new = make,
 };
 
@@ -167,6 +178,7 @@ PyObject* wrap(Variable value) {
   auto* object = PyObject_New(VariableObject, &variable_type);
   if (!object) throw PythonErrorSet{};
   new (&object->value) Variable(std::move(value));
+  object->attributes = object->weak_references = nullptr;
   return reinterpret_cast<PyObject*>(object);
 }
 
