@@ -1,0 +1,1 @@
+"""How models, layers and training work inside."""
