@@ -1,0 +1,150 @@
+"""The base of all losses, and how the losses of rows become one number."""
+from ... import _ops, _tandem
+from ..._gradient import flatten, pack_like
+from .._engine import floats
+from .._engine.logits import logits_of, remember
+from .._engine.naming import snake_case, unique_name
+from .._engine.registry import serialize_keras_object
+from ._pairs import as_tensor, same_rank
+
+_REDUCTIONS = ("sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", "none", None)
+
+
+def check_reduction(reduction):
+    if reduction not in _REDUCTIONS:
+        raise ValueError(
+            f"Invalid value for argument `reduction`. Expected one of {_REDUCTIONS}. Received: reduction={reduction}"
+        )
+    return reduction
+
+
+def _converted(x, dtype):
+    """x in the loss's dtype; what is known about its logits goes along."""
+    converted = as_tensor(x, dtype)
+    if converted is not x and isinstance(x, _tandem.Tensor):
+        for kind in ("softmax", "sigmoid"):
+            logits = logits_of(x, kind)
+            if logits is not None:
+                remember(converted, as_tensor(logits, dtype), kind)
+    return converted
+
+
+class Loss:
+    """Subclasses write call(y_true, y_pred), which gives a value a row (or element).
+
+    class MeanAbsolute(keras.losses.Loss):
+        def call(self, y_true, y_pred):
+            return tf.reduce_mean(tf.abs(y_true - y_pred), -1)
+    """
+
+    _keras_module = "keras.losses"
+
+    def __init__(self, name=None, reduction="sum_over_batch_size", dtype=None):
+        self.name = name or unique_name(snake_case(type(self).__name__))
+        self.reduction = check_reduction(reduction)
+        self._dtype = getattr(dtype, "compute_dtype", dtype)
+
+    @property
+    def dtype(self):
+        return self._dtype or floats.floatx()
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        mask = getattr(y_pred, "_keras_mask", None)
+        dtype = self.dtype
+        y_pred = _map(lambda x: _converted(x, dtype), y_pred)
+        y_true = self._targets(y_true)
+        values = self.call(y_true, y_pred)
+        own = self.mask_of(y_true, values)
+        if own is not None:
+            mask = own if mask is None else _ops.logical_and(_ops.cast(mask, "bool"), own)
+        return reduce_weighted_values(values, sample_weight, mask, self.reduction, dtype)
+
+    def _targets(self, y_true):
+        return _map(lambda x: as_tensor(x, self.dtype), y_true)
+
+    def call(self, y_true, y_pred):
+        raise NotImplementedError
+
+    def mask_of(self, y_true, values):
+        """Which of the values count; None for all."""
+        return None
+
+    def get_config(self):
+        return {"name": self.name, "reduction": self.reduction}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+
+def _map(function, structure):
+    if isinstance(structure, (list, tuple, dict)) and _has_tensors(structure):
+        return pack_like(structure, iter([function(leaf) for leaf in flatten(structure)]))
+    return function(structure)
+
+
+def _has_tensors(structure):
+    return any(isinstance(leaf, _tandem.Tensor) or _tandem.is_numpy(leaf) for leaf in flatten(structure))
+
+
+class LossFunctionWrapper(Loss):
+    """A function of (y_true, y_pred) as a loss; further keyword arguments are passed to it."""
+
+    def __init__(self, fn, reduction="sum_over_batch_size", name=None, dtype=None, **kwargs):
+        super().__init__(name=name, reduction=reduction, dtype=dtype)
+        self.fn = fn
+        self._fn_kwargs = kwargs
+
+    def call(self, y_true, y_pred):
+        if isinstance(y_true, _tandem.Tensor) and isinstance(y_pred, _tandem.Tensor):
+            y_true, y_pred = same_rank(y_true, y_pred)
+        return self.fn(y_true, y_pred, **self._fn_kwargs)
+
+    def get_config(self):
+        own = {"fn": serialize_keras_object(self.fn)} if type(self) is LossFunctionWrapper else {}
+        return {**super().get_config(), **own, **serialize_keras_object(self._fn_kwargs)}
+
+    @classmethod
+    def from_config(cls, config):
+        if isinstance(config.get("fn"), (str, dict)):
+            from . import family
+
+            config = {**config, "fn": family.deserialize(config["fn"])}
+        return cls(**config)
+
+    def __repr__(self):
+        return f"<LossFunctionWrapper({self.fn}, kwargs={self._fn_kwargs})>"
+
+
+def reduce_weighted_values(values, sample_weight=None, mask=None, reduction="sum_over_batch_size", dtype=None):
+    """The values times weights and mask, reduced."""
+    values = as_tensor(values, dtype)
+    weight = None if sample_weight is None else as_tensor(sample_weight, values.dtype)
+    if mask is not None:
+        weight = _masked(weight, as_tensor(mask), reduction, values.dtype)
+    if weight is not None:
+        values, weight = same_rank(values, weight)
+        values = values * weight
+    return _reduced(values, weight, check_reduction(reduction))
+
+
+def _masked(weight, mask, reduction, dtype):
+    counts = _ops.cast(mask, dtype)
+    if reduction in ("sum_over_batch_size", "mean"):
+        # The mean is over what counts: the others' share is given to those.
+        total = float(mask.shape.num_elements())
+        counts = counts * _ops.divide_no_nan(_tandem.to_tensor(total, dtype), _ops.reduce_sum(counts))
+    if weight is None:
+        return counts
+    counts, weight = same_rank(counts, weight)
+    return weight * counts
+
+
+def _reduced(values, weight, reduction):
+    if reduction in (None, "none") or values.ndim == 0 or tuple(values.shape) == (0,):
+        return values
+    if reduction == "sum":
+        return _ops.reduce_sum(values)
+    if reduction == "mean_with_sample_weight" and weight is not None:
+        return _ops.divide_no_nan(_ops.reduce_sum(values), _ops.reduce_sum(weight))
+    return _ops.reduce_mean(values)
