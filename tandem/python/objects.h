@@ -9,6 +9,7 @@ namespace tandem::python {
 
 struct TensorObject {
   PyObject_HEAD Tensor value;
+  PyObject* attributes;  // a dict once somebody has set one: layers note masks so
 };
 struct VariableObject {
   PyObject_HEAD Variable value;

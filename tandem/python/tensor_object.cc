@@ -10,6 +10,7 @@ namespace tandem::python {
 namespace {
 
 void dealloc(PyObject* self) {
+  Py_CLEAR(reinterpret_cast<TensorObject*>(self)->attributes);
   tensor_of(self).~Tensor();
   PyObject_Free(self);
 }
@@ -47,6 +48,7 @@ PyGetSetDef properties[] = {{"dtype", get_dtype, nullptr, "The dtype of the elem
                             {"shape", get_shape, nullptr, "The sizes of the axes.", nullptr},
                             {"ndim", get_ndim, nullptr, "The number of axes.", nullptr},
                             {"device", get_device, nullptr, "The device that produced it.", nullptr},
+                            {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
                             // NumPy leaves array + tensor to the tensor because of it.
                             {"__array_priority__", get_priority, nullptr, nullptr, nullptr},
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
@@ -148,12 +150,14 @@ PyTypeObject tensor_type = {
     .tp_iter = iterate,
     .tp_methods = methods,
     .tp_getset = properties,
+    .tp_dictoffset = offsetof(TensorObject, attributes),
 };
 
 PyObject* wrap(Tensor value) {
   auto* object = PyObject_New(TensorObject, &tensor_type);
   if (!object) throw PythonErrorSet{};
   new (&object->value) Tensor(std::move(value));
+  object->attributes = nullptr;
   return reinterpret_cast<PyObject*>(object);
 }
 

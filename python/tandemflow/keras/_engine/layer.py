@@ -1,0 +1,525 @@
+"""What every layer is: variables made when shapes are known, a call, a configuration."""
+import functools
+import inspect
+
+from ... import _ops, _tandem
+from ..._dtypes import as_dtype
+from ..._gradient import flatten
+from .. import dtype_policies
+from . import call_context, input_spec
+from .arguments import CallSignature, shape_of, shapes_of
+from .call_context import CallContext
+from .keras_tensor import KerasTensor, Node, keras_tensors, map_leaves
+from .naming import snake_case, unique_name
+from .shapes import infer_outputs
+from .tracking import held, held_variables, unique
+
+_LEGACY = ("input_shape", "batch_input_shape", "input_dim", "batch_size", "input_length", "weights")
+
+
+class Layer:
+    """The base of all layers; subclass it with build (make the variables) and call (compute)."""
+
+    _keras_module = "keras.layers"
+
+    def __new__(cls, *args, **kwargs):
+        self = super().__new__(cls)
+        try:  # what the default get_config gives back
+            self._init_arguments = inspect.signature(cls.__init__).bind(self, *args, **kwargs).arguments
+        except TypeError:
+            self._init_arguments = {}  # __init__ itself will complain
+        return self
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if "build" in cls.__dict__:
+            cls.build = _building(cls.__dict__["build"])
+
+    def __init__(self, *, activity_regularizer=None, trainable=True, dtype=None, autocast=True, name=None, **kwargs):
+        if name is not None and not isinstance(name, str):
+            raise ValueError(f"All `name`s must be strings; {type(self).__name__} got name={name!r}.")
+        self._legacy_arguments(kwargs)
+        self.name = name or unique_name(snake_case(type(self).__name__))
+        self.dtype_policy = dtype_policies.get(dtype)
+        self.autocast = autocast
+        self.built = False
+        self.input_spec = None
+        self.supports_masking = False
+        if activity_regularizer is not None:
+            from .. import regularizers
+
+            activity_regularizer = regularizers.get(activity_regularizer)
+        self.activity_regularizer = activity_regularizer
+        self._trainable = trainable
+        self._made = []  # variables of add_weight, in order
+        self._inbound_nodes = []
+        self._losses = []
+        self._build_shapes = None
+        self._signature = CallSignature.of(type(self))
+
+    def _legacy_arguments(self, kwargs):
+        """input_shape=(…) and its relatives: what Sequential takes as the shape of its input."""
+        unknown = [key for key in kwargs if key not in _LEGACY]
+        if unknown:
+            raise ValueError(f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}")
+        shape = kwargs.get("batch_input_shape")
+        if shape is None and "input_shape" in kwargs:
+            given = kwargs["input_shape"]
+            shape = (kwargs.get("batch_size"), *((given,) if isinstance(given, int) else given))
+        if shape is None and kwargs.get("input_dim") is not None:
+            shape = (kwargs.get("batch_size"), kwargs["input_dim"])
+        if shape is not None:
+            self._input_shape_argument = tuple(shape)
+
+    # --- Variables ---
+
+    def add_weight(self, shape=None, initializer=None, dtype=None, trainable=True, autocast=True, regularizer=None,
+                   constraint=None, aggregation="none", overwrite_with_gradient=False, name=None):  # fmt: skip
+        """Makes a variable of this layer."""
+        from .. import constraints, initializers, regularizers
+
+        self._check_super_called()
+        if isinstance(shape, str):  # Keras 2: add_weight("kernel", shape, …)
+            raise ValueError(f"add_weight: shape must be a tuple of sizes, got {shape!r}; give the name as name=…")
+        shape = () if shape is None else tuple([shape] if isinstance(shape, int) else shape)
+        if any(size is None or int(size) < 0 for size in shape):
+            raise ValueError(f"add_weight: layer '{self.name}' needs all sizes of variable '{name}', got shape {shape}")
+        dtype = as_dtype(dtype or self.variable_dtype)
+        if initializer is None:
+            initializer = "glorot_uniform" if dtype.is_floating else "zeros"
+        initializer = initializers.get(initializer)
+        with _outside_of_traces():
+            initial = initializer(shape, dtype=dtype.name)
+            variable = _tandem.Variable(initial, trainable=trainable, name=name or "variable")
+        variable.path = f"{self.name}/{name or 'variable'}"
+        variable.regularizer = regularizers.get(regularizer)
+        variable.constraint = constraints.get(constraint)
+        variable.overwrite_with_gradient = overwrite_with_gradient
+        self._made.append(variable)
+        return variable
+
+    add_variable = add_weight
+
+    def _own_variables(self):
+        return unique(self._made + held_variables(self, skip=("_made", "_losses", "_init_arguments")))
+
+    def _own_layers(self):
+        return held(self, Layer, skip=("_init_arguments", "_metrics_of_layers"))
+
+    def _flatten_layers(self, include_self=True, recursive=True):
+        out = [self] if include_self else []
+        for layer in self._own_layers():
+            out += layer._flatten_layers() if recursive else [layer]
+        return unique(out)
+
+    @property
+    def variables(self):
+        """All variables, in the order of get_weights."""
+        return self.weights
+
+    @property
+    def weights(self):
+        own = self._own_variables()
+        own = [v for v in own if v.trainable] + [v for v in own if not v.trainable]
+        return unique(own + [v for layer in self._own_layers() for v in layer.weights])
+
+    @property
+    def trainable_weights(self):
+        if not self.trainable:
+            return []
+        own = [v for v in self._own_variables() if v.trainable]
+        return unique(own + [v for layer in self._own_layers() for v in layer.trainable_weights])
+
+    @property
+    def non_trainable_weights(self):
+        trained = {id(v) for v in self.trainable_weights}
+        return [v for v in self.weights if id(v) not in trained]
+
+    @property
+    def trainable_variables(self):
+        return self.trainable_weights
+
+    @property
+    def non_trainable_variables(self):
+        return self.non_trainable_weights
+
+    @property
+    def trainable(self):
+        return self._trainable
+
+    @trainable.setter
+    def trainable(self, value):
+        """Whether training changes the variables, those of layers inside included."""
+        self._trainable = bool(value)
+        for layer in self._own_layers():
+            layer.trainable = value
+
+    def get_weights(self):
+        """The values as NumPy arrays."""
+        return [v.numpy() for v in self.weights]
+
+    def set_weights(self, weights):
+        variables = self.weights
+        if len(weights) != len(variables):
+            raise ValueError(
+                f"You called `set_weights(weights)` on layer '{self.name}' with a weight list of length {len(weights)}, "
+                f"but the layer was expecting {len(variables)} weights."
+            )
+        for variable, value in zip(variables, weights):
+            shape = tuple(getattr(value, "shape", ()))
+            if shape != tuple(variable.shape):
+                raise ValueError(
+                    f"Layer {self.name} weight shape {tuple(variable.shape)} is not compatible with provided weight "
+                    f"shape {shape}."
+                )
+        for variable, value in zip(variables, weights):
+            variable.assign(_ops.cast(_tandem.to_tensor(value), variable.dtype))
+
+    def count_params(self):
+        if not self.built and not self.weights:
+            raise ValueError(
+                f"You tried to call `count_params` on layer '{self.name}', but the layer isn't built. You can build it "
+                f"manually via: `layer.build(input_shape)`."
+            )
+        return sum(v.shape.num_elements() for v in self.weights)
+
+    # --- Dtypes ---
+
+    @property
+    def compute_dtype(self):
+        return self.dtype_policy.compute_dtype
+
+    @property
+    def variable_dtype(self):
+        return self.dtype_policy.variable_dtype
+
+    @property
+    def dtype(self):
+        return self.variable_dtype
+
+    def _cast_in(self, value):
+        """A leaf of the first argument: arrays become tensors, floats take the dtype of the layer."""
+        if value is None or isinstance(value, (KerasTensor, bool, int, str)):
+            return value
+        if isinstance(value, (list, float)) or _tandem.is_numpy(value):
+            value = _tandem.to_tensor(value)
+        dtype = getattr(value, "dtype", None)
+        if self.autocast and dtype is not None and dtype.is_floating and dtype.name != self.compute_dtype:
+            mask = getattr(value, "_keras_mask", None)
+            value = _ops.cast(value, self.compute_dtype)
+            if mask is not None:
+                value._keras_mask = mask
+        return value
+
+    # --- Calls ---
+
+    def build(self, input_shape):
+        """Makes the variables; layers whose variables depend on shapes override it."""
+        self._check_super_called()
+        self.built = True
+
+    def call(self, *args, **kwargs):
+        raise NotImplementedError(f"Layer {type(self).__name__} does not have a `call()` method implemented.")
+
+    def __call__(self, *args, **kwargs):
+        self._check_super_called()
+        args, kwargs = self._signature.cast(self._cast_in, args, kwargs)
+        if keras_tensors(args) or keras_tensors(kwargs):
+            return self._draw(args, kwargs)
+        outer = call_context.current()
+        training = self._training(outer, kwargs)
+        call_context.set_current(CallContext(outer.entry_layer if outer else self, training))
+        try:
+            if outer is None:
+                self._clear_losses()
+            if self._signature.takes_training:
+                kwargs["training"] = training
+            else:
+                kwargs.pop("training", None)
+            self._signature.add_masks(args, kwargs)
+            self._maybe_build(args, kwargs)
+            self._check_inputs(args, kwargs)
+            outputs = self._run(args, kwargs)
+            if self.activity_regularizer is not None:
+                for output in flatten(outputs):
+                    self.add_loss(self.activity_regularizer(output))
+        finally:
+            call_context.set_current(outer)
+        if self.supports_masking:
+            self._note_masks(args, kwargs, outputs)
+        return outputs
+
+    def _run(self, args, kwargs):
+        if self.compute_dtype == self.variable_dtype:
+            return self.call(*args, **kwargs)
+        from .autocast import autocast
+
+        with autocast(self.compute_dtype if self.autocast else None):
+            return self.call(*args, **kwargs)
+
+    def _training(self, outer, kwargs):
+        """What is said here, else what is said around, else no."""
+        training = kwargs.get("training")
+        if training is None and outer is not None:
+            training = outer.training
+        if training is None:
+            training = self._signature.default_training
+        return training
+
+    def _note_masks(self, args, kwargs, outputs):
+        first = self._signature.first_argument(args, kwargs)
+        masks = [getattr(leaf, "_keras_mask", None) for leaf in flatten(first)]
+        if not any(mask is not None for mask in masks) and not getattr(self, "_makes_masks", False):
+            return
+        previous = masks[0] if not isinstance(first, (list, tuple, dict)) else masks
+        computed = self.compute_mask(first, previous)
+        leaves, masks = flatten(outputs), flatten(computed)
+        for leaf, mask in zip(leaves, masks if len(masks) == len(leaves) else masks[:1] * len(leaves)):
+            if mask is not None and getattr(leaf, "_keras_mask", None) is None:
+                leaf._keras_mask = mask
+
+    def compute_mask(self, inputs, previous_mask):
+        return previous_mask
+
+    def _maybe_build(self, args, kwargs):
+        if self.built:
+            return
+        self._build_for(shapes_of(self._signature, args, kwargs))
+        self.built = True
+
+    def _build_for(self, shapes):
+        """`shapes` are those of the call's tensor arguments by name."""
+        names = _build_parameters(type(self))
+        if len(names) <= 1:
+            self.build(next(iter(shapes.values())) if shapes else None)
+        else:
+            given = {f"{name}_shape": shape for name, shape in shapes.items()}
+            self.build(**{name: given[name] for name in names if name in given})
+
+    def _check_inputs(self, args, kwargs):
+        if self.input_spec is None:
+            return
+        specs = flatten(self.input_spec)
+        first = self._signature.first_argument(args, kwargs)
+        input_spec.check(specs, [shape_of(leaf) for leaf in flatten(first)], self.name)
+
+    # --- Models drawn up with KerasTensors ---
+
+    def _draw(self, args, kwargs):
+        """A use of the layer in a functional model."""
+        self._maybe_build(args, kwargs)
+        self._check_inputs(args, kwargs)
+        outputs = self.compute_output_spec(*args, **kwargs)
+        Node(self, args, kwargs, outputs)
+        return outputs
+
+    symbolic_call = _draw
+
+    def compute_output_spec(self, *args, **kwargs):
+        """KerasTensors for what a call with such arguments returns."""
+        if type(self).compute_output_shape is not Layer.compute_output_shape and len(args) == 1 and not kwargs:
+            shape = self.compute_output_shape(map_leaves_shapes(args[0]))
+            return _tensors_for(shape, self.compute_dtype)
+        try:
+            return infer_outputs(self.__call__, args, kwargs)
+        except NotImplementedError:
+            raise
+        except Exception as error:
+            raise _located(error, self, args) from error
+
+    def compute_output_shape(self, *args, **kwargs):
+        """The shape that comes out for a shape that goes in."""
+        tensors = map_leaves_of_shapes(lambda shape: KerasTensor(shape, self.compute_dtype), args[0] if args else next(iter(kwargs.values())))
+        self._maybe_build((tensors,), {})
+        return map_leaves_shapes(infer_outputs(self.__call__, (tensors,), {}))
+
+    @property
+    def input(self):
+        """The KerasTensors of the layer's first use."""
+        node = self._first_node("input")
+        return node.args[0] if node.args else node.outputs[0]
+
+    @property
+    def output(self):
+        node = self._first_node("output")
+        return node.outputs[0] if len(node.outputs) == 1 else node.outputs
+
+    def _first_node(self, what):
+        if not self._inbound_nodes:
+            raise AttributeError(f"The layer {self.name} has never been called and thus has no defined {what}.")
+        return self._inbound_nodes[0]
+
+    # --- Losses that layers add ---
+
+    def add_loss(self, loss):
+        """Adds to what training makes small: a scalar, or a list of them."""
+        for value in loss if isinstance(loss, (list, tuple)) else [loss]:
+            self._losses.append(value() if callable(value) else _tandem.to_tensor(value))
+
+    def _clear_losses(self):
+        self._losses = []
+        for layer in self._own_layers():
+            layer._clear_losses()
+
+    @property
+    def losses(self):
+        """What was added in the last call, and what the regularizers of the variables say."""
+        added = [loss for layer in self._flatten_layers() for loss in layer._losses]
+        penalties = [v.regularizer(v) for v in self.trainable_weights if getattr(v, "regularizer", None) is not None]
+        return added + penalties
+
+    # --- Configuration ---
+
+    def get_config(self):
+        """What the layer is made of again; layers with arguments of their own add them."""
+        config = {"name": self.name, "trainable": self._trainable, "dtype": self.dtype_policy}
+        if self.activity_regularizer is not None:
+            config["activity_regularizer"] = self.activity_regularizer
+        if type(self).get_config is Layer.get_config:  # a user's layer without one: its arguments
+            return {**config, **self._auto_config()}
+        return config
+
+    def _auto_config(self):
+        config = {}
+        for name, value in self._init_arguments.items():
+            if name == "kwargs" and isinstance(value, dict):
+                config.update({k: v for k, v in value.items() if k not in ("name", "trainable", "dtype")})
+            elif name not in ("self", "args", "name", "trainable", "dtype"):
+                config[name] = value
+        return config
+
+    @classmethod
+    def from_config(cls, config):
+        from .registry import deserialize_keras_object
+
+        config = dict(config)
+        if isinstance(config.get("dtype"), dict):
+            config["dtype"] = dtype_policies.deserialize(config["dtype"])
+        if type(cls.__init__) and cls.get_config is Layer.get_config:
+            config = {key: deserialize_keras_object(value) if isinstance(value, dict) else value for key, value in config.items()}
+        return cls(**config)
+
+    def get_build_config(self):
+        shapes = self._build_shapes
+        if shapes is None:
+            return None
+        return {"input_shape": shapes["input_shape"]} if list(shapes) == ["input_shape"] else {"shapes_dict": shapes}
+
+    def build_from_config(self, config):
+        if "input_shape" in config:
+            self.build(_as_shape(config["input_shape"]))
+        elif "shapes_dict" in config:
+            self.build(**{name: _as_shape(shape) for name, shape in config["shapes_dict"].items()})
+        self.built = True
+
+    # --- Variables in files: Keras calls these for each layer ---
+
+    def save_own_variables(self, store):
+        own = self._own_variables()
+        for i, v in enumerate([v for v in own if v.trainable] + [v for v in own if not v.trainable]):
+            store[f"{i}"] = v.numpy()
+
+    def load_own_variables(self, store):
+        own = self._own_variables()
+        variables = [v for v in own if v.trainable] + [v for v in own if not v.trainable]
+        if len(store) != len(variables):
+            if variables and not store and not self.built:
+                raise ValueError(f"Layer '{self.name}' was never built and thus it doesn't have any variables.")
+            raise ValueError(
+                f"Layer '{self.name}' expected {len(variables)} variables, but received {len(store)} variables during "
+                f"loading. Expected: {[v.name for v in variables]}"
+            )
+        for i, variable in enumerate(variables):
+            value = store[f"{i}"]
+            if tuple(value.shape) != tuple(variable.shape):
+                raise ValueError(
+                    f"The shape of the target variable and the shape of the target value in `variable.assign(value)` must "
+                    f"match. variable.shape={tuple(variable.shape)}, Received: value.shape={tuple(value.shape)}. Target "
+                    f"variable: {variable.path} of layer '{self.name}'"
+                )
+        for i, variable in enumerate(variables):
+            variable.assign(_ops.cast(_tandem.to_tensor(store[f"{i}"]), variable.dtype))
+
+    def _check_super_called(self):
+        if "_made" not in self.__dict__:
+            raise RuntimeError(
+                f"In layer '{type(self).__name__}', you forgot to call `super().__init__()` as the first statement in the "
+                "`__init__()` method. Go add it!"
+            )
+
+    def __repr__(self):
+        return f"<{type(self).__name__} name={self.name}, built={self.__dict__.get('built', False)}>"
+
+
+def _outside_of_traces():
+    import contextlib
+
+    return contextlib.nullcontext() if _tandem.executing_eagerly() else _tandem.LiftOut()
+
+
+def _building(build):
+    """build as the user wrote it; afterwards the layer is built, and its shapes are known for files."""
+
+    @functools.wraps(build)
+    def wrapped(self, *args, **kwargs):
+        result = build(self, *args, **kwargs)
+        if getattr(type(self).build, "__wrapped__", None) is build:  # not when a subclass calls super().build
+            bound = inspect.signature(build).bind(self, *args, **kwargs).arguments
+            bound = {name: value for name, value in bound.items() if name != "self"}
+            self._build_shapes = {"input_shape": next(iter(bound.values()))} if len(bound) == 1 else dict(bound)
+        self.built = True
+        return result
+
+    return wrapped
+
+
+@functools.lru_cache(maxsize=None)
+def _build_parameters(cls):
+    return [name for name in inspect.signature(cls.build).parameters if name not in ("self", "kwargs", "args")]
+
+
+def map_leaves_shapes(tensors):
+    """The shapes of KerasTensors or tensors, nested as they are."""
+    return map_leaves(lambda t: None if t is None else tuple(t.shape), tensors)
+
+
+def is_shape(value):
+    return isinstance(value, (list, tuple)) and all(size is None or isinstance(size, int) for size in value)
+
+
+def map_leaves_of_shapes(function, shapes):
+    if is_shape(shapes):
+        return function(tuple(shapes))
+    if isinstance(shapes, dict):
+        return {key: map_leaves_of_shapes(function, value) for key, value in shapes.items()}
+    return type(shapes)(map_leaves_of_shapes(function, item) for item in shapes)
+
+
+def _tensors_for(shapes, dtype):
+    return map_leaves_of_shapes(lambda shape: KerasTensor(shape, dtype), shapes)
+
+
+def _as_shape(value):
+    if value is None or is_shape(value):
+        return None if value is None else tuple(value)
+    if isinstance(value, dict):
+        return {key: _as_shape(item) for key, item in value.items()}
+    return [_as_shape(item) for item in value]
+
+
+def _located(error, layer, args):
+    """The error with the name of the layer and what it got, as Keras tells it."""
+    if getattr(error, "_names_layer", False):
+        return error
+    shapes = ", ".join(str(t) for t in keras_tensors(args))
+    text = (
+        f"Exception encountered when calling {type(layer).__name__}.call().\n\n{error}\n\n"
+        f"Arguments received by {type(layer).__name__}.call() of layer '{layer.name}':\n  • {shapes}"
+    )
+    kind = ValueError if isinstance(error, ValueError) else type(error)
+    try:
+        out = kind(text)
+    except Exception:
+        out = ValueError(text)
+    out._names_layer = True
+    return out

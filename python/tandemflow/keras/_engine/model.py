@@ -1,0 +1,203 @@
+"""Models: layers that train."""
+from .functional import LayerGraph
+from .keras_tensor import KerasTensor, keras_tensors
+from .layer import Layer, is_shape, map_leaves_of_shapes
+from .trainer import Trainer
+
+
+class Model(Trainer, Layer):
+    """Layers with compile, fit, evaluate and predict: Model(inputs, outputs), or a subclass with a call."""
+
+    _keras_module = "keras"
+
+    def __new__(cls, *args, **kwargs):
+        if cls is Model and _is_functional(args, kwargs):
+            return Layer.__new__(Functional, *args, **kwargs)
+        return Layer.__new__(cls, *args, **kwargs)
+
+    def __init__(self, *args, **kwargs):
+        self._graph = None
+        if _is_functional(args, kwargs):
+            self._init_graph(*args, **kwargs)
+        else:
+            if args:
+                raise TypeError(f"{type(self).__name__}() takes inputs and outputs made of KerasTensors, got {args!r}")
+            Layer.__init__(self, **kwargs)
+        Trainer.__init__(self)
+
+    def _init_graph(self, inputs, outputs, name=None, **kwargs):
+        Layer.__init__(self, name=name, **kwargs)
+        self._graph = LayerGraph(inputs, outputs)
+        self.built = True
+
+    # --- Structure ---
+
+    @property
+    def layers(self):
+        return list(self._graph.layers) if self._graph else self._own_layers()
+
+    def _own_layers(self):
+        if self._graph is None:
+            return super()._own_layers()
+        in_graph = self._graph.layers
+        known = {id(layer) for layer in in_graph}
+        return in_graph + [layer for layer in super()._own_layers() if id(layer) not in known]
+
+    def get_layer(self, name=None, index=None):
+        if index is not None and name is not None:
+            raise ValueError("Provide only a layer name or a layer index.")
+        layers = self.layers
+        if index is not None:
+            if len(layers) <= index:
+                raise ValueError(f"Was asked to retrieve layer at index {index} but model only has {len(layers)} layers.")
+            return layers[index]
+        for layer in layers:
+            if layer.name == name:
+                return layer
+        raise ValueError(f"No such layer: {name}. Existing layers are: {[layer.name for layer in layers]}.")
+
+    @property
+    def inputs(self):
+        return self._graph.input_tensors if self._graph else None
+
+    @property
+    def outputs(self):
+        return self._graph.output_tensors if self._graph else None
+
+    @property
+    def input(self):
+        return self._graph.inputs if self._graph else Layer.input.fget(self)
+
+    @property
+    def output(self):
+        return self._graph.outputs if self._graph else Layer.output.fget(self)
+
+    @property
+    def input_shape(self):
+        shapes = [t.shape for t in self._graph.input_tensors] if self._graph else [self.input.shape]
+        return shapes[0] if len(shapes) == 1 else shapes
+
+    @property
+    def output_shape(self):
+        shapes = [t.shape for t in self._graph.output_tensors] if self._graph else [self.output.shape]
+        return shapes[0] if len(shapes) == 1 else shapes
+
+    @property
+    def input_names(self):
+        return [t._keras_history.operation.name for t in self.inputs or []]
+
+    @property
+    def output_names(self):
+        return [t._keras_history.operation.name for t in self.outputs or []]
+
+    # --- Calls ---
+
+    def call(self, inputs, training=None, mask=None):
+        if self._graph is None:
+            raise NotImplementedError(f"Model {type(self).__name__} does not have a `call()` method implemented.")
+        return self._graph.run(inputs, training, mask)
+
+    def build(self, input_shape=None):
+        """Makes the variables for inputs of this shape, batch axis included."""
+        if self._graph is not None or self.built and not self._own_layers():
+            return
+        if input_shape is None:
+            raise ValueError(f"build: model '{self.name}' needs the shape of its input, batch axis included")
+        tensors = map_leaves_of_shapes(lambda shape: KerasTensor(shape, self.compute_dtype), input_shape)
+        if type(self).call is not Model.call:
+            self.built = True  # the variables of its layers are made by drawing it up
+            try:
+                self.compute_output_spec(tensors)
+            except Exception:
+                self.built = False
+                raise
+
+    def _maybe_build(self, args, kwargs):
+        # Layers inside are built when they are called; only a user's own build is called here.
+        if not self.built and type(self).build not in (Model.build, Layer.build):
+            super()._maybe_build(args, kwargs)
+        self.built = True
+
+    def _cast_in(self, value):
+        return super()._cast_in(value) if self._graph is None else value
+
+    # --- Showing ---
+
+    def summary(self, line_length=None, positions=None, print_fn=None, expand_nested=False, show_trainable=False,
+                layer_range=None):  # fmt: skip
+        """Prints the layers, their shapes and how many parameters they have."""
+        from .summary import print_summary
+
+        print_summary(self, line_length, positions, print_fn, expand_nested, show_trainable, layer_range)
+
+    # --- Configuration and files ---
+
+    def get_config(self):
+        if self._graph is not None and type(self) in (Functional, Model):
+            from .functional_config import graph_config
+
+            return graph_config(self)
+        if self._graph is not None:
+            import inspect
+
+            names = list(inspect.signature(type(self).__init__).parameters)[1:]
+            if names[:2] == ["inputs", "outputs"]:
+                from .functional_config import graph_config
+
+                return graph_config(self)
+        return Layer.get_config(self) if type(self).get_config is not Model.get_config else {**Layer.get_config(self), **self._auto_config()}
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        from .functional_config import is_graph_config, model_from_graph_config
+
+        if is_graph_config(config):
+            return model_from_graph_config(cls, config, custom_objects)
+        return super().from_config(config)
+
+    def to_json(self, **kwargs):
+        import json
+
+        from .registry import serialize_keras_object
+
+        return json.dumps(serialize_keras_object(self), **kwargs)
+
+    def get_build_config(self):
+        return None if self._graph is not None else super().get_build_config()
+
+    def save(self, filepath, overwrite=True, zipped=None, **kwargs):
+        """Writes the whole model: .keras, or .h5 for older programs."""
+        from ..saving import save_model
+
+        save_model(self, filepath, overwrite=overwrite, **kwargs)
+
+    def save_weights(self, filepath, overwrite=True, **kwargs):
+        from ..saving import save_weights
+
+        save_weights(self, filepath, overwrite=overwrite, **kwargs)
+
+    def load_weights(self, filepath, skip_mismatch=False, **kwargs):
+        from ..saving import load_weights
+
+        return load_weights(self, filepath, skip_mismatch=skip_mismatch, **kwargs)
+
+    def export(self, filepath, format="onnx", **kwargs):
+        from ..saving import export_model
+
+        return export_model(self, filepath, format=format, **kwargs)
+
+
+class Functional(Model):
+    """A model drawn up with KerasTensors."""
+
+    _keras_module = "keras.src.models.functional"
+
+    def __init__(self, inputs, outputs, name=None, **kwargs):
+        super().__init__(inputs, outputs, name=name, **kwargs)
+
+
+def _is_functional(args, kwargs):
+    if len(args) >= 2 or len(args) == 1 and "outputs" in kwargs or "inputs" in kwargs and "outputs" in kwargs:
+        first = args[0] if args else kwargs["inputs"]
+        return bool(keras_tensors(first)) or not is_shape(first)
+    return False

@@ -1,0 +1,50 @@
+"""A function of keras.ops as part of a functional model."""
+from .keras_tensor import Node, keras_tensors
+from .layer import Layer
+from .naming import unique_name
+from .shapes import infer_outputs
+
+
+def class_name_of(function_name):
+    """ "logical_and" -> "LogicalAnd", as Keras' files call it."""
+    return "".join(part.capitalize() for part in function_name.split("_"))
+
+
+class Operation(Layer):
+    """One op; its constant arguments are part of it, KerasTensors are its inputs."""
+
+    _keras_module = "keras.src.ops.numpy"
+
+    def __init__(self, function, name=None, **constants):
+        super().__init__(name=name or unique_name(function))
+        self.function = function
+        self.constants = constants
+        self.built = True
+
+    def call(self, *args, **kwargs):
+        from .. import ops
+
+        return getattr(ops, self.function)(*args, **{**self.constants, **kwargs})
+
+    def __call__(self, *args, **kwargs):
+        if not keras_tensors(args) and not keras_tensors(kwargs):
+            return self.call(*args, **kwargs)
+        outputs = infer_outputs(self.call, args, kwargs)
+        Node(self, args, kwargs, outputs)
+        return outputs
+
+    def get_config(self):
+        return {"function": self.function, **self.constants, "name": self.name}
+
+
+def drawable(function):
+    """Lets a function of keras.ops take KerasTensors: then it becomes part of a model."""
+    import functools
+
+    @functools.wraps(function)
+    def wrapped(*args, **kwargs):
+        if keras_tensors(args) or keras_tensors(kwargs):
+            return Operation(function.__name__)(*args, **kwargs)
+        return function(*args, **kwargs)
+
+    return wrapped

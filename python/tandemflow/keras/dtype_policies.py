@@ -1,0 +1,84 @@
+"""In which dtype layers compute and keep their variables."""
+from .. import _dtypes
+from ._engine.registry import Family, nearest
+
+_MIXED = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
+_PLAIN = ("float16", "bfloat16", "float32", "float64", "int8", "uint8", "int32", "int64", "bool", "string")
+
+
+class DTypePolicy:
+    """ "float32", "bfloat16", …: both alike; "mixed_float16", "mixed_bfloat16": variables in float32."""
+
+    _keras_module = "keras"
+
+    def __init__(self, name=None):
+        name = name or _global.name
+        if isinstance(name, _dtypes.DType):
+            name = name.name
+        if name not in _MIXED and name not in _PLAIN:
+            known = [*_PLAIN, *_MIXED]
+            raise ValueError(f"Cannot convert '{name}' to a dtype policy.{nearest(name, known)} Known are {', '.join(known)}.")
+        self._name = name
+
+    @property
+    def name(self):
+        return self._name
+
+    @property
+    def compute_dtype(self):
+        return _MIXED.get(self._name, self._name)
+
+    @property
+    def variable_dtype(self):
+        return "float32" if self._name in _MIXED else self._name
+
+    def get_config(self):
+        return {"name": self._name}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+    def __eq__(self, other):
+        return isinstance(other, DTypePolicy) and other.name == self.name
+
+    def __hash__(self):
+        return hash(self._name)
+
+    def __repr__(self):
+        return f'<DTypePolicy "{self._name}">'
+
+
+Policy = DTypePolicy
+_global = DTypePolicy("float32")
+
+
+def dtype_policy():
+    """What layers take that are given none."""
+    return _global
+
+
+def set_dtype_policy(policy):
+    global _global
+    _global = policy if isinstance(policy, DTypePolicy) else DTypePolicy(policy)
+
+
+family = Family("dtype policy", "keras", [DTypePolicy], {"Policy": DTypePolicy})
+
+
+def get(identifier):
+    if identifier is None:
+        return _global
+    if isinstance(identifier, DTypePolicy):
+        return identifier
+    if isinstance(identifier, dict):
+        return family.deserialize(identifier)
+    return DTypePolicy(_dtypes.as_dtype(identifier).name if not isinstance(identifier, str) else identifier)
+
+
+def serialize(policy):
+    return family.serialize(policy)
+
+
+def deserialize(config, custom_objects=None):
+    return family.deserialize(config, custom_objects)
