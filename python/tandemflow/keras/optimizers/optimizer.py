@@ -1,0 +1,481 @@
+"""The base of all optimizers: state, learning rate, and what happens to gradients before and after the step."""
+import re
+import warnings
+
+from ... import _ops, _tandem
+from ..._device import device
+from ..._function import Function
+from ..._gradient import GradientTape
+from ..._ops import records
+from .. import initializers
+from .._engine.floats import floatx
+from .._engine.naming import snake_case, unique_name
+from .._engine.registry import deserialize_keras_object, serialize_keras_object
+from .clipping import clip_by_global_norm, clip_by_norm
+from .schedules import LearningRateSchedule
+
+
+def _path(variable):
+    """ "dense_kernel": the name of a variable as names of the optimizer's variables begin."""
+    path = getattr(variable, "path", None) or variable.name
+    return str(path).replace("/", "_").replace(":", "_")
+
+
+class Optimizer:
+    """Subclasses write build(variables), which makes their state, and update_step(gradient, variable, learning_rate).
+
+    class Descent(keras.optimizers.Optimizer):
+        def update_step(self, gradient, variable, learning_rate):
+            variable.assign_sub(gradient * learning_rate)
+    """
+
+    _keras_module = "keras.optimizers"
+
+    def __init__(
+        self,
+        learning_rate,
+        weight_decay=None,
+        clipnorm=None,
+        clipvalue=None,
+        global_clipnorm=None,
+        use_ema=False,
+        ema_momentum=0.99,
+        ema_overwrite_frequency=None,
+        loss_scale_factor=None,
+        gradient_accumulation_steps=None,
+        name=None,
+        **kwargs,
+    ):
+        if kwargs.pop("decay", None) is not None:
+            warnings.warn("Argument `decay` is no longer supported and will be ignored.", stacklevel=3)
+        if kwargs:
+            raise ValueError(f"Argument(s) not recognized: {kwargs}")
+        self.name = name or unique_name(snake_case(type(self).__name__))
+        self.weight_decay = weight_decay
+        self.clipnorm, self.clipvalue, self.global_clipnorm = clipnorm, clipvalue, global_clipnorm
+        self.use_ema, self.ema_momentum = use_ema, ema_momentum
+        self.ema_overwrite_frequency = ema_overwrite_frequency
+        self.loss_scale_factor = loss_scale_factor
+        self.gradient_accumulation_steps = gradient_accumulation_steps
+        self._check_options()
+        self.built = False
+        self._variables, self._trainable_variables, self._indices = [], [], {}
+        self._excluded, self._excluded_pattern = set(), None
+        self._scalars = {}  # numbers that all variables of one step share
+        self._plans = {}  # compiled steps, by the ids of their variables
+        self._iterations = self._add(0, "int64", "iteration")
+        self._learning_rate = self._as_learning_rate(learning_rate)
+
+    def _check_options(self):
+        clips = {name: getattr(self, name) for name in ("clipnorm", "clipvalue", "global_clipnorm")}
+        if sum(value is not None for value in clips.values()) > 1:
+            got = ", ".join(f"{name}={value}" for name, value in clips.items())
+            raise ValueError(f"Only one of `clipnorm`, `clipvalue` and `global_clipnorm` can be set. Received: {got}")
+        steps = self.gradient_accumulation_steps
+        if steps and not steps >= 2:
+            raise ValueError(
+                "`gradient_accumulation_steps` must be an integer >= 2. "
+                f"Received: gradient_accumulation_steps={steps}"
+            )
+        if self.use_ema and not 0 <= self.ema_momentum <= 1:
+            raise ValueError(f"`ema_momentum` must be in the range [0, 1]. Received: ema_momentum={self.ema_momentum}")
+        often = self.ema_overwrite_frequency
+        if self.use_ema and often and (not isinstance(often, int) or often < 1):
+            raise ValueError(
+                f"`ema_overwrite_frequency` must be an integer >= 1 or None. Received: ema_overwrite_frequency={often}"
+            )
+
+    def __setattr__(self, name, value):
+        if name[0] != "_" and name not in ("learning_rate", "lr"):
+            self.__dict__["_plans"] = {}  # they hold the old value
+        super().__setattr__(name, value)
+
+    # --- State ---
+
+    def _add(self, value, dtype, name):
+        with _tandem.LiftOut():  # state outlives the trace that asks for it first
+            variable = _tandem.Variable(value, trainable=False, name=name, dtype=dtype)
+        variable.path = f"{self.name}/{name}"
+        self._variables.append(variable)
+        return variable
+
+    def build(self, variables):
+        """Makes the state for these variables, once."""
+        if self.use_ema:
+            self._averages = self.add_optimizer_variables(variables, "average")
+        self._indices = {_tandem.variable_id(variable): i for i, variable in enumerate(variables)}
+        if self.gradient_accumulation_steps:
+            self._accumulated = self.add_optimizer_variables(variables, "gradient_accumulator")
+        self._trainable_variables = list(variables)
+        self.built = True
+
+    @property
+    def variables(self):
+        """All state: iterations, the learning rate unless it is a schedule, then what `build` made."""
+        return self._variables[:]
+
+    def add_variable(self, shape, initializer="zeros", dtype=None, aggregation="none", layout=None, name=None):
+        with _tandem.LiftOut():
+            value = initializers.get(initializer)(shape, dtype or floatx())
+        return self._add(value, dtype or floatx(), name or "variable")
+
+    def add_variable_from_reference(self, reference_variable, name=None, initializer="zeros"):
+        """State of the shape and dtype of a variable, named after it."""
+        return self.add_variable(
+            reference_variable.shape,
+            initializer,
+            reference_variable.dtype,
+            name=f"{_path(reference_variable)}_{name or 'var'}",
+        )
+
+    def add_optimizer_variables(self, trainable_variables, name, initializer="zeros"):
+        """A list of state, one for each variable; with a list of names, as many lists."""
+        names = [name] if isinstance(name, str) else list(name)
+        makers = list(initializer) if isinstance(initializer, (list, tuple)) else [initializer] * len(names)
+        if len(makers) != len(names):
+            raise ValueError(
+                "The number of provided names must match the number of provided initializers. "
+                f"Received name='{name}', initializer='{initializer}'"
+            )
+        lists = tuple([] for _ in names)
+        for variable in trainable_variables:
+            for made, slot, maker in zip(lists, names, makers):
+                made.append(self.add_variable_from_reference(variable, slot, maker))
+        return lists[0] if isinstance(name, str) else lists
+
+    def _get_variable_index(self, variable):
+        return self._indices[_tandem.variable_id(variable)]
+
+    def set_weights(self, weights):
+        if not self.built:
+            raise ValueError(
+                "You are calling `set_weights()` on an optimizer that has not yet been built. Please call "
+                "`optimizer.build(trainable_variables)` to create the optimizer weights before calling `set_weights()`."
+            )
+        for variable, weight in zip(self.variables, weights):
+            if tuple(variable.shape) != tuple(weight.shape):
+                raise ValueError(
+                    f"Optimizer variable {variable.path} has shape {variable.shape} not compatible with provided "
+                    f"weight shape {weight.shape}."
+                )
+            variable.assign(weight)
+
+    def get_weights(self):
+        return [variable.numpy() for variable in self.variables]
+
+    def save_own_variables(self, store):
+        for i, variable in enumerate(self.variables):
+            store[str(i)] = variable.numpy()
+
+    def load_own_variables(self, store):
+        if len(store.keys()) != len(self.variables):
+            warnings.warn(
+                f"Skipping variable loading for optimizer '{self.name}', because it has {len(self.variables)} variables "
+                f"whereas the saved optimizer has {len(store.keys())} variables.",
+                stacklevel=2,
+            )
+            return
+        for i, variable in enumerate(self.variables):
+            variable.assign(store[str(i)])
+
+    # --- Learning rate and iterations ---
+
+    def _as_learning_rate(self, value):
+        if callable(value) and not hasattr(value, "dtype"):
+            return value
+        if not isinstance(value, (int, float)) and not hasattr(value, "dtype"):
+            raise ValueError(
+                "Argument `learning_rate` should be float, or an instance of LearningRateSchedule, or a callable "
+                "(that takes in the current iteration value and returns the corresponding learning rate value). "
+                f"Received instead: learning_rate={value}"
+            )
+        return self._add(float(value), floatx(), "learning_rate")
+
+    @property
+    def learning_rate(self):
+        """A variable, or what the schedule says for the current step."""
+        rate = self._learning_rate
+        if isinstance(rate, LearningRateSchedule):
+            return rate(self._iterations)
+        return rate() if callable(rate) else rate
+
+    @learning_rate.setter
+    def learning_rate(self, value):
+        if callable(value) and not hasattr(value, "dtype"):
+            if isinstance(self._learning_rate, _tandem.Variable):
+                self._variables = [v for v in self._variables if v is not self._learning_rate]
+            self._learning_rate = value
+            self._plans = {}
+        elif isinstance(self._learning_rate, _tandem.Variable):
+            self._learning_rate.assign(_ops.cast(_tandem.to_tensor(value), self._learning_rate.dtype))
+        elif isinstance(self._learning_rate, LearningRateSchedule):
+            raise TypeError(
+                "This optimizer was created with a `LearningRateSchedule` object as its `learning_rate` constructor "
+                "argument, hence its learning rate is not settable. If you need the learning rate to be settable, you "
+                "should instantiate the optimizer with a float `learning_rate` argument."
+            )
+        else:
+            self._learning_rate = self._as_learning_rate(value)
+
+    lr = learning_rate
+
+    @property
+    def iterations(self):
+        """How many steps were made."""
+        if self.gradient_accumulation_steps:
+            return records["floordiv"](self._iterations, self.gradient_accumulation_steps)
+        return self._iterations
+
+    # --- One step ---
+
+    def minimize(self, loss, var_list, tape=None):
+        """One step down `loss`: a function of no arguments, or a tensor that `tape` recorded."""
+        if callable(loss):
+            with GradientTape() as tape:
+                loss = loss()
+        elif tape is None:
+            raise ValueError("`tape` is required when a `Tensor` loss is passed.")
+        variables = var_list() if callable(var_list) else var_list
+        self.apply(tape.gradient(loss, variables), variables)
+
+    def apply_gradients(self, grads_and_vars, name=None, **kwargs):
+        """One step; takes pairs of a gradient and its variable."""
+        grads, variables = zip(*grads_and_vars)
+        self.apply(grads, variables)
+        return self._iterations
+
+    def apply(self, grads, trainable_variables=None):
+        """One step with these gradients, of these variables or of those it was built for."""
+        if trainable_variables is not None and _tandem.executing_eagerly():
+            plan = self._plans.get(tuple(map(id, trainable_variables)))
+            if plan is not None and len(grads) == len(trainable_variables):
+                plan(*grads)
+                return
+        if not grads:
+            return
+        variables = self._known(grads, trainable_variables)
+        if not self._compiles():
+            self._apply_now(grads, variables)
+            return
+        plan = Function(lambda *grads: self._apply_now(grads, variables), name="apply_gradients")
+        self._plans[tuple(map(id, variables))] = plan
+        plan(*grads)
+
+    def _compiles(self):
+        """Whether a step may run as a plan: what others wrote may depend on more than a trace sees."""
+        if not _tandem.executing_eagerly() or not type(self).__module__.startswith(__package__):
+            return False
+        return not callable(self._learning_rate) or type(self._learning_rate).__module__.startswith(__package__)
+
+    def _known(self, grads, variables):
+        if variables is None:
+            if not self.built:
+                raise ValueError(
+                    "When passing `grads` without `variables`, the optimizer must already be built on a list of "
+                    "variables. Call `optimizer.build(trainable_variables)` first. "
+                )
+            variables = self._trainable_variables
+        elif not self.built:
+            self.build(list(variables))
+        variables = list(variables)
+        if len(grads) != len(variables):
+            raise ValueError(
+                f"Received a list of {len(grads)} gradients, but there are {len(variables)} trainable variables; each "
+                "needs its gradient, or None."
+            )
+        for variable in variables:
+            if _tandem.variable_id(variable) not in self._indices:
+                raise ValueError(
+                    f"Unknown variable: {variable}. This optimizer can only be called for the variables it was "
+                    "originally built with. When working with a new set of variables, you should recreate a new "
+                    "optimizer instance."
+                )
+        return variables
+
+    def _apply_now(self, grads, variables):
+        self._scalars = {}
+        grads, variables = _present(grads, variables)
+        if self.loss_scale_factor is not None:
+            grads = [gradient / self.loss_scale_factor for gradient in grads]
+        if self.gradient_accumulation_steps:
+            self._accumulate(grads, variables)
+        else:
+            self._clip_and_update(grads, variables)
+        if self.use_ema:
+            self._update_averages()
+        for variable in variables:
+            constraint = getattr(variable, "constraint", None)
+            if constraint is not None:
+                variable.assign(constraint(variable))
+        with device("/CPU:0"):  # a counter, needed on the host
+            self._iterations.assign_add(1)
+        self._scalars = {}
+
+    def _clip_and_update(self, grads, variables):
+        grads = self._clipped(grads)
+        rate = self._once("rate", lambda: _tandem.to_tensor(self.learning_rate))
+        self._apply_weight_decay(variables, rate)
+        self._update_all(grads, variables, rate)
+
+    def _update_all(self, grads, variables, learning_rate):
+        for gradient, variable in zip(grads, variables):
+            self.update_step(gradient, variable, learning_rate)
+
+    def update_step(self, gradient, variable, learning_rate):
+        raise NotImplementedError
+
+    def assign(self, variable, value):
+        variable.assign(value)
+
+    def assign_add(self, variable, value):
+        variable.assign_add(value)
+
+    def assign_sub(self, variable, value):
+        variable.assign_sub(value)
+
+    def _once(self, key, make):
+        """A number that all variables of this step share; computed on the host."""
+        if key not in self._scalars:
+            with device("/CPU:0"):
+                self._scalars[key] = make()
+        return self._scalars[key]
+
+    def _rate(self, learning_rate, dtype):
+        return self._once(("rate", dtype.name), lambda: _ops.cast(_tandem.to_tensor(learning_rate), dtype))
+
+    def _step(self, dtype="float64"):
+        """The number of this step, from 1."""
+        return self._once(("step", dtype), lambda: _ops.cast(self.iterations, dtype) + 1.0)
+
+    def _clipped(self, grads):
+        if self.clipnorm:
+            return [clip_by_norm(gradient, self.clipnorm) for gradient in grads]
+        if self.global_clipnorm:
+            return clip_by_global_norm(grads, self.global_clipnorm)
+        if self.clipvalue:
+            return [_ops.clip_by_value(gradient, -self.clipvalue, self.clipvalue) for gradient in grads]
+        return grads
+
+    def _accumulate(self, grads, variables):
+        """Every n-th time a step with the mean of the last n gradients; else they are added up."""
+        steps = self.gradient_accumulation_steps
+        sums = [self._accumulated[self._get_variable_index(v)] for v in variables]
+        totals = [gradient + total for gradient, total in zip(grads, sums)]
+        due = self._once("due", lambda: _ops.equal(records["floormod"](self._iterations + 1, steps), 0))
+        slots = [v for v in self.variables[1:] if v is not self._learning_rate]
+        with only_if(due, [*variables, *slots]):
+            self._clip_and_update([total / float(steps) for total in totals], variables)
+        for total, variable in zip(totals, sums):
+            variable.assign(_ops.where(due, _ops.zeros_like(total), total))
+
+    # --- Weight decay ---
+
+    def exclude_from_weight_decay(self, var_list=None, var_names=None):
+        """These variables, and those whose names contain one of `var_names`, do not decay."""
+        if self.built:
+            raise ValueError("`exclude_from_weight_decay()` can only be configured before the optimizer is built.")
+        self._excluded = {_tandem.variable_id(variable) for variable in var_list or ()}
+        self._excluded_pattern = re.compile("|".join(var_names)) if var_names else None
+
+    def _use_weight_decay(self, variable):
+        if _tandem.variable_id(variable) in self._excluded:
+            return False
+        return not (self._excluded_pattern and self._excluded_pattern.search(variable.name))
+
+    def _apply_weight_decay(self, variables, learning_rate):
+        if self.weight_decay is None:
+            return
+        for variable in variables:
+            if self._use_weight_decay(variable):
+                variable.assign(variable - variable * self._decay(learning_rate, variable.dtype))
+
+    def _decay(self, learning_rate, dtype):
+        rate = self._rate(learning_rate, dtype)
+        return self._once(("decay", dtype.name), lambda: rate * float(self.weight_decay))
+
+    # --- Averages of the weights ---
+
+    def _update_averages(self):
+        first = _ops.equal(self.iterations, 0)
+        for variable, average in zip(self._trainable_variables, self._averages):
+            dtype = variable.dtype
+            kept = self._once(
+                ("kept", dtype.name), lambda: (1.0 - _ops.cast(first, dtype)) * float(self.ema_momentum)
+            )
+            average.assign(kept * average + (1.0 - kept) * variable)
+        if self.ema_overwrite_frequency:
+            due = _ops.equal(records["floormod"](self.iterations + 1, self.ema_overwrite_frequency), 0)
+            for variable, average in zip(self._trainable_variables, self._averages):
+                variable.assign(_ops.where(due, average, variable))
+
+    def finalize_variable_values(self, var_list):
+        """With use_ema the variables become their averages."""
+        if not self.use_ema:
+            return
+        if len(var_list) != len(self._averages):
+            raise ValueError(
+                f"The length of model variables ({len(var_list)}) to override does not match the length of model "
+                f"variables stored in the optimizer ({len(self._averages)}). Please check if the optimizer was called on "
+                "your model."
+            )
+        for variable, average in zip(var_list, self._averages):
+            variable.assign(average)
+
+    def scale_loss(self, loss):
+        return loss if self.loss_scale_factor is None else loss * self.loss_scale_factor
+
+    # --- Configuration ---
+
+    def get_config(self):
+        rate = self._learning_rate
+        return {
+            "name": self.name,
+            "learning_rate": float(rate.numpy()) if isinstance(rate, _tandem.Variable) else serialize_keras_object(rate),
+            "weight_decay": self.weight_decay,
+            "clipnorm": self.clipnorm,
+            "global_clipnorm": self.global_clipnorm,
+            "clipvalue": self.clipvalue,
+            "use_ema": self.use_ema,
+            "ema_momentum": self.ema_momentum,
+            "ema_overwrite_frequency": self.ema_overwrite_frequency,
+            "loss_scale_factor": self.loss_scale_factor,
+            "gradient_accumulation_steps": self.gradient_accumulation_steps,
+        }
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        config = dict(config)
+        if isinstance(config.get("learning_rate"), dict):
+            config["learning_rate"] = deserialize_keras_object(config["learning_rate"], custom_objects)
+        return cls(**config)
+
+
+class only_if:
+    """`with only_if(condition, variables):` what is assigned to them inside counts only if the condition holds."""
+
+    def __init__(self, condition, variables):
+        self._condition, self._variables = condition, variables
+
+    def __enter__(self):
+        self._before = [variable.value() for variable in self._variables]
+
+    def __exit__(self, kind, *_):
+        if kind is None:
+            for variable, before in zip(self._variables, self._before):
+                variable.assign(_ops.where(self._condition, variable.value(), before))
+
+
+def _present(grads, variables):
+    """The pairs that have a gradient."""
+    pairs = [(gradient, variable) for gradient, variable in zip(grads, variables) if gradient is not None]
+    if not pairs:
+        raise ValueError("No gradients provided for any variable.")
+    if len(pairs) < len(variables):
+        missing = [getattr(v, "path", v.name) for g, v in zip(grads, variables) if g is None]
+        warnings.warn(
+            f"Gradients do not exist for variables {missing} when minimizing the loss. If using `model.compile()`, did "
+            "you forget to provide a `loss` argument?",
+            stacklevel=2,
+        )
+    fitting = [g if g.dtype == v.dtype else _ops.cast(_tandem.to_tensor(g), v.dtype) for g, v in pairs]
+    return fitting, [variable for _, variable in pairs]
