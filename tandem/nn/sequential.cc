@@ -1,16 +1,14 @@
 #include "tandem/nn/sequential.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <cstring>
-#include <numeric>
-#include <random>
 
 #include "tandem/autodiff/tape.h"
-#include "tandem/op/random_state.h"
+#include "tandem/nn/array_loop.h"
 
 namespace tandem {
 namespace {
+
+constexpr double kNoLimit = 1e9;  // seconds
 
 enum class Loss { mse, sparse, categorical };
 
@@ -45,50 +43,6 @@ Tensor correct(Loss loss, const Tensor& y, const Tensor& output) {
   if (loss == Loss::categorical) truth = argmax(y, -1, DType::i32);
   else truth = cast(y.rank() == output.rank() ? squeeze(y, {-1}) : y, DType::i32);
   return reduce_sum(cast(equal(guess, truth), DType::f32));
-}
-
-/// Rows of a host tensor, in a given order, as batches. The rows are copied into tensors that are used again.
-class Batches {
- public:
-  Batches(const Tensor& data, std::int64_t batch) : data_(data), batch_(batch), row_bytes_(data.spec().bytes() / static_cast<std::size_t>(std::max<std::int64_t>(data.shape()[0], 1))) {}
-
-  Tensor at(const std::vector<std::int64_t>& order, std::int64_t begin) const {
-    const std::int64_t rows = std::min<std::int64_t>(batch_, static_cast<std::int64_t>(order.size()) - begin);
-    std::vector<std::int64_t> sizes(data_.shape().begin(), data_.shape().end());
-    sizes[0] = rows;
-    Tensor out = Tensor::uninitialized({data_.dtype(), Shape(std::span<const std::int64_t>(sizes))}, host_memory(), data_.impl()->decision);
-    auto* to = static_cast<char*>(out.storage().address());
-    const auto* from = static_cast<const char*>(data_.raw_data());
-    for (std::int64_t i = 0; i < rows; ++i, to += row_bytes_)
-      std::memcpy(to, from + static_cast<std::size_t>(order[static_cast<std::size_t>(begin + i)]) * row_bytes_, row_bytes_);
-    return out;
-  }
-
- private:
-  Tensor data_;
-  std::int64_t batch_;
-  std::size_t row_bytes_;
-};
-
-std::vector<std::int64_t> in_order(std::int64_t samples) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(samples));
-  std::iota(order.begin(), order.end(), 0);
-  return order;
-}
-
-/// By the seed of the process: the same order in the same program.
-void shuffle(std::vector<std::int64_t>& order) {
-  const auto call = random_state().next();
-  std::seed_seq seed{call.key, call.key >> 32, call.counter};
-  std::mt19937_64 random(seed);
-  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
-}
-
-void check_data(const Tensor& x, const Tensor& y, std::int64_t batch_size) {
-  if (x.rank() < 1 || y.rank() < 1 || x.shape()[0] != y.shape()[0])
-    fail(ErrorCode::shape_mismatch, "fit: x and y need the same number of samples, got ", x.shape(), " and ", y.shape());
-  if (x.shape()[0] == 0) fail(ErrorCode::invalid_argument, "fit: x has no samples");
-  if (batch_size < 1) fail(ErrorCode::invalid_argument, "fit: batch_size must be positive, got ", batch_size);
 }
 
 }  // namespace
@@ -171,16 +125,14 @@ Sequential::Compiled& Sequential::compiled() const {
 
 History Sequential::fit(const Tensor& x, const Tensor& y, FitOptions options) {
   Compiled& state = compiled();
-  check_data(x, y, options.batch_size);
-  const std::int64_t samples = x.shape()[0];
-  const Batches inputs(x, options.batch_size), targets(y, options.batch_size);
-  auto order = in_order(samples);
+  ArrayLoop loop({x, y}, options.batch_size, "fit");
+  const auto full = state.train->concrete(loop.batch(0));
+  const auto rest = loop.remainder() ? state.train->concrete(loop.batch(loop.steps() - 1)) : nullptr;
   History history;
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
-    if (options.shuffle) shuffle(order);
+    if (options.shuffle) loop.shuffle();
     state.reset();
-    for (std::int64_t begin = 0; begin < samples; begin += options.batch_size)
-      state.train->call({inputs.at(order, begin), targets.at(order, begin)});
+    loop.run(*full, rest.get(), 0, loop.steps(), kNoLimit);
     std::string line = text("Epoch ", epoch + 1, "/", options.epochs);
     for (const auto& [name, value] : state.read()) {
       history[name].push_back(value);
@@ -193,24 +145,18 @@ History Sequential::fit(const Tensor& x, const Tensor& y, FitOptions options) {
 
 std::map<std::string, double> Sequential::evaluate(const Tensor& x, const Tensor& y, std::int64_t batch_size) const {
   const Compiled& state = compiled();
-  check_data(x, y, batch_size);
-  const Batches inputs(x, batch_size), targets(y, batch_size);
-  const auto order = in_order(x.shape()[0]);
+  const ArrayLoop loop({x, y}, batch_size, "evaluate");
   state.reset();
-  for (std::int64_t begin = 0; begin < x.shape()[0]; begin += batch_size)
-    state.test->call({inputs.at(order, begin), targets.at(order, begin)});
+  for (std::int64_t step = 0; step < loop.steps(); ++step) state.test->call(loop.batch(step));
   return state.read();
 }
 
 Tensor Sequential::predict(const Tensor& x, std::int64_t batch_size) const {
   const Compiled& state = compiled();
-  check_data(x, x, batch_size);
-  const Batches inputs(x, batch_size);
-  const auto order = in_order(x.shape()[0]);
-  Tensors outputs;
-  for (std::int64_t begin = 0; begin < x.shape()[0]; begin += batch_size)
-    outputs.push_back(state.predict->call({inputs.at(order, begin)})[0]);
-  return outputs.size() == 1 ? outputs[0] : concat(outputs, 0);
+  const ArrayLoop loop({x}, batch_size, "predict");
+  RowCollector rows(loop.rows());
+  for (std::int64_t step = 0; step < loop.steps(); ++step) rows.add(state.predict->call(loop.batch(step))[0]);
+  return rows.result();
 }
 
 std::vector<Variable> Sequential::variables() const {

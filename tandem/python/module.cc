@@ -66,4 +66,5 @@ NB_MODULE(_tandem, module) {
   add_readers(module);
   add_traced_functions(module);
   add_tracing(module);
+  add_training(module);
 }

@@ -1,0 +1,93 @@
+#include "tandem/nn/array_loop.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+#include <random>
+
+#include "tandem/op/random_state.h"
+
+namespace tandem {
+namespace {
+
+std::size_t row_bytes(const Tensor& array) {
+  return array.spec().bytes() / static_cast<std::size_t>(std::max<std::int64_t>(array.shape()[0], 1));
+}
+
+Tensor host_rows(const Tensor& like, std::int64_t rows) {
+  std::vector<std::int64_t> sizes(like.shape().begin(), like.shape().end());
+  sizes[0] = rows;
+  return Tensor::uninitialized({like.dtype(), Shape(std::span<const std::int64_t>(sizes))}, host_memory(), like.impl()->decision);
+}
+
+}  // namespace
+
+ArrayLoop::ArrayLoop(Tensors arrays, std::int64_t batch_size, std::string_view who)
+    : arrays_(std::move(arrays)), batch_size_(batch_size) {
+  if (batch_size_ < 1) fail(ErrorCode::invalid_argument, who, ": batch_size must be positive, got ", batch_size_);
+  if (arrays_.empty() || arrays_[0].rank() < 1) fail(ErrorCode::invalid_argument, who, ": needs arrays with a first axis of samples");
+  rows_ = arrays_[0].shape()[0];
+  for (const Tensor& array : arrays_)
+    if (array.rank() < 1 || array.shape()[0] != rows_)
+      fail(ErrorCode::shape_mismatch, who, ": x and y need the same number of samples, got ", arrays_[0].shape(), " and ", array.shape());
+  if (rows_ == 0) fail(ErrorCode::invalid_argument, who, ": x has no samples");
+}
+
+void ArrayLoop::shuffle() {
+  order_.resize(static_cast<std::size_t>(rows_));
+  std::iota(order_.begin(), order_.end(), 0);
+  const auto call = random_state().next();
+  std::seed_seq seed{call.key, call.key >> 32, call.counter};
+  std::mt19937_64 random(seed);
+  for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random() % i]);
+}
+
+Tensor ArrayLoop::rows_of(const Tensor& array, std::int64_t first, std::int64_t count) const {
+  Tensor out = host_rows(array, count);
+  const std::size_t bytes = row_bytes(array);
+  auto* to = static_cast<char*>(out.storage().address());
+  const auto* from = static_cast<const char*>(array.raw_data());
+  if (order_.empty()) {
+    std::memcpy(to, from + static_cast<std::size_t>(first) * bytes, static_cast<std::size_t>(count) * bytes);
+    return out;
+  }
+  for (std::int64_t i = first; i < first + count; ++i, to += bytes)
+    std::memcpy(to, from + static_cast<std::size_t>(order_[static_cast<std::size_t>(i)]) * bytes, bytes);
+  return out;
+}
+
+Tensors ArrayLoop::batch(std::int64_t step) const {
+  const std::int64_t first = step * batch_size_, count = std::min(batch_size_, rows_ - first);
+  Tensors out;
+  out.reserve(arrays_.size());
+  for (const Tensor& array : arrays_) out.push_back(rows_of(array, first, count));
+  return out;
+}
+
+std::int64_t ArrayLoop::run(const GraphFunction& full, const GraphFunction* rest, std::int64_t first, std::int64_t last, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  constexpr std::int64_t kStepsBetweenLooks = 8;  // a look at the clock is not free beside a step of a few microseconds
+  std::int64_t step = first;
+  while (step < last) {
+    const bool is_rest = rest && (step + 1) * batch_size_ > rows_;
+    results_ = (is_rest ? *rest : full)(batch(step));
+    ++step;
+    if ((step - first) % kStepsBetweenLooks == 0 && Clock::now() >= deadline) break;
+  }
+  return step;
+}
+
+void RowCollector::add(const Tensor& batch) {
+  if (!out_.defined()) out_ = host_rows(batch, rows_);
+  const std::size_t bytes = row_bytes(out_);
+  const std::int64_t rows = batch.rank() ? batch.shape()[0] : -1;
+  if (rows < 0 || filled_ + rows > rows_ || row_bytes(batch) != bytes)
+    fail(ErrorCode::shape_mismatch, "predict: a batch gave ", batch.shape(), " where ", out_.shape(), " is put together");
+  std::memcpy(static_cast<char*>(out_.storage().address()) + static_cast<std::size_t>(filled_) * bytes, batch.raw_data(),
+              static_cast<std::size_t>(rows) * bytes);
+  filled_ += rows;
+}
+
+}  // namespace tandem
