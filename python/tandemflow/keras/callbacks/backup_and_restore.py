@@ -1,0 +1,83 @@
+"""Training that goes on where an interruption left it."""
+import json
+import os
+import shutil
+
+from .callback import Callback
+from .model_checkpoint import BatchCounter
+
+
+class BackupAndRestore(Callback):
+    """Keeps the weights, the optimizer's state and the epoch in `backup_dir` until training ends."""
+
+    def __init__(self, backup_dir, save_freq="epoch", double_checkpoint=False, delete_checkpoint=True):
+        super().__init__()
+        if not backup_dir:
+            raise ValueError("Empty `backup_dir` argument passed")
+        if save_freq != "epoch" and not isinstance(save_freq, int):
+            raise ValueError(
+                f"Invalid value for argument `save_freq`. Received: save_freq={save_freq}. Expected either 'epoch' or an "
+                "integer value."
+            )
+        self.backup_dir = os.fspath(backup_dir)
+        self.save_freq = save_freq
+        self.double_checkpoint = double_checkpoint
+        self.delete_checkpoint = delete_checkpoint
+        self._counter = BatchCounter(save_freq)
+        self._epoch = 0
+        self._weights_path = os.path.join(self.backup_dir, "latest.weights.h5")
+        self._metadata_path = os.path.join(self.backup_dir, "training_metadata.json")
+
+    def uses_batches(self, mode):
+        return mode == "train" and self.save_freq != "epoch"
+
+    def on_train_begin(self, logs=None):
+        try:
+            self._restore(self._weights_path, self._metadata_path)
+        except (OSError, ValueError):
+            previous = self._weights_path + ".bkp", self._metadata_path + ".bkp"
+            if not os.path.exists(previous[0]):
+                raise
+            self._restore(*previous)
+
+    def _restore(self, weights, metadata):
+        if not self.model.built:
+            raise ValueError(
+                "To use the BackupAndRestore callback, you model must be built before you call `fit()`. Model "
+                f"{self.model} is unbuilt. You can build it beforehand by calling it on a batch of data."
+            )
+        if os.path.exists(weights):
+            optimizer = getattr(self.model, "optimizer", None)
+            if optimizer is not None and not optimizer.built:
+                optimizer.build(self.model.trainable_variables)
+            self.model.load_weights(weights)
+        if os.path.exists(metadata):
+            with open(metadata) as file:
+                self.model._initial_epoch = json.load(file)["epoch"]
+
+    def on_train_batch_end(self, batch, logs=None):
+        if self._counter.is_due(batch):
+            self._save()
+
+    def on_epoch_end(self, epoch, logs=None):
+        self._epoch = epoch + 1
+        if self.save_freq == "epoch":
+            self._save()
+
+    def _save(self):
+        os.makedirs(self.backup_dir, exist_ok=True)
+        if self.double_checkpoint:
+            for path in (self._weights_path, self._metadata_path):
+                if os.path.exists(path):
+                    shutil.copy(path, path + ".bkp")
+        self.model.save_weights(self._weights_path, overwrite=True)
+        # Renamed into place, so that a kill leaves the old or the new one.
+        with open(self._metadata_path + ".new", "w") as file:
+            json.dump({"epoch": self._epoch, "batch": self._counter.last or 0}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(self._metadata_path + ".new", self._metadata_path)
+
+    def on_train_end(self, logs=None):
+        if self.delete_checkpoint and os.path.isdir(self.backup_dir):
+            shutil.rmtree(self.backup_dir)
