@@ -30,7 +30,7 @@ from ._einsum import einsum, tensordot  # noqa: E402
 from ._explain import Explanation, explain, last_decisions  # noqa: E402
 from ._function import executing_eagerly, function  # noqa: E402
 from ._logging import get_logger  # noqa: E402
-from ._gradient import GradientTape, UnconnectedGradients  # noqa: E402
+from ._gradient import GradientTape, UnconnectedGradients, custom_gradient, recompute_grad  # noqa: E402
 from ._print import tf_print as print  # noqa: E402
 from ._shape import TensorShape  # noqa: E402
 from ._specs import TensorSpec  # noqa: E402

@@ -1,5 +1,6 @@
-"""GradientTape."""
+"""GradientTape, and functions that say their own gradient."""
 import enum
+import functools
 import warnings
 from contextlib import contextmanager
 
@@ -78,6 +79,24 @@ class GradientTape:
         """Forgets everything recorded and watched."""
         self._tape.reset()
 
+    def watched_variables(self):
+        """The trainable variables read while the tape recorded, in order."""
+        return tuple(self._tape.watched_variables())
+
+    def jacobian(
+        self, target, sources, unconnected_gradients=UnconnectedGradients.NONE, parallel_iterations=None, experimental_use_pfor=True
+    ):
+        """The derivative of every element of the target, of its shape followed by the source's; nested as the sources are."""
+        zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
+        return pack_like(sources, iter(self._tape.jacobian(target, flatten(sources), zero)))
+
+    def batch_jacobian(
+        self, target, source, unconnected_gradients=UnconnectedGradients.NONE, parallel_iterations=None, experimental_use_pfor=True
+    ):
+        """The Jacobian of each row of a batch: target [b, ...] and source [b, ...] give [b, target..., source...]."""
+        zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
+        return self._tape.batch_jacobian(target, source, zero)
+
     def gradient(self, target, sources, output_gradients=None, unconnected_gradients=UnconnectedGradients.NONE):
         """The gradients of the target, or of the sum of targets, nested as the sources are; None where unconnected."""
         zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
@@ -91,3 +110,69 @@ class GradientTape:
             weights = [None if w is None else _tandem.to_tensor_beside(w, t.dtype) for w, t in zip(given, targets)]
         gradients = self._tape.gradient(targets, flatten(sources), weights, zero)
         return pack_like(sources, iter(gradients))
+
+
+def _listed(gradients):
+    return list(gradients) if isinstance(gradients, (list, tuple)) else [gradients]
+
+
+def custom_gradient(f=None):
+    """A function that gives its result and its gradient: f(*x) returns y and a function from dy to dx.
+
+    @tf.custom_gradient
+    def log1pexp(x):
+        e = tf.exp(x)
+        return tf.math.log(1 + e), lambda dy: dy * (1 - 1 / (1 + e))
+
+    When f reads trainable variables, its gradient takes them as `variables` and returns dx and a list for them.
+    """
+    if f is None:
+        return custom_gradient
+
+    @functools.wraps(f)
+    def decorated(*args, **kwargs):
+        structure = None
+
+        def forward(inputs):
+            nonlocal structure
+            structure, grad = f(*pack_like(args, iter(inputs)), **kwargs)
+
+            def backward(output_gradients, variables):
+                if not variables:
+                    return _listed(grad(*output_gradients))
+                try:
+                    gradients, of_variables = grad(*output_gradients, variables=variables)
+                except TypeError as error:
+                    if "variables" not in str(error):
+                        raise
+                    names = ", ".join(variable.name for variable in variables)
+                    raise TypeError(
+                        f"{f.__name__} reads trainable variables ({names}): its gradient must take `variables` "
+                        "and return the gradients of its inputs and a list of theirs"
+                    ) from error
+                return _listed(gradients) + list(of_variables)
+
+            return flatten(structure), backward
+
+        outputs = _tandem.custom_gradient(flatten(args), forward)
+        return pack_like(structure, iter(outputs))
+
+    return decorated
+
+
+def recompute_grad(f):
+    """f, keeping nothing of its inside for the gradient, which calls it again: memory for time."""
+
+    @functools.wraps(f)
+    def decorated(*args, **kwargs):
+        structure = None
+
+        def forward(inputs):
+            nonlocal structure
+            structure = f(*pack_like(args, iter(inputs)), **kwargs)
+            return flatten(structure)
+
+        outputs = _tandem.recompute_grad(flatten(args), forward)
+        return pack_like(structure, iter(outputs))
+
+    return decorated

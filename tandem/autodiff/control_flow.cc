@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "tandem/autodiff/body.h"
 #include "tandem/autodiff/gradient_graph.h"
 #include "tandem/graph/replay.h"
 #include "tandem/graph/trace.h"
@@ -15,23 +16,6 @@ namespace {
 void check_predicate(std::string_view op, const Tensor& predicate) {
   if (predicate.dtype() != DType::boolean || predicate.size() != 1)
     fail(ErrorCode::invalid_argument, op, ": the condition must be one bool, got ", predicate.spec(), "; compare it with a number");
-}
-
-/// A function traced inside another: what it captured comes after its parameters.
-struct Body {
-  Graph graph;
-  Tensors captures;
-  std::vector<Graph::Write> writes;  // taken out of the graph
-};
-
-Body trace_body(const Specs& parameters, const std::function<Tensors(const Tensors&)>& f) {
-  Trace trace;
-  Tensors arguments;
-  for (const TensorSpec& spec : parameters) arguments.push_back(trace.parameter(spec));
-  Body body{.graph = trace.finish(f(arguments)), .captures = trace.captures(), .writes = {}};
-  body.writes = std::move(body.graph.writes);
-  body.graph.writes.clear();
-  return body;
 }
 
 Specs specs_of(const Graph& graph) {

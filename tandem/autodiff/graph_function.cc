@@ -219,6 +219,8 @@ GraphFunction::GraphFunction(Graph graph, std::string name) : graph_(std::move(g
       .variadic = true,
       .outputs = static_cast<int>(graph_.results.size()),
       .infer = [](const InferContext& c) { return result_specs(static_cast<const GraphFunction&>(c.op).graph_); },
+      .grad = [](GradContext& g) { return static_cast<const GraphFunction&>(g.attrs().op()).gradients(g); },
+      .grad_reads = {.inputs = GradReads::kAll},
       .execute = [](OpCall& call) {
         static_cast<const GraphFunction&>(call.op).plan(call.requested)->run(call.inputs, call.outputs);
       },
@@ -256,6 +258,34 @@ std::shared_ptr<const GraphFunction::Differentiable> GraphFunction::differentiab
   std::lock_guard lock(mutex_);
   if (!differentiable_) differentiable_ = std::make_shared<Differentiable>(*this);
   return differentiable_;
+}
+
+/// Of a call inside a graph that was traced without a tape: what the function computes is computed again.
+Tensors GraphFunction::gradients(GradContext& g) const {
+  for (const Node& node : graph_.nodes)
+    if (node.op == &variable_op && node.cell->id().watched)
+      fail(ErrorCode::no_gradient, name_storage_, " reads the variable '", node.cell->name(), "' and was called inside a traced "
+           "function; call what it was traced from instead, so that it becomes part of that function");
+  Tensors inputs;
+  for (int i = 0; i < g.count(); ++i) inputs.push_back(g.input(i));
+  for (std::size_t i = 0; i < graph_.results.size(); ++i) {
+    const TensorSpec& spec = graph_.spec(graph_.results[i]);
+    if (!is_floating(spec.dtype())) continue;
+    const Tensor& given = g.output_grad(static_cast<int>(i));
+    inputs.push_back(given.defined() ? given : zeros(spec.shape(), spec.dtype()));
+  }
+  std::shared_ptr<const GraphFunction> gradient;
+  {
+    std::lock_guard lock(mutex_);
+    if (!gradient_) gradient_ = gradient_function(graph_, name_storage_);
+    gradient = gradient_;
+  }
+  const Tensors made = (*gradient)(inputs);
+  Tensors all(static_cast<std::size_t>(g.count()));
+  std::size_t next = 0;
+  for (int i = 0; i < g.count(); ++i)
+    if (is_floating(g.input_spec(i).dtype())) all[static_cast<std::size_t>(i)] = made[next++];
+  return all;
 }
 
 Tensors GraphFunction::operator()(std::span<const Tensor> arguments) const {

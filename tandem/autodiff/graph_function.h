@@ -33,6 +33,7 @@ class GraphFunction final : public OpDef, public std::enable_shared_from_this<Gr
 
   GraphFunction(Graph graph, std::string name);
   std::shared_ptr<const Differentiable> differentiable() const;
+  Tensors gradients(GradContext& context) const;
 
   Graph graph_;
   std::string name_storage_;
@@ -40,6 +41,7 @@ class GraphFunction final : public OpDef, public std::enable_shared_from_this<Gr
   mutable std::optional<Graph> optimized_;
   mutable std::map<std::string, CachedPlan> plans_;  // by scope
   mutable std::shared_ptr<const Differentiable> differentiable_;
+  mutable std::shared_ptr<const GraphFunction> gradient_;
 };
 
 }  // namespace tandem

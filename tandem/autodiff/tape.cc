@@ -6,6 +6,7 @@
 namespace tandem {
 
 thread_local int GradientTape::recording_count_ = 0;
+thread_local int GradientTape::pauses_ = 0;
 
 GradientTape::GradientTape(TapeOptions options) : options_(options) {
   if (options.recording) start();
@@ -17,6 +18,7 @@ void GradientTape::start() {
   if (recording_) return;
   DispatchStack::push(*this);
   ++recording_count_;
+  started_in_ = pauses_;
   recording_ = true;
 }
 
@@ -35,7 +37,21 @@ void GradientTape::reset() {
   specs_.clear();
   kept_.clear();
   owners_.clear();
+  variables_.clear();
   used_ = false;
+}
+
+void GradientTape::check_unused() const {
+  if (used_ && !options_.persistent)
+    fail(ErrorCode::tape_used_up, "a tape that is not persistent gives gradients once; make it with persistent=true");
+}
+
+/// What is left to do when a tape that is not persistent has been asked; its variables may still be asked for.
+void GradientTape::forget() {
+  std::vector<std::uint64_t> variables = std::move(variables_);
+  reset();
+  variables_ = std::move(variables);
+  used_ = true;
 }
 
 void GradientTape::watch(const Tensor& value) {
@@ -48,13 +64,17 @@ bool GradientTape::reads_tracked(const OpCall& call) {
   bool tracked = false;
   for (const TensorRef& input : call.inputs) {
     const ValueId id = input->impl()->id;
-    if (id.watched && options_.watch_accessed_variables) slots_of_.insert(id.number);
+    if (id.watched && options_.watch_accessed_variables) {
+      const std::int32_t known = slots_of_.size();
+      if (slots_of_.insert(id.number) == known) variables_.push_back(id.number);
+    }
     tracked |= slots_of_.find(id.number) != IdMap::kNone;
   }
   return tracked;
 }
 
 void GradientTape::run(OpCall& call) {
+  if (started_in_ != pauses_) return next()->run(call);
   const bool tracked = reads_tracked(call);
   next()->run(call);
   if (tracked) record(call);
@@ -94,8 +114,7 @@ Tensors GradientTape::gradient(const Tensor& target, const Tensors& sources, Unc
 
 Tensors GradientTape::gradient(const Tensors& targets, const Tensors& sources, Unconnected unconnected,
                                const Tensors& target_grads) {
-  if (used_ && !options_.persistent)
-    fail(ErrorCode::tape_used_up, "a tape that is not persistent gives gradients once; make it with persistent=true");
+  check_unused();
   used_ = true;
   if (!options_.persistent) stop();
 
@@ -125,7 +144,7 @@ Tensors GradientTape::gradient(const Tensors& targets, const Tensors& sources, U
     if (!grad.defined() && unconnected == Unconnected::zero) grad = zeros_like(source);
     result.push_back(std::move(grad));
   }
-  if (!options_.persistent) reset(), used_ = true;
+  if (!options_.persistent) forget();
   return result;
 }
 

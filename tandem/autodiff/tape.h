@@ -4,6 +4,7 @@
 //   Tensor loss = reduce_mean(square(matmul(x, w) - y));
 //   Tensor dw = tape.gradient(loss, w);      // recording ends, unless the tape is persistent
 #pragma once
+#include <utility>
 #include <vector>
 
 #include "tandem/autodiff/id_map.h"
@@ -37,11 +38,36 @@ class GradientTape final : public Dispatcher {
   /// Of several targets: their gradients are added. `target_grads` is empty or one a target.
   Tensors gradient(const Tensors& targets, const Tensors& sources, Unconnected unconnected, const Tensors& target_grads);
 
+  /// The derivative of each element of `target`: of its shape followed by the source's. One walk an element.
+  Tensors jacobian(const Tensor& target, const Tensors& sources, Unconnected unconnected = Unconnected::none);
+  /// For rows that do not depend on each other: target (b, t...) and source (b, s...) give (b, t..., s...).
+  Tensor batch_jacobian(const Tensor& target, const Tensor& source, Unconnected unconnected = Unconnected::none);
+
+  /// The ids of the trainable variables read so far, in order. Not their values: whoever holds one keeps a variable
+  /// from being updated in place.
+  const std::vector<std::uint64_t>& watched_variables() const { return variables_; }
+
   void start();
   void stop();
   bool recording() const { return recording_; }
   /// True when a tape of the calling thread records.
   static bool any_recording() { return recording_count_ > 0; }
+
+  /// While it lives, the thread's tapes that record now let ops pass; tapes begun inside record.
+  class Pause {
+   public:
+    Pause() : count_(std::exchange(recording_count_, 0)) { ++pauses_; }
+    ~Pause() {
+      --pauses_;
+      recording_count_ += count_;
+    }
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    int count_;
+  };
+
   /// Forgets everything recorded and watched.
   void reset();
 
@@ -56,16 +82,23 @@ class GradientTape final : public Dispatcher {
     std::uint16_t input_count, output_count;
   };
 
+  class Walks;  // lets a tape that is not persistent be walked several times
+
+  void check_unused() const;
+  void forget();
   void record(const OpCall& call);
   bool reads_tracked(const OpCall& call);
   void backward(std::vector<Tensor>& grads, const std::vector<bool>& is_source);
   Tensors entry_grads(const Entry& entry, std::vector<Tensor>& grads, std::uint64_t wanted);
   void release(const Entry& entry);
 
-  static thread_local int recording_count_;
+  static thread_local int recording_count_;  // tapes that record and are not paused
+  static thread_local int pauses_;
   TapeOptions options_;
   bool recording_ = false;
   bool used_ = false;
+  int started_in_ = 0;  // pauses_ when recording began
+  std::vector<std::uint64_t> variables_;
   IdMap slots_of_;  // tracked values
   std::vector<Entry> entries_;
   std::vector<Attrs> attrs_;

@@ -75,7 +75,7 @@ class Lowering {
         roots_[at].push_back({static_cast<std::int32_t>(at), static_cast<std::int32_t>(k)});
       if (is_source(node)) continue;
       if (node.op->view) {
-        roots_[at][0] = root(node.inputs[0]);
+        for (std::size_t k = 0; k < node.outputs.size(); ++k) roots_[at][k] = root(node.inputs[k]);
         devices_[at] = devices_[static_cast<std::size_t>(node.inputs[0].node)];
         continue;
       }

@@ -51,9 +51,10 @@ bool is_named(const Node& node, std::string_view name) { return node.op->name ==
 
 /// Views that change nothing, casts to the same dtype, broadcasts to the same shape.
 Replacement without_effect(const Graph& out, const Node& node) {
-  const bool keeps_value = node.op->view || node.op == &cast_op || node.op == &broadcast_to_op;
-  if (keeps_value && node.inputs.size() == 1 && out.spec(node.inputs[0]) == node.outputs[0]) return {node.inputs[0]};
-  return {};
+  if (!node.op->view && node.op != &cast_op && node.op != &broadcast_to_op) return {};
+  for (std::size_t k = 0; k < node.outputs.size(); ++k)
+    if (out.spec(node.inputs[k]) != node.outputs[k]) return {};
+  return Replacement(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(node.outputs.size()));
 }
 
 /// reshape(reshape(x)) is reshape(x).

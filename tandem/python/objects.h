@@ -29,6 +29,8 @@ inline Variable& variable_of(PyObject* object) { return reinterpret_cast<Variabl
 /// New references.
 PyObject* wrap(Tensor value);
 PyObject* wrap(Variable value);
+/// The object of the variable with this id, borrowed; null when it is gone.
+PyObject* find_variable(std::uint64_t id);
 PyObject* make_op_function(const OpDef& op);
 
 /// A method that takes keywords, as method tables want it.

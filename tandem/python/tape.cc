@@ -1,6 +1,7 @@
 // The gradient tape; the package wraps it in TensorFlow's GradientTape.
 #include "tandem/autodiff/tape.h"
 
+#include "tandem/autodiff/custom_gradient.h"
 #include "tandem/python/convert.h"
 #include "tandem/python/module.h"
 
@@ -15,6 +16,14 @@ Tensors tensors_of(nb::handle list) {
   return out;
 }
 
+nb::list list_of(Tensors tensors) {
+  nb::list out;
+  for (Tensor& tensor : tensors) out.append(tensor.defined() ? to_object(std::move(tensor)) : nb::none());
+  return out;
+}
+
+Unconnected unconnected(bool zero) { return zero ? Unconnected::zero : Unconnected::none; }
+
 nb::list gradient(GradientTape& tape, nb::handle targets, nb::handle sources, nb::handle target_grads,
                   bool zero) {
   const Tensors target_list = tensors_of(targets), source_list = tensors_of(sources),
@@ -22,11 +31,71 @@ nb::list gradient(GradientTape& tape, nb::handle targets, nb::handle sources, nb
   Tensors grads;
   {
     const WithoutGil without;
-    grads = tape.gradient(target_list, source_list, zero ? Unconnected::zero : Unconnected::none, weights);
+    grads = tape.gradient(target_list, source_list, unconnected(zero), weights);
   }
+  return list_of(std::move(grads));
+}
+
+nb::list jacobian(GradientTape& tape, nb::handle target, nb::handle sources, bool zero) {
+  const Tensor of = to_tensor(target.ptr());
+  const Tensors by = tensors_of(sources);
+  Tensors found;
+  {
+    const WithoutGil without;
+    found = tape.jacobian(of, by, unconnected(zero));
+  }
+  return list_of(std::move(found));
+}
+
+nb::object batch_jacobian(GradientTape& tape, nb::handle target, nb::handle source, bool zero) {
+  const Tensor of = to_tensor(target.ptr()), by = to_tensor(source.ptr());
+  Tensor found;
+  {
+    const WithoutGil without;
+    found = tape.batch_jacobian(of, by, unconnected(zero));
+  }
+  return found.defined() ? to_object(std::move(found)) : nb::none();
+}
+
+nb::list variables_of(std::span<const std::uint64_t> ids) {
   nb::list out;
-  for (Tensor& grad : grads) out.append(grad.defined() ? to_object(std::move(grad)) : nb::none());
+  for (std::uint64_t id : ids)
+    if (PyObject* variable = find_variable(id)) out.append(nb::borrow(variable));
   return out;
+}
+
+/// A Python object that C++ may copy and drop with or without the interpreter's lock.
+std::shared_ptr<PyObject> held(nb::handle object) {
+  return {nb::borrow(object).release().ptr(), [](PyObject* dropped) {
+            const nb::gil_scoped_acquire lock;
+            Py_DECREF(dropped);
+          }};
+}
+
+/// backward(output_grads, variables) gives a list.
+CustomGrad python_gradient(nb::handle backward) {
+  return [function = held(backward)](const Tensors& output_grads, const Tensors& variables) {
+    const nb::gil_scoped_acquire lock;
+    std::vector<std::uint64_t> ids;
+    for (const Tensor& variable : variables) ids.push_back(variable.impl()->id.number);
+    return tensors_of(nb::handle(function.get())(list_of(output_grads), variables_of(ids)));
+  };
+}
+
+/// function(inputs) gives a list of results and what python_gradient takes.
+nb::list custom(nb::handle inputs, nb::handle function) {
+  return list_of(custom_gradient(tensors_of(inputs), [&](const Tensors& given) -> WithGradient {
+    const nb::tuple made = nb::cast<nb::tuple>(function(list_of(given)));
+    return {tensors_of(made[0]), python_gradient(made[1])};
+  }));
+}
+
+/// function(inputs) gives a list of results.
+nb::list recompute(nb::handle inputs, nb::handle function) {
+  return list_of(recompute_grad(tensors_of(inputs), [kept = held(function)](const Tensors& given) {
+    const nb::gil_scoped_acquire lock;
+    return tensors_of(nb::handle(kept.get())(list_of(given)));
+  }));
 }
 
 }  // namespace
@@ -44,7 +113,12 @@ void add_tape(nb::module_& module) {
       .def("stop", &GradientTape::stop)
       .def("reset", &GradientTape::reset)
       .def("recording", &GradientTape::recording)
-      .def("gradient", gradient);
+      .def("gradient", gradient)
+      .def("jacobian", jacobian)
+      .def("batch_jacobian", batch_jacobian)
+      .def("watched_variables", [](const GradientTape& tape) { return variables_of(tape.watched_variables()); });
+  module.def("custom_gradient", custom);
+  module.def("recompute_grad", recompute);
 }
 
 }  // namespace tandem::python

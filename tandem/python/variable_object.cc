@@ -1,4 +1,6 @@
 // The Python type Variable.
+#include <unordered_map>
+
 #include "tandem/core/print.h"
 #include "tandem/python/convert.h"
 #include "tandem/python/function_object.h"
@@ -9,10 +11,18 @@
 namespace tandem::python {
 namespace {
 
+/// By id; the interpreter's lock guards it.
+std::unordered_map<std::uint64_t, PyObject*>& living_variables() {
+  static std::unordered_map<std::uint64_t, PyObject*> map;
+  return map;
+}
+
 void dealloc(PyObject* self) {
   auto* object = reinterpret_cast<VariableObject*>(self);
   if (object->weak_references) PyObject_ClearWeakRefs(self);
   Py_CLEAR(object->attributes);
+  const auto known = living_variables().find(variable_of(self).id());
+  if (known != living_variables().end() && known->second == self) living_variables().erase(known);
   variable_of(self).~Variable();
   Py_TYPE(self)->tp_free(self);
 }
@@ -179,7 +189,13 @@ PyObject* wrap(Variable value) {
   if (!object) throw PythonErrorSet{};
   new (&object->value) Variable(std::move(value));
   object->attributes = object->weak_references = nullptr;
+  living_variables().emplace(object->value.id(), reinterpret_cast<PyObject*>(object));
   return reinterpret_cast<PyObject*>(object);
+}
+
+PyObject* find_variable(std::uint64_t id) {
+  const auto found = living_variables().find(id);
+  return found == living_variables().end() ? nullptr : found->second;
 }
 
 }  // namespace tandem::python
