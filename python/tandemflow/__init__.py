@@ -57,3 +57,12 @@ _ONLY_IN_MODULES = {
 _exported = {**_ops.exported, **_arrays.exported}
 globals().update({name: function for name, function in _exported.items() if name not in _ONLY_IN_MODULES})
 truediv = _ops.exported["divide"]
+
+
+def __getattr__(name):
+    """Large parts are loaded when they are used."""
+    if name == "keras":
+        import importlib
+
+        return importlib.import_module("tandemflow.keras")
+    raise AttributeError(f"module 'tandemflow' has no attribute '{name}'")

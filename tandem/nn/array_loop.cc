@@ -73,10 +73,25 @@ std::int64_t ArrayLoop::run(const GraphFunction& full, const GraphFunction* rest
   while (step < last) {
     const bool is_rest = rest && (step + 1) * batch_size_ > rows_;
     results_ = (is_rest ? *rest : full)(batch(step));
+    if (collects_) {
+      if (collected_.empty()) collected_.assign(results_.size(), RowCollector(rows_));
+      for (std::size_t i = 0; i < results_.size(); ++i) collected_[i].add(results_[i]);
+    }
     ++step;
     if ((step - first) % kStepsBetweenLooks == 0 && Clock::now() >= deadline) break;
   }
   return step;
+}
+
+void ArrayLoop::collect() {
+  collects_ = true;
+  collected_.clear();
+}
+
+Tensors ArrayLoop::collected() const {
+  Tensors out;
+  for (const RowCollector& rows : collected_) out.push_back(rows.result());
+  return out;
 }
 
 void RowCollector::add(const Tensor& batch) {

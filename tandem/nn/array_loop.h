@@ -6,6 +6,19 @@
 
 namespace tandem {
 
+/// Rows put one after another as they come: what predict returns.
+class RowCollector {
+ public:
+  explicit RowCollector(std::int64_t rows) : rows_(rows) {}
+  void add(const Tensor& batch);
+  const Tensor& result() const { return out_; }
+
+ private:
+  std::int64_t rows_;
+  std::int64_t filled_ = 0;
+  Tensor out_;
+};
+
 /// Arrays that belong together row by row, cut into batches in some order.
 class ArrayLoop {
  public:
@@ -27,6 +40,9 @@ class ArrayLoop {
   std::int64_t run(const GraphFunction& full, const GraphFunction* rest, std::int64_t first, std::int64_t last, double seconds);
   /// What the last step returned.
   const Tensors& results() const { return results_; }
+  /// From now on run() puts the rows that the steps return together; collected() gives them, a tensor a result.
+  void collect();
+  Tensors collected() const;
 
  private:
   Tensor rows_of(const Tensor& array, std::int64_t first, std::int64_t count) const;
@@ -36,19 +52,8 @@ class ArrayLoop {
   std::int64_t rows_;
   std::vector<std::int64_t> order_;  // empty: as they lie
   Tensors results_;
-};
-
-/// Rows put one after another as they come: what predict returns.
-class RowCollector {
- public:
-  explicit RowCollector(std::int64_t rows) : rows_(rows) {}
-  void add(const Tensor& batch);
-  const Tensor& result() const { return out_; }
-
- private:
-  std::int64_t rows_;
-  std::int64_t filled_ = 0;
-  Tensor out_;
+  bool collects_ = false;
+  std::vector<RowCollector> collected_;
 };
 
 }  // namespace tandem

@@ -8,8 +8,6 @@
 namespace tandem {
 namespace {
 
-constexpr double kNoLimit = 1e9;  // seconds
-
 enum class Loss { mse, sparse, categorical };
 
 Loss find_loss(std::string_view name) {
@@ -43,6 +41,14 @@ Tensor correct(Loss loss, const Tensor& y, const Tensor& output) {
   if (loss == Loss::categorical) truth = argmax(y, -1, DType::i32);
   else truth = cast(y.rank() == output.rank() ? squeeze(y, {-1}) : y, DType::i32);
   return reduce_sum(cast(equal(guess, truth), DType::f32));
+}
+
+/// One pass over the arrays.
+void run_all(ArrayLoop& loop, const Function& step) {
+  constexpr double kNoLimit = 1e9;  // seconds
+  const auto full = step.concrete(loop.batch(0));
+  const auto rest = loop.remainder() ? step.concrete(loop.batch(loop.steps() - 1)) : nullptr;
+  loop.run(*full, rest.get(), 0, loop.steps(), kNoLimit);
 }
 
 }  // namespace
@@ -126,13 +132,11 @@ Sequential::Compiled& Sequential::compiled() const {
 History Sequential::fit(const Tensor& x, const Tensor& y, FitOptions options) {
   Compiled& state = compiled();
   ArrayLoop loop({x, y}, options.batch_size, "fit");
-  const auto full = state.train->concrete(loop.batch(0));
-  const auto rest = loop.remainder() ? state.train->concrete(loop.batch(loop.steps() - 1)) : nullptr;
   History history;
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
     if (options.shuffle) loop.shuffle();
     state.reset();
-    loop.run(*full, rest.get(), 0, loop.steps(), kNoLimit);
+    run_all(loop, *state.train);
     std::string line = text("Epoch ", epoch + 1, "/", options.epochs);
     for (const auto& [name, value] : state.read()) {
       history[name].push_back(value);
@@ -145,18 +149,18 @@ History Sequential::fit(const Tensor& x, const Tensor& y, FitOptions options) {
 
 std::map<std::string, double> Sequential::evaluate(const Tensor& x, const Tensor& y, std::int64_t batch_size) const {
   const Compiled& state = compiled();
-  const ArrayLoop loop({x, y}, batch_size, "evaluate");
+  ArrayLoop loop({x, y}, batch_size, "evaluate");
   state.reset();
-  for (std::int64_t step = 0; step < loop.steps(); ++step) state.test->call(loop.batch(step));
+  run_all(loop, *state.test);
   return state.read();
 }
 
 Tensor Sequential::predict(const Tensor& x, std::int64_t batch_size) const {
   const Compiled& state = compiled();
-  const ArrayLoop loop({x}, batch_size, "predict");
-  RowCollector rows(loop.rows());
-  for (std::int64_t step = 0; step < loop.steps(); ++step) rows.add(state.predict->call(loop.batch(step))[0]);
-  return rows.result();
+  ArrayLoop loop({x}, batch_size, "predict");
+  loop.collect();
+  run_all(loop, *state.predict);
+  return loop.collected()[0];
 }
 
 std::vector<Variable> Sequential::variables() const {

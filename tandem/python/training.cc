@@ -27,6 +27,12 @@ nb::object results(const ArrayLoop& loop, const Concrete& of) {
   return nb::steal(nest(of.structure.get(), values));
 }
 
+/// What the steps returned, put together, nested as one step returns it.
+nb::object collected(const ArrayLoop& loop, const Concrete& of) {
+  Tensors values = loop.collected();
+  return nb::steal(nest(of.structure.get(), values));
+}
+
 }  // namespace
 
 void add_training(nb::module_& module) {
@@ -40,11 +46,9 @@ void add_training(nb::module_& module) {
       .def("shuffle", &ArrayLoop::shuffle)
       .def("batch", batch)
       .def("run", run, nb::arg("full"), nb::arg("rest").none(), nb::arg("first"), nb::arg("last"), nb::arg("seconds"))
-      .def("results", results);
-  nb::class_<RowCollector>(module, "RowCollector")
-      .def(nb::init<std::int64_t>())
-      .def("add", [](RowCollector& self, nb::handle batch) { self.add(to_tensor(batch.ptr())); })
-      .def("result", [](const RowCollector& self) { return to_object(self.result()); });
+      .def("results", results)
+      .def("collect", &ArrayLoop::collect)
+      .def("collected", collected);
 }
 
 }  // namespace tandem::python

@@ -10,6 +10,7 @@ from . import call_context, input_spec
 from .arguments import CallSignature, shape_of, shapes_of
 from .call_context import CallContext
 from .keras_tensor import KerasTensor, Node, keras_tensors, map_leaves
+from .lifted import lifted
 from .naming import snake_case, unique_name
 from .shapes import infer_outputs
 from .tracking import held, held_variables, unique
@@ -88,7 +89,7 @@ class Layer:
         if initializer is None:
             initializer = "glorot_uniform" if dtype.is_floating else "zeros"
         initializer = initializers.get(initializer)
-        with _outside_of_traces():
+        with lifted():
             initial = initializer(shape, dtype=dtype.name)
             variable = _tandem.Variable(initial, trainable=trainable, name=name or "variable")
         variable.path = f"{self.name}/{name or 'variable'}"
@@ -449,12 +450,6 @@ class Layer:
 
     def __repr__(self):
         return f"<{type(self).__name__} name={self.name}, built={self.__dict__.get('built', False)}>"
-
-
-def _outside_of_traces():
-    import contextlib
-
-    return contextlib.nullcontext() if _tandem.executing_eagerly() else _tandem.LiftOut()
 
 
 def _building(build):

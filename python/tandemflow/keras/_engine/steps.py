@@ -1,0 +1,128 @@
+"""The steps of training, testing and predicting as traced functions, and the loops that run them."""
+import time
+
+from ... import _tandem
+from ..._function import Function
+from ..._gradient import flatten, pack_like
+from .logits import remembered
+
+SHOW_EVERY = 0.05  # seconds between looks at the progress bar, at callbacks' wishes and at Ctrl-C
+
+
+class StepFunction:
+    """One kind of step of a model: traced once for each structure and shape of batch."""
+
+    def __init__(self, body, name, eager=False):
+        self._body, self._name, self._eager = body, name, eager
+        self._functions = {}  # by structure
+
+    def for_structure(self, structure):
+        """A function of the leaves of a batch."""
+        key = _key(structure)
+        function = self._functions.get(key)
+        if function is None:
+
+            def step(*leaves):
+                with remembered():
+                    return self._body(pack_like(structure, iter(leaves)))
+
+            function = self._functions[key] = step if self._eager else Function(step, name=self._name)
+        return function
+
+    @property
+    def eager(self):
+        return self._eager or _tandem.functions_run_eagerly()
+
+
+def _key(structure):
+    if isinstance(structure, dict):
+        return ("dict", *((key, _key(structure[key])) for key in sorted(structure)))
+    if isinstance(structure, (list, tuple)):
+        return (type(structure).__name__, *(_key(item) for item in structure))
+    return "."
+
+
+class Loop:
+    """Runs the steps of one epoch, telling callbacks as often as they want to know."""
+
+    def __init__(self, step, source, callbacks, mode, logs, stopped=lambda: False, limit=None, collect=None):
+        """`logs(results)` makes logs of what a step returned; `collect(results)` takes every step's results."""
+        self.step, self.source, self.callbacks, self.mode = step, source, callbacks, mode
+        self.logs, self.stopped, self.limit, self.collect = logs, stopped, limit, collect
+        self.hooked = callbacks.batch_hooks(mode)
+        self.begin = getattr(callbacks, f"on_{mode}_batch_begin")
+        self.end = getattr(callbacks, f"on_{mode}_batch_end")
+
+    def run(self):
+        """All steps; says how many there were."""
+        self.source.begin_epoch()
+        if self.source.loop is not None and not self.step.eager and not self.hooked:
+            return self._run_stretches()
+        return self._run_one_by_one()
+
+    def _run_stretches(self):
+        """Without Python between the steps, but for a look now and then."""
+        source, loop = self.source, self.source.loop
+        function = self.step.for_structure(source.data)
+        last = source.steps if self.limit is None else min(self.limit, source.steps)
+        full = function.get_concrete_function(*source.batch(0))._concrete
+        has_rest = loop.remainder and last == source.steps and source.steps > 1
+        rest = function.get_concrete_function(*source.batch(source.steps - 1))._concrete if has_rest else None
+        if self.collect is not None:
+            loop.collect()
+        done = 0
+        while done < last and not self.stopped():
+            done = loop.run(full, rest, done, last, SHOW_EVERY)
+            if done < last:
+                self.callbacks.show(done, self.logs(loop.results(full)))
+        self.results = loop.results(rest if has_rest and done == last else full)
+        if self.collect is not None:
+            self.collect.take(loop.collected(full), min(done * source.batch_size, source.rows))
+        return done
+
+    def _run_one_by_one(self):
+        done, shown, self.results = 0, time.monotonic(), None
+        batches = self.source.batches() if self.limit is None or self.source.loop is not None else self.source.batches(self.limit)
+        for structure, leaves in batches:
+            if self.limit is not None and done >= self.limit:
+                break
+            if self.hooked:
+                self.begin(done)
+            self.results = self.step.for_structure(structure)(*leaves)
+            if self.collect is not None:
+                self.collect(self.results)
+            done += 1
+            now = time.monotonic()
+            if self.hooked:
+                self.end(done - 1, self.logs(self.results))
+            if now - shown >= SHOW_EVERY:
+                self.callbacks.show(done, self.logs(self.results))
+                shown = now
+            if self.stopped():
+                break
+        return done
+
+
+class Collector:
+    """Puts the predictions of all batches together, nested as the model's outputs are."""
+
+    def __init__(self):
+        self._parts, self._structure = [], None
+
+    def __call__(self, outputs):
+        """One batch."""
+        self._structure = outputs
+        self._parts.append([leaf.numpy() for leaf in flatten(outputs)])
+
+    def take(self, outputs, rows):
+        """All batches at once; only the first `rows` rows are filled."""
+        self._structure = outputs
+        self._parts = [[leaf.numpy()[:rows] for leaf in flatten(outputs)]]
+
+    def result(self):
+        import numpy as np
+
+        if not self._parts:
+            return None
+        arrays = self._parts[0] if len(self._parts) == 1 else [np.concatenate(leaves) for leaves in zip(*self._parts)]
+        return pack_like(self._structure, iter(arrays))
