@@ -1,5 +1,7 @@
 """keras.losses: what training makes smaller, as functions of rows and as classes that reduce them."""
+from .._engine.naming import snake_case
 from .._engine.registry import Family
+from ._pairs import kind_of_targets
 from .classes import CLASSES
 from .ctc import ctc
 from .loss import Loss, LossFunctionWrapper
@@ -54,3 +56,14 @@ family = Family(
     },
 )  # fmt: skip
 get, serialize, deserialize = family.get, family.serialize, family.deserialize
+
+
+def resolve(identifier, y_true, y_pred):
+    """The loss that `compile` means: as an object, and "crossentropy" as the one that fits the shapes."""
+    name = identifier if isinstance(identifier, str) else None
+    if name is not None and name.lower() in ("crossentropy", "ce"):
+        identifier = f"{kind_of_targets(y_true, y_pred)}_crossentropy"
+    loss = get(identifier)
+    if loss is None or isinstance(loss, Loss):
+        return loss
+    return LossFunctionWrapper(loss, name=name or snake_case(getattr(loss, "__name__", type(loss).__name__)))

@@ -31,3 +31,11 @@ def smoothed(y_true, label_smoothing, classes):
 def check_axis(axis):
     if isinstance(axis, bool):
         raise ValueError(f"`axis` must be of type `int`. Received: axis={axis} of type {type(axis)}")
+
+
+def kind_of_targets(y_true, y_pred):
+    """ "binary", "sparse_categorical" or "categorical", by the shapes."""
+    if y_pred.shape[-1] == 1:
+        return "binary"
+    is_sparse = len(y_true.shape) < len(y_pred.shape) or y_true.shape[-1] == 1
+    return "sparse_categorical" if is_sparse else "categorical"

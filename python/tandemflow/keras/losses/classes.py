@@ -1,8 +1,8 @@
 """The losses as classes: their arguments, and how the rows are reduced."""
+from ... import _ops
 from . import overlap, probabilistic, regression
 from .ctc import ctc as _ctc
 from .loss import Loss, LossFunctionWrapper
-from .probabilistic import class_numbers
 
 
 class MeanSquaredError(LossFunctionWrapper):
@@ -149,14 +149,7 @@ class CategoricalFocalCrossentropy(_Configured):
         )  # fmt: skip
 
 
-class _OfClassNumbers(_Configured):
-    """Its targets are class numbers and stay integers."""
-
-    def _targets(self, y_true):
-        return class_numbers(y_true)
-
-
-class SparseCategoricalCrossentropy(_OfClassNumbers):
+class SparseCategoricalCrossentropy(_Configured):
     """The cross entropy of class numbers and class probabilities, or logits."""
 
     def __init__(
@@ -168,27 +161,15 @@ class SparseCategoricalCrossentropy(_OfClassNumbers):
             from_logits=from_logits, ignore_class=ignore_class, axis=axis,
         )  # fmt: skip
 
-    def call(self, y_true, y_pred):
-        return self.fn(y_true, y_pred, **self._fn_kwargs)
-
     def mask_of(self, y_true, values):
-        return None if self.ignore_class is None else _reshaped(y_true, values) != int(self.ignore_class)
+        return None if self.ignore_class is None else _ops.reshape(y_true, values.shape) != int(self.ignore_class)
 
 
-def _reshaped(y_true, values):
-    from ..._ops import reshape
-
-    return y_true if y_true.shape == values.shape else reshape(y_true, values.shape)
-
-
-class CTC(_OfClassNumbers):
+class CTC(_Configured):
     """Connectionist temporal classification: labels for a longer sequence of logits."""
 
     def __init__(self, reduction="sum_over_batch_size", name="ctc", dtype=None):
         super().__init__(_ctc, reduction, name, dtype)
-
-    def call(self, y_true, y_pred):
-        return self.fn(y_true, y_pred)
 
 
 class Dice(_Configured):
@@ -221,7 +202,7 @@ class Circle(_Configured):
         return values > 0
 
 
-class CategoricalGeneralizedCrossEntropy(_OfClassNumbers):
+class CategoricalGeneralizedCrossEntropy(_Configured):
     """(1 - p^q) / q of the probability of the right class."""
 
     def __init__(

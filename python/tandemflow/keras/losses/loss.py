@@ -6,8 +6,11 @@ from .._engine.logits import logits_of, remember
 from .._engine.naming import snake_case, unique_name
 from .._engine.registry import serialize_keras_object
 from ._pairs import as_tensor, same_rank
+from .ctc import ctc
+from .probabilistic import categorical_generalized_cross_entropy, class_numbers, sparse_categorical_crossentropy
 
 _REDUCTIONS = ("sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", "none", None)
+OF_CLASS_NUMBERS = (sparse_categorical_crossentropy, ctc, categorical_generalized_cross_entropy)
 
 
 def check_reduction(reduction):
@@ -95,6 +98,10 @@ class LossFunctionWrapper(Loss):
         self.fn = fn
         self._fn_kwargs = kwargs
 
+    def _targets(self, y_true):
+        # Class numbers stay integers: not all are floats, and it spares two casts.
+        return class_numbers(y_true) if self.fn in OF_CLASS_NUMBERS else super()._targets(y_true)
+
     def call(self, y_true, y_pred):
         if isinstance(y_true, _tandem.Tensor) and isinstance(y_pred, _tandem.Tensor):
             y_true, y_pred = same_rank(y_true, y_pred)
@@ -121,14 +128,15 @@ def reduce_weighted_values(values, sample_weight=None, mask=None, reduction="sum
     values = as_tensor(values, dtype)
     weight = None if sample_weight is None else as_tensor(sample_weight, values.dtype)
     if mask is not None:
-        weight = _masked(weight, as_tensor(mask), reduction, values.dtype)
+        weight = masked_weight(weight, as_tensor(mask), reduction, values.dtype)
     if weight is not None:
         values, weight = same_rank(values, weight)
         values = values * weight
     return _reduced(values, weight, check_reduction(reduction))
 
 
-def _masked(weight, mask, reduction, dtype):
+def masked_weight(weight, mask, reduction, dtype):
+    """The weights, zero where the mask is; a mean is over the others."""
     counts = _ops.cast(mask, dtype)
     if reduction in ("sum_over_batch_size", "mean"):
         # The mean is over what counts: the others' share is given to those.
