@@ -1,7 +1,7 @@
 // NumPy's files.
 #include <nanobind/stl/string.h>
 
-#include "tandem/core/npy.h"
+#include "tandem/files/npy.h"
 #include "tandem/core/print.h"
 #include "tandem/python/convert.h"
 #include "tandem/python/module.h"

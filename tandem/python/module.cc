@@ -64,6 +64,7 @@ NB_MODULE(_tandem, module) {
   add_files(module);
   add_datasets(module);
   add_readers(module);
+  add_model_files(module);
   add_traced_functions(module);
   add_tracing(module);
   add_training(module);

@@ -20,5 +20,6 @@ void add_training(nb::module_& module);
 void add_files(nb::module_& module);
 void add_datasets(nb::module_& module);
 void add_readers(nb::module_& module);
+void add_model_files(nb::module_& module);
 
 }  // namespace tandem::python

@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 # Lowest first. A file includes only its own row or lower rows.
 LAYERS = [
     {"base", "core"},
-    {"op", "kernel", "expr"},
+    {"op", "kernel", "expr", "files"},
     {"backend"},
     {"place", "graph", "memory"},
     {"exec"},

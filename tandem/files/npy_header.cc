@@ -1,7 +1,7 @@
 #include <optional>
 #include <vector>
 
-#include "tandem/core/npy_format.h"
+#include "tandem/files/npy_format.h"
 #include "tandem/core/print.h"
 
 namespace tandem {

@@ -1,4 +1,4 @@
-#include "tandem/core/npy.h"
+#include "tandem/files/npy.h"
 
 #include <gtest/gtest.h>
 #include <zip.h>

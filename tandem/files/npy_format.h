@@ -1,19 +1,11 @@
 // The .npy format itself: its header, and reading an array from any source of bytes. For npy.cc and npz.cc.
 #pragma once
-#include <cstdint>
-#include <functional>
 #include <string>
 
 #include "tandem/core/tensor.h"
+#include "tandem/files/byte_source.h"
 
 namespace tandem {
-
-/// Where an array is read from: a file, an archive's entry, or memory.
-struct ByteSource {
-  std::string name;                                       // for errors
-  std::uint64_t size = 0;                                 // bytes there are, known before reading
-  std::function<void(char* to, std::size_t bytes)> read;  // exactly so many; throws when they do not come
-};
 
 enum class NpyKind { fixed, bytes, unicode };
 

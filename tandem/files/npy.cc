@@ -1,4 +1,4 @@
-#include "tandem/core/npy.h"
+#include "tandem/files/npy.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -7,7 +7,7 @@
 #include <fstream>
 #include <vector>
 
-#include "tandem/core/npy_format.h"
+#include "tandem/files/npy_format.h"
 #include "tandem/core/print.h"
 
 namespace tandem {
