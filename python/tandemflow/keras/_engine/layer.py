@@ -243,7 +243,9 @@ class Layer:
             outputs = self._run(args, kwargs)
             if self.activity_regularizer is not None:
                 for output in flatten(outputs):
-                    self.add_loss(self.activity_regularizer(output))
+                    penalty = self.activity_regularizer(output)
+                    # A share of the batch, so that larger batches do not cost more.
+                    self.add_loss(penalty / max(output.shape[0], 1) if output.ndim else penalty)
         finally:
             call_context.set_current(outer)
         if self.supports_masking:

@@ -138,8 +138,7 @@ def serialize_keras_object(thing):
     if thing is None or isinstance(thing, (str, bool, int, float)):
         return thing
     if isinstance(thing, (list, tuple)):
-        items = [serialize_keras_object(item) for item in thing]
-        return {"class_name": "__tuple__", "items": items} if isinstance(thing, tuple) else items
+        return [serialize_keras_object(item) for item in thing]
     if isinstance(thing, dict):
         return {key: serialize_keras_object(value) for key, value in thing.items()}
     special = _serialize_special(thing)
@@ -242,11 +241,13 @@ def _class_of(config, custom_objects, family):
         found = get_registered_object(key, custom_objects) if key else None
         if found is not None:
             return found
+    if family is not None and name in family.names:
+        return family.names[name]
     from .families import family_of
 
-    for known in (family, family_of(config.get("module") or "", name)):
-        if known is not None and name in known.names:
-            return known.names[name]
+    known = family_of(config.get("module") or "", name)
+    if known is not None and name in known.names:
+        return known.names[name]
     where = f"{config.get('module') or ''}.{name}".lstrip(".")
     raise ValueError(
         f"Could not deserialize '{where}' because it is not a KerasSaveable subclass that is known here. If it is a "

@@ -1,0 +1,140 @@
+"""Layers, inputs and weights for tests/data/layers_*.npz: tools/reference_layers.py runs them with Keras, test_layers.py
+with ours. What is random comes from RandomState, whose numbers never change, so only answers are stored."""
+import zlib
+
+import numpy as np
+
+
+def ints(high, *shape):
+    """An input of whole numbers below `high`."""
+    return ("int32", high, shape)
+
+
+class Case:
+    """A layer made by `make(keras)`, called with inputs of these shapes."""
+
+    def __init__(self, make, *shapes, tolerance=1e-5, **call):
+        self.make, self.shapes, self.tolerance, self.call = make, shapes, tolerance, call
+
+    def inputs(self, name):
+        random = np.random.RandomState(zlib.crc32(name.encode()))
+        out = []
+        for shape in self.shapes:
+            if shape and shape[0] == "int32":
+                out.append(random.randint(0, shape[1], shape[2]).astype(np.int32))
+            else:
+                out.append(random.standard_normal(shape).astype(np.float32))
+        return out
+
+
+def weight_values(layer):
+    """Values for all variables of a built layer, the same for the same shapes and names."""
+    out = []
+    for i, variable in enumerate(layer.weights):
+        values = np.random.RandomState(100 + i).standard_normal(tuple(variable.shape)).astype(np.float32) * 0.5
+        out.append(np.abs(values) + 0.5 if "variance" in variable.name else values)
+    return out
+
+
+def output_weights(shape):
+    """Tell the elements of a result apart: 1, 1.1, … 1.9, 1, …"""
+    return (1 + np.arange(int(np.prod(shape))) % 10 / 10).reshape(shape).astype(np.float32)
+
+
+def _layer(name, *args, **kwargs):
+    return lambda keras: getattr(keras.layers, name)(*args, **kwargs)
+
+
+CORE = {
+    "dense": Case(_layer("Dense", 4, activation="tanh"), (3, 5)),
+    "dense_3d": Case(_layer("Dense", 4, use_bias=False, kernel_regularizer="l2"), (2, 3, 5)),
+    "embedding": Case(_layer("Embedding", 7, 4), ints(7, 3, 5)),
+    "flatten": Case(_layer("Flatten"), (2, 3, 4, 5)),
+    "flatten_channels_first": Case(_layer("Flatten", data_format="channels_first"), (2, 3, 4, 5)),
+    "reshape": Case(_layer("Reshape", (-1, 2)), (2, 3, 4)),
+    "permute": Case(_layer("Permute", (2, 1)), (2, 3, 4)),
+    "repeat_vector": Case(_layer("RepeatVector", 3), (2, 4)),
+    "rescaling": Case(_layer("Rescaling", 0.5, offset=-1.0), (2, 4)),
+    "identity": Case(_layer("Identity"), (2, 4)),
+    "masking": Case(_layer("Masking", 0.5), (2, 4, 3)),
+    "activity_regularization": Case(_layer("ActivityRegularization", l1=0.1, l2=0.2), (2, 4)),
+    "dropout": Case(_layer("Dropout", 0.5), (2, 4)),
+    "gaussian_noise": Case(_layer("GaussianNoise", 0.5), (2, 4)),
+    "gaussian_dropout": Case(_layer("GaussianDropout", 0.5), (2, 4)),
+    "alpha_dropout": Case(_layer("AlphaDropout", 0.5), (2, 4)),
+    "spatial_dropout1d": Case(_layer("SpatialDropout1D", 0.5), (2, 4, 3)),
+    "spatial_dropout2d": Case(_layer("SpatialDropout2D", 0.5), (2, 4, 3, 2)),
+    "activation": Case(_layer("Activation", "gelu"), (2, 4)),
+    "relu": Case(_layer("ReLU", max_value=1.0, negative_slope=0.1, threshold=0.2), (3, 8)),
+    "leaky_relu": Case(_layer("LeakyReLU"), (3, 4)),
+    "prelu": Case(_layer("PReLU"), (3, 4, 5)),
+    "prelu_shared": Case(_layer("PReLU", shared_axes=[1, 2]), (2, 4, 5, 3)),
+    "elu": Case(_layer("ELU", alpha=0.7), (3, 4)),
+    "softmax": Case(_layer("Softmax"), (3, 4)),
+    "softmax_axes": Case(_layer("Softmax", axis=[1, 2]), (2, 3, 4)),
+    "time_distributed": Case(lambda k: k.layers.TimeDistributed(k.layers.Dense(3, activation="relu")), (2, 4, 5)),
+}
+
+CONVOLUTION = {
+    "conv1d": Case(_layer("Conv1D", 4, 3, strides=2, padding="same", activation="relu"), (2, 8, 3)),
+    "conv1d_causal": Case(_layer("Conv1D", 4, 3, padding="causal", dilation_rate=2), (2, 8, 3)),
+    "conv2d": Case(_layer("Conv2D", 4, 3, activation="relu"), (2, 6, 7, 3)),
+    "conv2d_strided": Case(_layer("Conv2D", 4, (3, 2), strides=(2, 1), padding="same", use_bias=False), (2, 6, 7, 3)),
+    "conv2d_dilated": Case(_layer("Conv2D", 4, 3, dilation_rate=2), (1, 7, 7, 2)),
+    "conv2d_groups": Case(_layer("Conv2D", 6, 3, groups=2), (2, 5, 5, 4)),
+    "conv3d": Case(_layer("Conv3D", 3, (2, 3, 2), strides=(2, 1, 2), padding="same"), (1, 5, 4, 6, 2)),
+    "conv3d_valid": Case(_layer("Conv3D", 3, 2), (2, 3, 4, 3, 2)),
+    "depthwise_conv1d": Case(_layer("DepthwiseConv1D", 3, depth_multiplier=2, padding="same"), (2, 6, 3)),
+    "depthwise_conv2d": Case(_layer("DepthwiseConv2D", 3, strides=(2, 2), depth_multiplier=2, padding="same"), (2, 6, 7, 3)),
+    "separable_conv1d": Case(_layer("SeparableConv1D", 4, 3, depth_multiplier=2), (2, 6, 3)),
+    "separable_conv2d": Case(_layer("SeparableConv2D", 4, (3, 2), padding="same", activation="relu"), (2, 5, 6, 3)),
+    "conv1d_transpose": Case(_layer("Conv1DTranspose", 4, 3, strides=2, padding="same"), (2, 5, 3)),
+    "conv2d_transpose": Case(_layer("Conv2DTranspose", 4, 3, strides=2, padding="same"), (2, 4, 5, 3)),
+    "conv2d_transpose_valid": Case(_layer("Conv2DTranspose", 3, (2, 4), strides=(3, 2)), (1, 4, 5, 2)),
+    "conv2d_transpose_output_padding": Case(_layer("Conv2DTranspose", 3, 3, strides=2, padding="same", output_padding=1), (1, 4, 5, 2)),
+    "max_pooling1d": Case(_layer("MaxPooling1D", 3, strides=2, padding="same"), (2, 8, 3)),
+    "max_pooling2d": Case(_layer("MaxPooling2D"), (2, 6, 7, 3)),
+    "max_pooling3d": Case(_layer("MaxPooling3D", 2, strides=(1, 2, 2), padding="same"), (1, 4, 5, 6, 2)),
+    "average_pooling1d": Case(_layer("AveragePooling1D", 2), (2, 7, 3)),
+    "average_pooling2d": Case(_layer("AveragePooling2D", 3, strides=2, padding="same"), (2, 6, 7, 3)),
+    "average_pooling3d": Case(_layer("AveragePooling3D", 2, padding="same"), (1, 5, 4, 3, 2)),
+    "global_max_pooling1d": Case(_layer("GlobalMaxPooling1D"), (2, 6, 3)),
+    "global_max_pooling2d": Case(_layer("GlobalMaxPooling2D", keepdims=True), (2, 4, 5, 3)),
+    "global_average_pooling1d": Case(_layer("GlobalAveragePooling1D"), (2, 6, 3)),
+    "global_average_pooling2d": Case(_layer("GlobalAveragePooling2D", data_format="channels_first"), (2, 3, 4, 5)),
+    "global_average_pooling3d": Case(_layer("GlobalAveragePooling3D"), (2, 3, 4, 2, 3)),
+    "zero_padding1d": Case(_layer("ZeroPadding1D", (1, 2)), (2, 4, 3)),
+    "zero_padding2d": Case(_layer("ZeroPadding2D", ((1, 0), (2, 3))), (1, 4, 3, 2)),
+    "cropping1d": Case(_layer("Cropping1D", (1, 2)), (2, 6, 3)),
+    "cropping2d": Case(_layer("Cropping2D", ((1, 0), (2, 1))), (1, 4, 5, 2)),
+    "up_sampling1d": Case(_layer("UpSampling1D", 3), (2, 4, 3)),
+    "up_sampling2d": Case(_layer("UpSampling2D", (2, 3)), (1, 3, 4, 2)),
+    "up_sampling2d_bilinear": Case(_layer("UpSampling2D", (2, 3), interpolation="bilinear"), (1, 3, 4, 2)),
+}
+
+NORMALIZATION = {
+    "batch_normalization": Case(_layer("BatchNormalization"), (4, 3, 5)),
+    "batch_normalization_training": Case(_layer("BatchNormalization", momentum=0.8), (6, 3, 5), training=True, tolerance=5e-5),
+    "batch_normalization_axis": Case(_layer("BatchNormalization", axis=1, scale=False), (4, 3, 5), training=True, tolerance=5e-5),
+    "layer_normalization": Case(_layer("LayerNormalization"), (3, 4, 5)),
+    "layer_normalization_axes": Case(_layer("LayerNormalization", axis=[1, 2], center=False), (3, 4, 5)),
+    "layer_normalization_first_axis": Case(_layer("LayerNormalization", axis=1), (3, 4, 5)),
+    "group_normalization": Case(_layer("GroupNormalization", groups=2), (2, 3, 4, 6)),
+    "unit_normalization": Case(_layer("UnitNormalization"), (3, 4, 5)),
+    "rms_normalization": Case(_layer("RMSNormalization"), (3, 4, 5)),
+}
+
+MERGING = {
+    "add": Case(_layer("Add"), (2, 3), (2, 3), (2, 3)),
+    "add_ranks": Case(_layer("Add"), (2, 4, 3), (2, 3)),
+    "subtract": Case(_layer("Subtract"), (2, 3), (2, 3)),
+    "multiply": Case(_layer("Multiply"), (2, 3), (2, 1), (2, 3)),
+    "average": Case(_layer("Average"), (2, 3), (2, 3), (2, 3)),
+    "maximum": Case(_layer("Maximum"), (2, 3), (2, 3)),
+    "minimum": Case(_layer("Minimum"), (2, 3), (2, 3)),
+    "concatenate": Case(_layer("Concatenate", axis=1), (2, 3, 4), (2, 5, 4)),
+    "dot": Case(_layer("Dot", axes=(1, 2)), (2, 3, 4), (2, 5, 3)),
+    "dot_normalized": Case(_layer("Dot", axes=1, normalize=True), (2, 3), (2, 3)),
+}
+
+FAMILIES = {"core": CORE, "convolution": CONVOLUTION, "normalization": NORMALIZATION, "merging": MERGING}
