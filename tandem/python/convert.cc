@@ -247,8 +247,20 @@ Tensor convert(PyObject* value, std::optional<DType> dtype, bool is_wish) {
 Tensor to_tensor(PyObject* value, std::optional<DType> dtype) { return convert(value, dtype, false); }
 Tensor to_tensor_beside(PyObject* value, std::optional<DType> dtype) { return convert(value, dtype, true); }
 
+std::optional<DType>& autocast_dtype() {
+  thread_local std::optional<DType> dtype;
+  return dtype;
+}
+
+DType read_dtype(const Variable& variable) {
+  return autocast_dtype() && is_floating(variable.dtype()) ? *autocast_dtype() : variable.dtype();
+}
+
 Tensor value_of(PyObject* object) {
-  return is_tensor(object) ? tensor_of(object) : variable_of(object).value();
+  if (is_tensor(object)) return tensor_of(object);
+  const Variable& variable = variable_of(object);
+  const DType dtype = read_dtype(variable);
+  return dtype == variable.dtype() ? variable.value() : cast(variable.value(), dtype);
 }
 
 bool has_own_dtype(PyObject* value) { return is_tensor(value) || is_variable(value); }

@@ -2,6 +2,8 @@
 #pragma once
 #include <Python.h>
 
+#include <optional>
+
 #include "tandem/autodiff/variable.h"
 #include "tandem/op/op_def.h"
 
@@ -52,7 +54,10 @@ PyObject* iterate(PyObject* self);
 /// tensor[key]: integers, slices, Ellipsis and None.
 Tensor index_tensor(const Tensor& tensor, PyObject* key);
 
-/// What a tensor or variable holds.
+/// What a tensor or variable holds; floating variables are read in the dtype of `autocast`, if there is one.
 Tensor value_of(PyObject* object);
+DType read_dtype(const Variable& variable);
+/// Of the calling thread: how layers of mixed precision read their variables.
+std::optional<DType>& autocast_dtype();
 
 }  // namespace tandem::python

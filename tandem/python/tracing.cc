@@ -45,7 +45,15 @@ nb::class_<T> add_context(nb::module_& module, const char* name) {
 
 }  // namespace
 
+/// Returns what was in force before; None: none.
+nb::object set_autocast(nb::handle dtype) {
+  const std::optional<DType> before = autocast_dtype();
+  autocast_dtype() = dtype.is_none() ? std::nullopt : std::optional(to_dtype(dtype.ptr()));
+  return before ? nb::steal(dtype_object(*before)) : nb::none();
+}
+
 void add_tracing(nb::module_& module) {
+  module.def("set_autocast", set_autocast, nb::arg("dtype").none());
   add_context<ShapeTrace>(module, "ShapeTrace").def("parameter", &ShapeTrace::parameter);
   add_context<LiftOut>(module, "LiftOut");
 }
