@@ -135,7 +135,7 @@ def _check_lengths(data, who):
 
 def make_source(x, y=None, sample_weight=None, batch_size=None, steps=None, shuffle=False, class_weight=None, who="fit"):
     """The source for what the user gave."""
-    from ..utils import PyDataset
+    from ..utils.py_dataset import PyDataset
 
     if x is None:
         raise ValueError(f"{who}: x is missing; give arrays, a tf.data.Dataset, a generator or a keras.utils.PyDataset")
@@ -178,7 +178,7 @@ def _iterable(x, steps, class_weight, shuffle):
             )
         return IterableSource(lambda: map(weighted, x), known)
     if hasattr(x, "__getitem__") and hasattr(x, "__len__"):
-        from ..utils import iterate_py_dataset
+        from ..utils.py_dataset import iterate_py_dataset
 
         return IterableSource(
             lambda: map(weighted, iterate_py_dataset(x, shuffle)), len(x), getattr(x, "on_epoch_end", None)

@@ -3,6 +3,8 @@ import importlib
 
 _WHERE = {
     "Progbar": "progbar",
+    "PyDataset": "py_dataset",
+    "Sequence": "py_dataset",
 }
 __all__ = list(_WHERE)
 
