@@ -1,4 +1,4 @@
-// Elementwise ops on a million floats: beside the copy bandwidth of the same sizes. PyTorch's times come from bench/peers.py.
+// Elementwise ops on a million floats: beside the copy bandwidth of the same sizes. PyTorch's times come from bench/torch_rows.py.
 #include "bench/harness.h"
 #include "bench/limits.h"
 #include "tandem/tandem.h"

@@ -1,4 +1,4 @@
-// The larger ops of networks at realistic sizes, forward and backward: PyTorch's times come from bench/peers_networks.py.
+// The larger ops of networks at realistic sizes, forward and backward: PyTorch's times come from bench/torch_networks.py.
 #include "bench/harness.h"
 #include "tandem/tandem.h"
 

@@ -15,9 +15,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from peers import environment
+
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
-PEERS = ROOT / ".venv-peers"
+PEERS = environment.folder()
 ROUNDS = 3
 PYTHON_ROW = "python_add_2x2"
 PYTHON_GOAL = 0.6  # microseconds
@@ -59,24 +61,14 @@ def python_value():
 
 
 def make_peers():
-    """An environment with PyTorch; the reason why there is none, or None."""
-    if (PEERS / "made").exists():
-        return None
-    print("bench: installing PyTorch into .venv-peers (large, once)", flush=True)
-    steps = [["/usr/bin/python3", "-m", "venv", "--clear", PEERS],
-             [PEERS / "bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "torch", "numpy"]]
-    for step in steps:
-        done = subprocess.run(step, capture_output=True, text=True)
-        if done.returncode:
-            return (done.stderr.strip().splitlines() or ["installation failed"])[-1]
-    (PEERS / "made").touch()
-    return None
+    """The environment with PyTorch that --peers uses too; the reason why there is none, or None."""
+    return environment.install(["numpy", "torch"]).get("torch")
 
 
 def peer_values(rows, threads):
-    done = subprocess.run([PEERS / "bin/python", ROOT / "bench/peers.py", str(threads), *rows], capture_output=True, text=True)
+    done = subprocess.run([PEERS / "bin/python", ROOT / "bench/torch_rows.py", str(threads), *rows], capture_output=True, text=True)
     if done.returncode:
-        raise RuntimeError((done.stderr.strip().splitlines() or ["peers.py failed"])[-1])
+        raise RuntimeError((done.stderr.strip().splitlines() or ["torch_rows.py failed"])[-1])
     return json.loads(done.stdout)
 
 

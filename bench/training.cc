@@ -1,4 +1,4 @@
-// The demo's training step written with the eager API and the tape. PyTorch's time comes from bench/peers.py.
+// The demo's training step written with the eager API and the tape. PyTorch's time comes from bench/torch_rows.py.
 #include "bench/harness.h"
 #include "tandem/tandem.h"
 

@@ -193,7 +193,7 @@ def main():
         print(f"\nNot run with {sanitizer}: Python, command line, repository and install tests, and those of the OpenCL driver.")
     else:
         heading("Python, command line and repository tests (pytest)")
-        run_pytest([folder for name in ("python", "cli", "cuda", "repo") if (folder := ROOT / "tests" / name).exists()], filters, tally)
+        run_pytest([folder for name in ("python", "cli", "cuda", "bench", "repo") if (folder := ROOT / "tests" / name).exists()], filters, tally)
         if not filters or "install" in filters:
             heading("Install test (tests/install)")
             run_install(tally)

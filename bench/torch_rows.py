@@ -6,7 +6,7 @@ import json
 import sys
 import time
 
-import peers_networks
+import torch_networks
 import torch
 
 
@@ -70,7 +70,7 @@ def main():
         results |= small_add()
     if "train_loop_step" in wanted:
         results |= train_loop(10_000)
-    results |= peers_networks.times(wanted, best_seconds)
+    results |= torch_networks.times(wanted, best_seconds)
     print(json.dumps(results))
 
 

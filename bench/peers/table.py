@@ -1,0 +1,70 @@
+"""The figures as text for the terminal."""
+from .figures import OURS, fastest, limit_seconds, ratio
+from .libraries import CPP, PEERS, TITLES
+
+COLUMNS = [CPP, OURS, *PEERS]
+
+
+def duration(seconds):
+    """Three digits that matter, with their unit."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)):
+        if seconds >= size or unit == "ns":
+            value = seconds / size
+            return f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f} {unit}"
+
+
+def derived(row, limits):
+    """What a row says beside its times: ratios of our Python column (the C++ one where there is no other), and the limit."""
+    columns = row["columns"]
+    timed = {name: column for name, column in columns.items() if column.get("best")}
+    ours = timed.get(OURS) or timed.get(CPP)
+    best = fastest(timed, PEERS)
+    least = limit_seconds(row.get("flops"), row.get("bytes"), limits, row.get("double", False))
+    return {
+        "to_tensorflow": ratio(ours, timed.get("tensorflow")),
+        "to_fastest": ratio(ours, timed.get(best)),
+        "fastest": best,
+        "of_limit": least / min(c["best"] for c in (timed.get(OURS), timed.get(CPP)) if c) if least and ours else None,
+    }
+
+
+def cell(column):
+    if column.get("best"):
+        return duration(column["best"])
+    return "wrong" if column.get("why", "").startswith("wrong") else "-"
+
+
+def number(value, form="{:.2f}"):
+    return "-" if value is None else form.format(value)
+
+
+def lines(report):
+    """The table, then the reasons of what is missing in it, each once."""
+    head = ["workload", *(TITLES[name] for name in COLUMNS), "/TensorFlow", "/fastest", "of limit"]
+    rows, reasons = [head], {}
+    for name, row in report["workloads"].items():
+        more = row["derived"]
+        rows.append([name, *(cell(row["columns"].get(c, {})) for c in COLUMNS), number(more["to_tensorflow"]),
+                     number(more["to_fastest"]), number(more["of_limit"], "{:.0%}")])
+        for column, entry in row["columns"].items():
+            if entry.get("why") and not entry.get("unsaid"):
+                reasons.setdefault((TITLES[column], entry["why"]), []).append(name)
+    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+    text = ["  ".join(row[i].ljust(widths[i]) if i == 0 else row[i].rjust(widths[i]) for i in range(len(head))) for row in rows]
+    for (title, why), names in reasons.items():
+        text.append(f"{title}: {why} ({', '.join(names) if len(names) < 5 else f'{len(names)} workloads'})")
+    return text
+
+
+def limit_lines(limits):
+    if not limits:
+        return []
+    copies = ", ".join(f"{entry['gb_per_s']:.0f} GB/s at {entry['bytes'] / 1e6:g} MB" for entry in limits["copy"])
+    return [f"Limits, measured: {limits['gflops']:.0f} GFLOPS of float32; copying reads and writes {copies}"]
+
+
+def coverage_lines(coverage):
+    if not coverage:
+        return []
+    return [f"Names of TensorFlow's guides that resolve: {coverage['resolve']:.1%} by use ({coverage['names_resolve']} of {coverage['names']}); "
+            f"tried out beside TensorFlow and right: {coverage['work']:.1%} by use ({coverage['names_work']})"]
