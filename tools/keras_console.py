@@ -1,4 +1,4 @@
-"""Writes what real Keras prints (progress bars) into tests/data, for the tests to compare with.
+"""Writes what real Keras prints (progress bars, summaries) into tests/data, for the tests to compare with.
 
 In an environment with tensorflow-cpu and keras: python tools/keras_console.py
 """
@@ -12,6 +12,7 @@ sys.path.insert(0, str(ROOT / "tests" / "python"))
 
 import keras  # noqa: E402
 import keras_scenes  # noqa: E402
+import numpy  # noqa: E402
 
 
 def main():
@@ -20,6 +21,7 @@ def main():
     texts = {
         "progress_bars.txt": keras_scenes.progress_bars(keras.utils.Progbar),
         "fit_and_evaluate.txt": keras_scenes.fit_and_evaluate(keras.callbacks),
+        "summaries.txt": keras_scenes.summaries(keras, numpy),
     }
     for name, text in texts.items():
         with open(folder / name, "w", encoding="utf-8", newline="") as file:

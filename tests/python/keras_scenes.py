@@ -1,6 +1,7 @@
 """Scenes that real Keras and TandemFlow play alike; tools/keras_console.py writes down what Keras prints."""
 import contextlib
 import io
+import os
 import time
 from unittest import mock
 
@@ -92,4 +93,76 @@ def fit_and_evaluate(callbacks_module):
                 getattr(callbacks, f"on_{mode}_begin")()
                 batches(callbacks, mode, 4, lambda i: {"loss": 1.0})
                 getattr(callbacks, f"on_{mode}_end")({"loss": 1.0} if mode == "test" else None)
+    return out.getvalue()
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def _nested_models(keras, layers):
+    inner = keras.Sequential([keras.Input((4,)), layers.Dense(3), layers.Dense(2)], name="inner")
+    entry = keras.Input((4,), name="entry")
+    drawn = keras.Model(entry, layers.Dense(2, name="deep")(inner(entry)), name="drawn")
+    first, second = keras.Input((4,), name="first"), keras.Input((4,), name="second")
+    both = layers.Concatenate(name="joined")([drawn(first), drawn(second), inner(first)])
+    return keras.Model([first, second], [layers.Dense(1, name="a_rather_long_name_for_an_output")(both), both], name="outer")
+
+
+def _subclassed(keras, layers):
+    class Mine(keras.Model):
+        def __init__(self):
+            super().__init__(name="mine")
+            self.hidden = layers.Dense(5, activation="relu")
+            self.drop = layers.Dropout(0.5)
+            self.out = layers.Dense(2)
+
+        def call(self, x):
+            return self.out(self.drop(self.hidden(x)))
+
+    return Mine()
+
+
+def summaries(keras, np):
+    """What summary() prints for models of all kinds."""
+    layers = keras.layers
+    keras.utils.clear_session()
+    out = Terminal()
+
+    def show(title, model, **options):
+        print(f"--- {title}", file=out)
+        for terminal in ("pipe", "xterm"):
+            stream = io.StringIO() if terminal == "pipe" else Terminal()
+            environment = {"COLUMNS": "80", "TERM": terminal, "COLORTERM": ""}
+            with mock.patch.dict(os.environ, environment), contextlib.redirect_stdout(stream):
+                model.summary(**options)
+            out.write(stream.getvalue())
+        model.summary(print_fn=lambda text: out.write(f"printed {len(text)}\n"), **options)
+
+    tiny = keras.Sequential(
+        [keras.Input((12, 12, 1)), layers.Conv2D(4, 3, activation="relu"), layers.BatchNormalization(),
+         layers.MaxPooling2D(), layers.Dropout(0.3), layers.Flatten(), layers.Dense(8), layers.Dense(3)],
+        name="tiny",
+    )  # fmt: skip
+    show("sequential", tiny)
+    tiny.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
+    tiny.fit(np.zeros((8, 12, 12, 1), "float32"), np.zeros((8,), "int32"), verbose=0)
+    show("trained", tiny)
+    tiny.layers[0].trainable = False
+    show("trainable", tiny, show_trainable=True)
+    show("narrow", tiny, line_length=65)
+    show("too wide", tiny, line_length=120)
+    show("positions", tiny, positions=[0.3, 0.5, 0.7])
+    show("range", tiny, layer_range=["max_pool", "dense"])
+    show("unbuilt", keras.Sequential([layers.Dense(3, name="waits")], name="unbuilt"))
+    outer = _nested_models(keras, layers)
+    show("functional", outer)
+    show("nested", outer, expand_nested=True, show_trainable=True)
+    chain = keras.Input((4,), name="begin")
+    show("chain", keras.Model(chain, layers.Dense(2, name="end")(layers.Dense(3, name="middle")(chain)), name="chain"))
+    mine = _subclassed(keras, layers)
+    show("subclassed, unbuilt", mine)
+    mine(np.zeros((2, 4), "float32"))
+    show("subclassed", mine)
     return out.getvalue()

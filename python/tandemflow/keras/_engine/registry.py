@@ -156,7 +156,7 @@ def serialize_keras_object(thing):
         "config": {key: serialize_keras_object(value) for key, value in thing.get_config().items()},
         "registered_name": _names.get(type(thing)),
     }
-    if out["registered_name"] is None and not out["module"].startswith("keras"):
+    if out["registered_name"] is None and (not out["module"].startswith("keras") or out["module"].startswith("keras.src")):
         out["registered_name"] = type(thing).__name__
     if hasattr(thing, "get_build_config"):
         build = thing.get_build_config()
@@ -168,6 +168,13 @@ def serialize_keras_object(thing):
 
 
 def _serialize_special(thing):
+    if isinstance(thing, slice):
+        bounds = {name: serialize_keras_object(getattr(thing, name)) for name in ("start", "stop", "step")}
+        return {"class_name": "__slice__", "config": bounds}
+    if thing is Ellipsis:
+        return {"class_name": "__ellipsis__", "config": {}}
+    if isinstance(thing, bytes):
+        return {"class_name": "__bytes__", "config": {"value": thing.decode()}}
     if hasattr(thing, "as_list") and type(thing).__name__ == "TensorShape":
         return thing.as_list()
     if type(thing).__module__ == "numpy":
@@ -215,7 +222,7 @@ def deserialize_keras_object(config, custom_objects=None, family=None, safe_mode
         return [deserialize_keras_object(item, custom_objects, family, safe_mode) for item in config]
     if not isinstance(config, dict):
         return config
-    if "class_name" not in config or "config" not in config and config["class_name"] != "__tuple__":
+    if "class_name" not in config or "config" not in config:
         return {key: deserialize_keras_object(value, custom_objects, None, safe_mode) for key, value in config.items()}
     name, inner = config["class_name"], config.get("config")
     if isinstance(name, str) and name.startswith("__"):
@@ -293,10 +300,13 @@ def in_safe_mode():
 
 
 def _deserialize_special(name, config, custom_objects, safe_mode):
-    if name == "__tuple__":
-        items = config.get("items", config.get("config", {}))
-        return tuple(deserialize_keras_object(item, custom_objects, None, safe_mode) for item in items)
     inner = config["config"]
+    if name == "__slice__":
+        return slice(*(deserialize_keras_object(inner[key], None, None, safe_mode) for key in ("start", "stop", "step")))
+    if name == "__ellipsis__":
+        return Ellipsis
+    if name == "__bytes__":
+        return inner["value"].encode()
     if name == "__numpy__":
         import numpy
 

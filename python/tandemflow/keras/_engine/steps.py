@@ -100,6 +100,7 @@ class Loop:
                 shown = now
             if self.stopped():
                 break
+        self.callbacks.note_steps(done)
         return done
 
 

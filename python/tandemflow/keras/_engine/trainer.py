@@ -236,9 +236,10 @@ class Trainer:
         self.make_train_function()
         total = steps_per_epoch or source.steps
         callbacks = self._callback_list(callbacks, verbose, epochs, total, history=True)
-        callbacks.on_train_begin()
+        self._initial_epoch = initial_epoch
+        callbacks.on_train_begin()  # BackupAndRestore may set where to begin
         logs = {}
-        for epoch in range(initial_epoch, epochs):
+        for epoch in range(self._initial_epoch, epochs):
             self.reset_metrics()
             callbacks.on_epoch_begin(epoch)
             loop = Loop(self.train_function, source, callbacks, "train", self._logs, lambda: self.stop_training, steps_per_epoch)

@@ -51,10 +51,15 @@ class CallbackList(Callback):
     def show(self, step, logs):
         """Refreshes the progress bar after `step` batches, without the hooks of batches.
 
-        A loop that runs without them calls this after the first batch, every 50 ms or so, and after the last.
+        A loop that runs without them calls this every 50 ms or so.
         """
         if self._progbar is not None:
             self._progbar.show(step, _floats(logs))
+
+    def note_steps(self, count):
+        """How many batches an epoch had, for a progress bar that did not know."""
+        if self._progbar is not None:
+            self._progbar.note_steps(count)
 
 
 def _uses_batches(callback, mode):

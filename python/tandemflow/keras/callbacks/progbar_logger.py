@@ -14,7 +14,9 @@ class ProgbarLogger(Callback):
         self.target = None
         self.verbose = 1
         self.epochs = 1
-        self._in_fit = False  # validation inside of fit is silent
+        self._in_fit = False
+        self._validating = False  # inside of fit: silent
+        self._shows_logs = True
 
     def set_params(self, params):
         self.verbose = 1 if params["verbose"] == "auto" else params["verbose"]
@@ -30,28 +32,30 @@ class ProgbarLogger(Callback):
             print_message(f"Epoch {epoch + 1}/{self.epochs}")
 
     def on_test_begin(self, logs=None):
-        if not self._in_fit:
+        self._validating = self._in_fit
+        if not self._validating:
             self._start()
 
     def on_predict_begin(self, logs=None):
+        self._shows_logs = False  # they are the predictions
         self._start()
 
     def on_train_batch_end(self, batch, logs=None):
         self.show(batch + 1, logs)
 
     def on_test_batch_end(self, batch, logs=None):
-        if not self._in_fit:
-            self.show(batch + 1, logs)
+        self.show(batch + 1, logs)
 
     def on_predict_batch_end(self, batch, logs=None):
-        self.show(batch + 1, None)
+        self.show(batch + 1, logs)
 
     def on_epoch_end(self, epoch, logs=None):
         self._finish(logs)
 
     def on_test_end(self, logs=None):
-        if not self._in_fit:
+        if not self._validating:
             self._finish(logs)
+        self._validating = False
 
     def on_predict_end(self, logs=None):
         self._finish(None)
@@ -62,11 +66,19 @@ class ProgbarLogger(Callback):
 
     def show(self, step, logs):
         """`step` batches are done."""
+        if self._validating:
+            return
         if self.progbar is None:
             self._start()
         self.seen = step
         if self.verbose == 1:
-            self.progbar.update(step, list((logs or {}).items()), finalize=False)
+            logs = logs if logs and self._shows_logs else {}
+            self.progbar.update(step, list(logs.items()), finalize=False)
+
+    def note_steps(self, count):
+        """How many batches there were in all, for a length that was not known."""
+        if not self._validating:
+            self.seen = count
 
     def _finish(self, logs):
         if self.target is None:  # known now, and for the epochs to come

@@ -1,0 +1,96 @@
+"""Functions of keras.ops in files: Keras has a class for each; constants are its config, tensors the arguments of its use."""
+import inspect
+
+from .naming import snake_case
+
+# Which module of Keras holds the class; all others are in numpy.
+_MODULES = {
+    "core": "Cast ConvertToTensor SaturateCast Scatter ScatterUpdate Slice SliceUpdate StopGradient Unstack",
+    "nn": "AveragePool BatchNorm BinaryCrossentropy CTCLoss CategoricalCrossentropy Celu Conv ConvTranspose DepthwiseConv "
+    "DotProductAttention Elu Gelu Glu HardShrink HardSigmoid HardSilu HardTanh LayerNorm LeakyRelu LogSigmoid LogSoftmax "
+    "MaxPool Moments MultiHot Normalize OneHot PSNR Polar RMSNorm Relu Relu6 Selu SeparableConv Sigmoid Silu SoftShrink "
+    "Softmax Softplus Softsign SparseCategoricalCrossentropy SparsePlus SparseSigmoid Sparsemax Squareplus TanhShrink "
+    "Threshold",
+    "math": "Erf Erfc Erfinv ExtractSequences FFT FFT2 IFFT2 IRFFT ISTFT InTopK Logdet Logsumexp RFFT Rsqrt STFT SegmentMax "
+    "SegmentSum TopK",
+    "linalg": "Cholesky CholeskyInverse Det Eig Eigh Inv Lstsq LuFactor Norm Qr SVD Solve SolveTriangular",
+    "image": "AffineTransform CropImages ExtractPatches GaussianBlur HSVToRGB MapCoordinates PadImages RGBToGrayscale RGBToHSV "
+    "Resize",
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
+_IRREGULAR = {
+    name.lower(): name for name in _MODULE_OF if name[:2].isupper() and name not in ("RGBToGrayscale", "RGBToHSV", "HSVToRGB")
+}
+_IRREGULAR.update({"ctc_loss": "CTCLoss", "rms_normalization": "RMSNorm", "layer_normalization": "LayerNorm",
+                   "batch_normalization": "BatchNorm", "rgb_to_grayscale": "RGBToGrayscale", "rgb_to_hsv": "RGBToHSV",
+                   "hsv_to_rgb": "HSVToRGB", "allclose": "AllClose"})  # fmt: skip
+_FUNCTION_OF = {class_name: function for function, class_name in _IRREGULAR.items()}
+
+# The parameters that Keras' classes take when they are used; the others are given when they are made.
+_WHEN_USED = set(
+    "x x1 x2 xs y a b q inputs indices values updates start_indices kernel depthwise_kernel pointwise_kernel target output "
+    "mean variance query key value gamma beta condition condlist choicelist data segment_ids targets predictions images "
+    "transform coordinates sorted_sequence start stop step elements variable tensor fill_value".split()
+)
+
+
+def is_op_module(module):
+    return (module or "").startswith(("keras.src.ops", "keras.ops"))
+
+
+def class_name_of(function):
+    return _IRREGULAR.get(function) or "".join(part[:1].upper() + part[1:] for part in function.split("_"))
+
+
+def serialize_operation(operation):
+    """What stands for the operation in a file, without its uses."""
+    class_name = class_name_of(operation.function)
+    constants = {**_constants_of_uses(operation), **operation.constants}
+    return {
+        "module": f"keras.src.ops.{_MODULE_OF.get(class_name, 'numpy')}",
+        "class_name": class_name,
+        "config": {"name": operation.name, **constants},
+        "registered_name": class_name,
+    }
+
+
+def split_use(operation, args, kwargs):
+    """(what goes with the use, what goes with the operation), both by name where names are known."""
+    names = _parameters(operation.function)
+    used, constants = [], {}
+    for name, value in zip(names + [None] * len(args), args):
+        if name is None or name in _WHEN_USED:
+            used.append(value)
+        else:
+            constants[name] = value
+    keywords = {name: value for name, value in kwargs.items() if name in _WHEN_USED}
+    constants.update({name: value for name, value in kwargs.items() if name not in _WHEN_USED})
+    return used, keywords, constants
+
+
+def _constants_of_uses(operation):
+    node = operation._inbound_nodes[0]
+    return split_use(operation, node.args, node.kwargs)[2]
+
+
+def _parameters(function):
+    from .. import ops
+
+    return list(inspect.signature(getattr(ops, function)).parameters)
+
+
+def operation_from_config(config):
+    """The operation of a file: keras.ops.<function> with its constants."""
+    from .. import ops
+    from .operation import Operation
+
+    class_name = config["class_name"]
+    function = _FUNCTION_OF.get(class_name) or snake_case(class_name)
+    if not hasattr(ops, function):
+        function = class_name.lower()
+    if not hasattr(ops, function):
+        raise ValueError(f"The model uses keras.ops' {class_name}, which is not known here")
+    constants = {name: value for name, value in (config.get("config") or {}).items() if name != "name"}
+    known = _parameters(function)
+    constants = {name: value for name, value in constants.items() if name in known}
+    return Operation(function, name=(config.get("config") or {}).get("name"), **constants)

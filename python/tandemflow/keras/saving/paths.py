@@ -1,0 +1,31 @@
+"""Names of files: what may be written and read."""
+import os
+
+# The version of Keras whose files are written here.
+KERAS_VERSION = "3.15.1"
+
+
+def to_write(filepath, overwrite):
+    """The path as a string, or None where the user says no."""
+    path = os.fspath(filepath)
+    if not overwrite and os.path.exists(path):
+        answer = ""
+        while answer not in ("y", "n"):
+            answer = input(f"[WARNING] {path} already exists - overwrite? [y/n]").strip().lower()
+        if answer == "n":
+            return None
+    return path
+
+
+def to_read(filepath, what):
+    path = os.fspath(filepath)
+    if not os.path.exists(path):
+        raise ValueError(f"File not found: filepath={path}. Please ensure the file is an accessible {what}.")
+    return path
+
+
+def check_version(version, path):
+    """Files of a later major version may mean other things by the same names."""
+    major = str(version or "").split(".")[0]
+    if major.isdigit() and int(major) > 3:
+        raise ValueError(f"{path} was written by Keras {version}; files of Keras 2 and 3 can be read here")
