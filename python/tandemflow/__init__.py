@@ -61,8 +61,8 @@ truediv = _ops.exported["divide"]
 
 def __getattr__(name):
     """Large parts are loaded when they are used."""
-    if name == "keras":
+    if name in ("keras", "distribute"):
         import importlib
 
-        return importlib.import_module("tandemflow.keras")
+        return importlib.import_module(f"tandemflow.{name}")
     raise AttributeError(f"module 'tandemflow' has no attribute '{name}'")

@@ -1,4 +1,5 @@
 """tf.nn: what neural networks are made of."""
+from . import _ops, _replica, _tandem
 from ._arrays import in_top_k, l2_loss, l2_normalize, moments, top_k, zero_fraction
 from ._conv import (
     avg_pool,
@@ -38,6 +39,7 @@ from ._ops import (
     log_sigmoid,
     log_softmax,
     mish,
+    reduce_sum,
     relu,
     relu6,
     selu,
@@ -57,6 +59,25 @@ def embedding_lookup(params, ids, max_norm=None, name=None):
     if max_norm is not None:
         raise NotImplementedError("embedding_lookup: max_norm is not there yet")
     return gather(params, ids)
+
+
+def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size=None):
+    """The sum of the losses of the examples, divided by the size of the global batch: what one replica contributes."""
+    loss = _tandem.to_tensor(per_example_loss)
+    if sample_weight is not None:
+        loss = loss * sample_weight
+    if global_batch_size is None:
+        replica = _replica.current()
+        known = replica is not None and replica.rows == (loss.shape[0] if loss.ndim else None)
+        global_batch_size = replica.total if known else (loss.shape[0] if loss.ndim else 1)
+    return reduce_sum(loss) / _ops.cast(_tandem.to_tensor(global_batch_size), loss.dtype)
+
+
+def scale_regularization_loss(regularization_loss):
+    """The part of a loss of the variables that one replica contributes."""
+    replica = _replica.current()
+    share = 1.0 if replica is None else replica.rows / max(replica.total, 1)
+    return _tandem.to_tensor(regularization_loss) * share
 
 
 swish = silu

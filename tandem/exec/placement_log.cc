@@ -64,13 +64,15 @@ std::string tensorflow_op_name(std::string_view op) {
 void log_fallback(const Decision& decision) {
   static auto& mutex = *new std::mutex;
   static auto& said = *new std::set<std::string>;
+  // A device that does not exist is missed by every op of a program alike: one line says it all.
+  const bool by_device = decision.reason == ReasonCode::device_missing;
+  const std::string op = by_device ? "" : text(decision.op, '|', decision.signature);
   {
     std::lock_guard lock(mutex);
-    if (!said.insert(text(decision.op, '|', decision.signature, '|', reason_name(decision.reason), '|', decision.requested)).second)
-      return;
+    if (!said.insert(text(op, '|', reason_name(decision.reason), '|', decision.requested)).second) return;
   }
   log(LogLevel::warning, text(decision.text(), " (", reason_name(decision.reason), "). ", decision.remedy(),
-                              ". This is said once for this op, dtype and reason."));
+                              ". This is said once for this ", by_device ? "device." : "op, dtype and reason."));
 }
 
 void set_log_device_placement(bool on) { detail::log_each_placement.store(on); }

@@ -3,8 +3,10 @@ import warnings
 
 from ... import _tandem
 from ..._gradient import GradientTape, flatten
+from . import mirrored
 from .compiled import CompiledLoss, CompiledMetrics, total_of
 from .data_sources import make_source, pack_x_y_sample_weight, split, to_arrays, unpack_x_y_sample_weight
+from .mirrored import current_strategy
 from .steps import Collector, Loop, StepFunction
 from .tracking import held, unique
 
@@ -23,6 +25,7 @@ class Trainer:
         self.history = None
         self._compiled_loss = self._compiled_metrics = self._loss_tracker = None
         self._compile_arguments = None
+        self._distribute_strategy = current_strategy()
         self._forget_functions()
 
     # --- compile ---
@@ -53,6 +56,7 @@ class Trainer:
         }  # fmt: skip
         self.stop_training = False
         self.compiled = True
+        self._distribute_strategy = current_strategy() or self._distribute_strategy
         self._forget_functions()
 
     def _scaled(self, optimizer, auto_scale_loss):
@@ -151,6 +155,8 @@ class Trainer:
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def _learn(self, data):
+        if self._replicas() > 1:
+            return mirrored.learn(self, data)
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         with GradientTape() as tape:
             y_pred = self(x, training=True)
@@ -170,13 +176,26 @@ class Trainer:
 
     def test_step(self, data):
         x, y, sample_weight = unpack_x_y_sample_weight(data)
-        y_pred = self(x, training=False)
+        y_pred = self._infer(x)
         self._observed_loss(x, y, y_pred, sample_weight, False)
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def predict_step(self, data):
         x, _, _ = unpack_x_y_sample_weight(data)
-        return self(x, training=False)
+        return self._infer(x)
+
+    def _infer(self, x):
+        return mirrored.infer(self, x) if self._replicas() > 1 else self(x, training=False)
+
+    def _replicas(self):
+        return 1 if self._distribute_strategy is None else self._distribute_strategy.num_replicas_in_sync
+
+    @property
+    def distribute_strategy(self):
+        """The strategy in whose scope the model was made or compiled."""
+        from ...distribute import get_strategy
+
+        return self._distribute_strategy or get_strategy()
 
     def _overrides(self, *names):
         return any(getattr(type(self), name) is not getattr(Trainer, name) for name in names)
@@ -193,7 +212,7 @@ class Trainer:
         if self._overrides("test_step", "compute_metrics", "get_metrics_result"):
             return self.test_step(data)
         x, y, sample_weight = unpack_x_y_sample_weight(data)
-        y_pred = self(x, training=False)
+        y_pred = self._infer(x)
         if self._compiled_loss is not None or self.losses:
             self._observed_loss(x, y, y_pred, sample_weight, False)
         self._update_metrics(y, y_pred, sample_weight)
@@ -234,6 +253,8 @@ class Trainer:
         validation = self._validation_source(validation_data, validation_batch_size or batch_size, validation_steps)
         self.stop_training = False
         self.make_train_function()
+        if self._replicas() > 1:
+            mirrored.measure(self, source)
         total = steps_per_epoch or source.steps
         callbacks = self._callback_list(callbacks, verbose, epochs, total, history=True)
         self._initial_epoch = initial_epoch

@@ -7,6 +7,7 @@ from ..._device import device
 from ..._function import Function
 from ..._gradient import GradientTape
 from ..._ops import records
+from ..._replica import current as current_replica
 from .. import initializers
 from .._engine.floats import floatx
 from .._engine.naming import snake_case, unique_name
@@ -246,6 +247,14 @@ class Optimizer:
 
     def apply(self, grads, trainable_variables=None):
         """One step with these gradients, of these variables or of those it was built for."""
+        replica = current_replica()
+        if replica is not None:  # one step for all replicas, with the sum of their gradients
+            variables = self._known(grads, trainable_variables)
+            replica.apply_together(lambda pairs: self._apply_here(*zip(*pairs)), zip(grads, variables))
+            return
+        self._apply_here(grads, trainable_variables)
+
+    def _apply_here(self, grads, trainable_variables):
         if trainable_variables is not None and _tandem.executing_eagerly():
             plan = self._plans.get(tuple(map(id, trainable_variables)))
             if plan is not None and len(grads) == len(trainable_variables):

@@ -1,0 +1,111 @@
+"""Where a program is: in the scope of a strategy, inside one of its replicas, or in neither."""
+import contextlib
+
+from .._replica import current as current_replica
+from .._replica import state as _state
+
+
+class ReplicaContext:
+    """One replica of a `strategy.run`, while its function runs.
+
+    Replicas run one after another on the calling thread, each giving its device work to do; what they do together
+    (adding up gradients) happens when the last one comes to it.
+    """
+
+    def __init__(self, strategy, replica, begin, rows, total, meeting):
+        self._strategy = strategy
+        self.replica_id_in_sync_group = replica
+        self.begin, self.rows, self.total = begin, rows, total  # of the global batch: its rows here, and all
+        self._meeting = meeting
+
+    @property
+    def num_replicas_in_sync(self):
+        return self._strategy.num_replicas_in_sync
+
+    @property
+    def strategy(self):
+        return self._strategy
+
+    @property
+    def devices(self):
+        return (self._strategy.devices[self.replica_id_in_sync_group],)
+
+    def apply_together(self, apply, pairs):
+        """`apply(pairs)` with the gradients of all replicas added up; called for each replica, done with the last."""
+        return self._meeting.apply_together(apply, pairs)
+
+    def shared_draw(self, draw, shape):
+        """Random numbers for the rows of this replica, out of those that one device would draw for the whole batch."""
+        return self._meeting.shared_draw(draw, shape, self)
+
+    def merge_call(self, merge_fn, args=(), kwargs=None):
+        if self.num_replicas_in_sync == 1:
+            return merge_fn(self._strategy, *args, **(kwargs or {}))
+        raise NotImplementedError(
+            "merge_call needs all replicas at one point of the program at once, and they run one after another here; "
+            "return the values from strategy.run and merge them outside, or use strategy.reduce"
+        )
+
+    def all_reduce(self, reduce_op, value, options=None):
+        if self.num_replicas_in_sync == 1:
+            return value
+        raise NotImplementedError(
+            "all_reduce inside a replica needs the values of replicas that run later here; return the value from "
+            "strategy.run and call strategy.reduce outside (optimizer.apply_gradients adds gradients up by itself)"
+        )
+
+
+def get_replica_context():
+    """The replica in progress; the only one where no strategy is in force; None in the scope of a strategy."""
+    context = getattr(_state, "replica", None)
+    if context is None and not has_strategy():
+        return get_strategy()._single_context()
+    return context
+
+
+def get_strategy():
+    """The strategy whose scope this is, or the default: one replica, no device of its own."""
+    stack = getattr(_state, "strategies", None)
+    if stack:
+        return stack[-1]
+    from ._strategy import default_strategy
+
+    return default_strategy()
+
+
+def has_strategy():
+    return bool(getattr(_state, "strategies", None))
+
+
+def in_cross_replica_context():
+    return has_strategy() and current_replica() is None
+
+
+@contextlib.contextmanager
+def entered(strategy):
+    stack = _state.__dict__.setdefault("strategies", [])
+    if stack and stack[-1] is not strategy:
+        raise RuntimeError(
+            "Cannot enter the scope of a strategy inside the scope of another: a model has one strategy. End the outer "
+            "`with strategy.scope():` first."
+        )
+    stack.append(strategy)
+    try:
+        yield strategy
+    finally:
+        stack.pop()
+
+
+def experimental_set_strategy(strategy):
+    """The strategy for all that follows on this thread; None ends it."""
+    _state.strategies = [] if strategy is None else [strategy]
+
+
+@contextlib.contextmanager
+def replica_entered(context):
+    before = getattr(_state, "replica", None)
+    _state.replica = context
+    try:
+        yield context
+    finally:
+        _state.replica = before

@@ -1,0 +1,79 @@
+"""Values that differ from replica to replica."""
+
+
+class DistributedValues(tuple):
+    """One value for each replica, in the order of the replicas."""
+
+    _fields = ()  # so that traced functions take it apart and put it together again
+
+    def __new__(cls, *values):
+        return super().__new__(cls, values)
+
+    @property
+    def values(self):
+        return tuple(self)
+
+    def __repr__(self):
+        return "PerReplica:{\n" + ",\n".join(f"  {i}: {value!r}" for i, value in enumerate(self)) + "\n}"
+
+
+class PerReplica(DistributedValues):
+    """What `run` returned in each replica, or what each is given."""
+
+
+class InputContext:
+    """For whom a dataset is made."""
+
+    def __init__(self, num_input_pipelines=1, input_pipeline_id=0, num_replicas_in_sync=1):
+        self.num_input_pipelines = num_input_pipelines
+        self.input_pipeline_id = input_pipeline_id
+        self.num_replicas_in_sync = num_replicas_in_sync
+
+    def get_per_replica_batch_size(self, global_batch_size):
+        if global_batch_size % self.num_replicas_in_sync:
+            raise ValueError(
+                f"The `global_batch_size` {global_batch_size!r} is not divisible by `num_replicas_in_sync` "
+                f"{self.num_replicas_in_sync!r} "
+            )
+        return global_batch_size // self.num_replicas_in_sync
+
+
+class InputOptions:
+    """TensorFlow's options; batches are always fetched by the plan that uses them."""
+
+    def __init__(self, experimental_fetch_to_device=None, experimental_replication_mode=None,
+                 experimental_place_dataset_on_device=False, experimental_per_replica_buffer_size=1):  # fmt: skip
+        self.experimental_fetch_to_device = experimental_fetch_to_device
+        self.experimental_replication_mode = experimental_replication_mode
+
+
+def map_replicas(function, structure):
+    """The structure with function(value) for every PerReplica value, and everything else as it is."""
+    if isinstance(structure, DistributedValues):
+        return function(structure)
+    if isinstance(structure, dict):
+        return {key: map_replicas(function, value) for key, value in structure.items()}
+    if isinstance(structure, (list, tuple)):
+        items = [map_replicas(function, item) for item in structure]
+        if hasattr(structure, "_fields"):
+            return type(structure)(*items)
+        return items if isinstance(structure, list) else tuple(items)
+    return structure
+
+
+def select(structure, replica):
+    """What one replica sees."""
+    return map_replicas(lambda values: values[replica], structure)
+
+
+def regroup(results):
+    """Nested results of all replicas -> one nested structure of PerReplica values."""
+    first = results[0]
+    if isinstance(first, dict):
+        return {key: regroup([result[key] for result in results]) for key in first}
+    if isinstance(first, (list, tuple)) and not isinstance(first, DistributedValues):
+        items = [regroup([result[i] for result in results]) for i in range(len(first))]
+        if hasattr(first, "_fields"):
+            return type(first)(*items)
+        return items if isinstance(first, list) else tuple(items)
+    return None if all(result is None for result in results) else PerReplica(*results)

@@ -1,0 +1,123 @@
+"""A training step on several devices: each replica has its rows of the batch, and the results are those of one device."""
+import itertools
+import sys
+import time
+
+from ... import _ops, _tandem
+from ..._device import device
+from ..._function import Function
+from ..._gradient import GradientTape, flatten, pack_like
+from .data_sources import unpack_x_y_sample_weight
+
+_HOST = "/CPU:0"
+
+
+def current_strategy():
+    """The strategy whose scope this is, or None; strategies are not loaded for the question."""
+    distribute = sys.modules.get("tandemflow.distribute")
+    return distribute.get_strategy() if distribute is not None and distribute.has_strategy() else None
+
+
+def _parts(structure, sizes):
+    """The structure once for each replica, with its rows of every tensor."""
+    bounds = [0, *itertools.accumulate(sizes)]
+    leaves = flatten(structure)
+    with device(_HOST):
+        cut = [[leaf[a:b] for leaf in leaves] for a, b in zip(bounds, bounds[1:])]
+    return [pack_like(structure, iter(part)) for part in cut]
+
+
+def _joined(parts):
+    """Outputs of the replicas, one after another."""
+    first = parts[0]
+    with device(_HOST):
+        joined = [_ops.concat(leaves, 0) for leaves in zip(*(flatten(part) for part in parts))]
+    return pack_like(first, iter(joined))
+
+
+def learn(model, data):
+    """One step of the optimizer; returns x, y, y_pred and sample_weight of the whole batch."""
+    strategy = model._distribute_strategy
+    rows = flatten(data)[0].shape[0]
+    sizes = strategy.sizes(rows)
+    shards = _parts(data, sizes)
+    variables = model.trainable_weights
+    losses, outputs = {}, {}
+
+    def replica(i):
+        x, y, sample_weight = unpack_x_y_sample_weight(shards[i])
+        with GradientTape() as tape:
+            outputs[i] = model(x, training=True)
+            share = model.compute_loss(x=x, y=y, y_pred=outputs[i], sample_weight=sample_weight, training=True)
+            losses[i] = share * (sizes[i] / rows)
+            scaled = model.optimizer.scale_loss(losses[i])
+        if not model.trainable_weights:
+            return
+        if not variables:  # made by the first call of the model
+            variables.extend(model.trainable_weights)
+        model.optimizer.apply_gradients(zip(tape.gradient(scaled, variables), variables))
+
+    strategy.run_replicas(replica, sizes)
+    with device(_HOST):
+        loss = _ops.add_n([losses[i] for i in sorted(losses)])
+        model._loss_tracker.update_state(loss, sample_weight=rows)
+    x, y, sample_weight = unpack_x_y_sample_weight(data)
+    return x, y, _joined([outputs[i] for i in sorted(outputs)]), sample_weight
+
+
+def infer(model, x):
+    """The outputs of the model without training."""
+    strategy = model._distribute_strategy
+    sizes = strategy.sizes(flatten(x)[0].shape[0])
+    shards = _parts(x, sizes)
+    outputs = {}
+
+    def replica(i):
+        outputs[i] = model(shards[i], training=False)
+
+    strategy.run_replicas(replica, sizes)
+    return _joined([outputs[i] for i in sorted(outputs)])
+
+
+def measure(model, source):
+    """Measures how fast each device takes rows through the model, and divides batches by it."""
+    strategy = model._distribute_strategy
+    if not hasattr(strategy, "set_speeds") or source.loop is None or model._overrides("train_step"):
+        return
+    leaves = source.batch(0)
+    x, y, sample_weight = unpack_x_y_sample_weight(pack_like(source.data, iter(leaves)))
+    speeds = []
+    for name in strategy.devices:
+        seconds = _seconds(_gradients(model, x, y, sample_weight), leaves, name)
+        speeds.append(leaves[0].shape[0] / seconds)
+    if strategy.set_speeds(speeds):
+        model._forget_functions()
+        model.make_train_function()
+
+
+def _gradients(model, x, y, sample_weight):
+    """A function of the leaves of a batch that computes what a replica computes, and keeps nothing of it."""
+    structure = (x, y, sample_weight)
+
+    def compute(*leaves):
+        given = iter(leaves)
+        x, y, weights = (None if part is None else pack_like(part, given) for part in structure)
+        with GradientTape() as tape:
+            loss = model.compute_loss(x=x, y=y, y_pred=model(x, training=False), sample_weight=weights, training=False)
+        variables = model.trainable_weights
+        return [g for g in tape.gradient(loss, variables) if g is not None] or [loss]
+
+    return Function(compute, name=f"{model.name} speed")
+
+
+def _seconds(function, leaves, name, rounds=4):
+    """The best of some runs; the first traces and copies variables."""
+    best = float("inf")
+    with device(name):
+        for i in range(rounds):
+            begin = time.perf_counter()
+            function(*leaves)
+            _tandem.sync_devices()
+            if i:
+                best = min(best, time.perf_counter() - begin)
+    return best
