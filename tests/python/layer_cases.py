@@ -137,4 +137,41 @@ MERGING = {
     "dot_normalized": Case(_layer("Dot", axes=1, normalize=True), (2, 3), (2, 3)),
 }
 
-FAMILIES = {"core": CORE, "convolution": CONVOLUTION, "normalization": NORMALIZATION, "merging": MERGING}
+
+
+def _after(first, make):
+    """A Sequential of a layer that makes masks and another."""
+    return lambda keras: keras.Sequential([first(keras), make(keras)])
+
+
+def _stacked(keras):
+    layers = keras.layers
+    return layers.RNN([layers.LSTMCell(3), layers.GRUCell(4)], return_sequences=True, return_state=True)
+
+
+_embedding = _layer("Embedding", 4, 3, mask_zero=True)
+
+RECURRENT = {
+    "simple_rnn": Case(_layer("SimpleRNN", 4), (2, 5, 3)),
+    "simple_rnn_relu": Case(_layer("SimpleRNN", 4, activation="relu", return_sequences=True, use_bias=False), (2, 5, 3)),
+    "lstm": Case(_layer("LSTM", 4), (2, 5, 3)),
+    "lstm_sequences": Case(_layer("LSTM", 4, return_sequences=True, return_state=True, use_bias=False), (2, 5, 3)),
+    "lstm_backwards": Case(_layer("LSTM", 4, go_backwards=True, return_sequences=True), (2, 5, 3)),
+    "lstm_activations": Case(_layer("LSTM", 4, activation="relu", recurrent_activation="hard_sigmoid"), (2, 5, 3)),
+    "gru": Case(_layer("GRU", 4), (2, 5, 3)),
+    "gru_sequences": Case(_layer("GRU", 4, return_sequences=True, return_state=True), (2, 5, 3)),
+    "gru_reset_before": Case(_layer("GRU", 4, reset_after=False, return_sequences=True), (2, 5, 3)),
+    "lstm_masked": Case(_after(_embedding, _layer("LSTM", 4)), ints(4, 3, 6)),
+    "lstm_masked_sequences": Case(_after(_embedding, _layer("LSTM", 4, return_sequences=True)), ints(3, 4, 6)),
+    "lstm_masked_slow": Case(_after(_embedding, _layer("LSTM", 4, activation="relu", return_sequences=True)), ints(3, 4, 6)),
+    "gru_masked_backwards": Case(_after(_embedding, _layer("GRU", 4, go_backwards=True, return_sequences=True)), ints(3, 4, 6)),
+    "simple_rnn_masked": Case(_after(_embedding, _layer("SimpleRNN", 4)), ints(3, 4, 6)),
+    "masking_lstm": Case(_after(_layer("Masking", 9.0), _layer("LSTM", 4)), (2, 5, 3)),
+    "rnn_stacked": Case(_stacked, (2, 5, 3)),
+    "bidirectional": Case(lambda k: k.layers.Bidirectional(k.layers.LSTM(3, return_sequences=True)), (2, 5, 3)),
+    "bidirectional_states": Case(lambda k: k.layers.Bidirectional(k.layers.GRU(3, return_state=True), merge_mode="sum"), (2, 5, 3)),
+    "bidirectional_apart": Case(lambda k: k.layers.Bidirectional(k.layers.SimpleRNN(3), merge_mode=None), (2, 5, 3)),
+    "bidirectional_masked": Case(_after(_embedding, lambda k: k.layers.Bidirectional(k.layers.LSTM(3, return_sequences=True))), ints(3, 4, 6)),
+}
+
+FAMILIES = {"core": CORE, "convolution": CONVOLUTION, "normalization": NORMALIZATION, "merging": MERGING, "recurrent": RECURRENT}

@@ -111,6 +111,8 @@ def test_configurations_are_those_of_keras_and_make_the_layer_again(files, famil
     layer, _, call = built_layer(name, case)
     config = json.loads(json.dumps(serialize_keras_object(layer)["config"]))
     wanted = json.loads(str(expected["config"]))
+    if "layers" in config:  # a model around it, to make a mask: its input is not what is compared
+        config, wanted = ({"layers": c["layers"][1:]} for c in (config, wanted))
     assert config.keys() == {key for key in wanted if key not in NOT_HERE}
     assert _plain(config) == _plain({key: value for key, value in wanted.items() if key not in NOT_HERE})
     again = layers.deserialize(serialize_keras_object(layer))
@@ -144,3 +146,145 @@ def _default(parameter):
 def test_every_case_of_the_files_is_compared(files):
     for family, cases in FAMILIES.items():
         assert {key.split("/")[0] for key in files[family].files} == set(cases)
+
+
+# --- What files cannot show ---
+
+
+class AddingCell:
+    """A cell that is no layer."""
+
+    state_size = 3
+
+    def call(self, inputs, states):
+        out = inputs + 0.5 * states[0]
+        return out, [out]
+
+
+def test_cells_of_users_run_along_the_sequence():
+    x = np.random.RandomState(0).standard_normal((2, 4, 3)).astype(np.float32)
+    outputs, state = layers.RNN(AddingCell(), return_sequences=True, return_state=True)(x)
+    expected, now = [], np.zeros((2, 3), np.float32)
+    for i in range(4):
+        now = x[:, i] + 0.5 * now
+        expected.append(now)
+    np.testing.assert_allclose(outputs.numpy(), np.stack(expected, 1), rtol=1e-6)
+    np.testing.assert_allclose(state.numpy(), now, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["LSTM", "GRU", "SimpleRNN"])
+def test_stateful_layers_go_on_where_they_stopped(name):
+    x = np.random.RandomState(0).standard_normal((2, 6, 3)).astype(np.float32)
+    whole = getattr(layers, name)(4, return_sequences=True)
+    expected = whole(x).numpy()
+    parts = getattr(layers, name)(4, return_sequences=True, stateful=True)
+    parts.build((2, 3, 3))
+    parts.set_weights(whole.get_weights())
+    np.testing.assert_allclose(parts(x[:, :2]).numpy(), expected[:, :2], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(parts(x[:, 2:]).numpy(), expected[:, 2:], rtol=1e-5, atol=1e-6)
+    parts.reset_state()
+    np.testing.assert_allclose(parts(x[:, :2]).numpy(), expected[:, :2], rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match="Expected batch size: 2"):
+        parts(x[:1])
+
+
+@pytest.mark.parametrize("name", ["LSTM", "GRU", "SimpleRNN"])
+def test_recurrent_dropout_uses_one_mask_for_all_steps_of_a_batch(name):
+    tf.random.set_seed(3)
+    layer = getattr(layers, name)(4, dropout=0.5, recurrent_dropout=0.5)
+    x = np.ones((2, 5, 3), np.float32)
+    still, moving, again = layer(x).numpy(), layer(x, training=True).numpy(), layer(x, training=True).numpy()
+    assert not np.allclose(still, moving) and not np.allclose(moving, again)
+    np.testing.assert_array_equal(layer(x).numpy(), still)
+    assert layer.cell._mask is None and layer.cell._recurrent_masks is None
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: layers.Dropout(0.4), lambda: layers.SpatialDropout1D(0.4), lambda: layers.GaussianDropout(0.4),
+             lambda: layers.AlphaDropout(0.4), lambda: layers.GaussianNoise(0.4)]
+)  # fmt: skip
+def test_layers_that_only_training_sees_keep_the_mean(make):
+    tf.random.set_seed(7)
+    x = np.ones((50, 40, 30), np.float32)
+    layer = make()
+    np.testing.assert_array_equal(layer(x).numpy(), x)
+    out = layer(x, training=True).numpy()
+    assert out.std() > 0.1
+    target = 1.0 if not isinstance(layer, layers.AlphaDropout) else out.mean()
+    assert abs(out.mean() - target) < (0.08 if isinstance(layer, layers.SpatialDropout1D) else 0.02)  # 1,500 draws
+    if isinstance(layer, layers.SpatialDropout1D):
+        assert (out.min(1) == out.max(1)).all()  # whole channels
+    if isinstance(layer, layers.Dropout):
+        assert set(np.unique(out)) <= {np.float32(0), np.float32(1) / np.float32(0.6)}
+
+
+def test_bad_inputs_name_the_layer_what_it_got_and_what_it_needs():
+    dense = layers.Dense(2, name="out")
+    dense(np.ones((1, 3), np.float32))
+    with pytest.raises(ValueError, match=r"Input 0 of layer 'out' is incompatible with the layer: expected axis -1 .* value 3, found shape=\(1, 4\)"):
+        dense(np.ones((1, 4), np.float32))
+    with pytest.raises(ValueError, match="expected min_ndim=4, found ndim=2"):
+        layers.Conv2D(2, 3)(np.ones((1, 4), np.float32))
+    with pytest.raises(ValueError, match="units=-1"):
+        layers.Dense(-1)
+    with pytest.raises(ValueError, match="`padding` argument of Conv2D.*Received: causal"):
+        layers.Conv2D(2, 3, padding="causal")
+    with pytest.raises(ValueError, match=r"Inputs have incompatible shapes. Received shapes \(3,\) and \(4,\)"):
+        layers.Add()([np.ones((1, 3), np.float32), np.ones((1, 4), np.float32)])
+    with pytest.raises(ValueError, match="The total size of the tensor must be unchanged"):
+        layers.Reshape((5,))(np.ones((1, 4), np.float32))
+    with pytest.raises(ValueError, match="Expected a float value between 0 and 1. Received: rate=1.5"):
+        layers.Dropout(1.5)
+    with pytest.raises(AttributeError, match="Did you mean 'Dense'"):
+        layers.Dens
+
+
+def test_lambdas_and_their_shapes():
+    layer = layers.Lambda(lambda x, factor: x * factor, arguments={"factor": 3.0})
+    np.testing.assert_array_equal(layer(np.ones((2, 2), np.float32)).numpy(), np.full((2, 2), 3.0))
+    assert layers.Lambda(lambda x: tf.reduce_sum(x, 1))(layers.Input((4, 5))).shape == (None, 5)
+    with pytest.raises(ValueError, match="safe_mode=False"):
+        layers.deserialize(serialize_keras_object(layer))
+
+
+def test_masks_go_through_layers_that_keep_them():
+    x = np.array([[1, 2, 0, 0], [3, 0, 0, 0]])
+    embedded = layers.Embedding(5, 3, mask_zero=True)(x)
+    for layer in (layers.Dropout(0.5), layers.Dense(4), layers.LayerNormalization(), layers.Activation("relu"), layers.LSTM(2, return_sequences=True)):
+        embedded = layer(embedded)
+        np.testing.assert_array_equal(embedded._keras_mask.numpy(), x != 0)
+    pooled = layers.GlobalAveragePooling1D()(embedded)
+    kept = (x != 0)[..., None]
+    np.testing.assert_allclose(pooled.numpy(), (embedded.numpy() * kept).sum(1) / kept.sum(1), rtol=1e-5)
+
+
+def test_masked_batches_are_normalized_by_what_is_kept():
+    x = np.random.RandomState(1).standard_normal((3, 4, 2)).astype(np.float32)
+    mask = np.array([[1, 1, 0, 0], [1, 0, 0, 0], [1, 1, 1, 0]], bool)
+    layer = layers.BatchNormalization(momentum=0.0)
+    layer(x, training=True, mask=tf.constant(mask))
+    np.testing.assert_allclose(layer.moving_mean.numpy(), x[mask].mean(0), rtol=1e-5)
+    np.testing.assert_allclose(layer.moving_variance.numpy(), x[mask].var(0), rtol=1e-4)
+
+
+def test_frozen_batch_normalization_keeps_its_statistics():
+    x = np.random.RandomState(1).standard_normal((8, 2)).astype(np.float32)
+    layer = layers.BatchNormalization()
+    layer(x, training=True)
+    before = layer.get_weights()
+    layer.trainable = False
+    layer(x, training=True)
+    for a, b in zip(before, layer.get_weights()):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_channels_first_is_channels_last_transposed():
+    x = np.random.RandomState(1).standard_normal((2, 6, 7, 3)).astype(np.float32)
+    for name, arguments in (("Conv2D", (4, 3)), ("DepthwiseConv2D", (3,)), ("Conv2DTranspose", (4, 3)), ("MaxPooling2D", ()), ("UpSampling2D", ()), ("ZeroPadding2D", ())):
+        last = getattr(layers, name)(*arguments)
+        expected = last(x).numpy()
+        first = getattr(layers, name)(*arguments, data_format="channels_first")
+        first.build((2, 3, 6, 7))
+        first.set_weights(last.get_weights())
+        got = first(x.transpose(0, 3, 1, 2)).numpy()
+        np.testing.assert_allclose(got.transpose(0, 2, 3, 1), expected, rtol=1e-5, atol=1e-6)

@@ -37,7 +37,8 @@ class InputLayer(Layer):
         return self._dtype
 
     def get_config(self):
-        return {"batch_shape": self.batch_shape, "dtype": self._dtype, "sparse": False, "ragged": False, "name": self.name}
+        return {"batch_shape": self.batch_shape, "dtype": self._dtype, "sparse": False, "ragged": False, "optional": self.optional,
+                "name": self.name}  # fmt: skip
 
 
 def Input(shape=None, batch_size=None, dtype=None, sparse=None, ragged=None, batch_shape=None, name=None, tensor=None,

@@ -3,8 +3,10 @@
 Every family (losses, layers, …) is one `Family`: it finds an object by its name, makes one from a configuration, and
 writes one down. Keras' files hold {"module", "class_name", "config", "registered_name"}; that is what `serialize` gives.
 """
+import collections.abc
 import contextlib
 import difflib
+import importlib
 import inspect
 import threading
 import types
@@ -119,6 +121,31 @@ class Family:
             found = self.find(config, custom_objects)
             return found() if inspect.isclass(found) else found
         return deserialize_keras_object(config, custom_objects, self)
+
+
+class _LazyNames(collections.abc.Mapping):
+    """Names to members of a module, which are looked up when they are asked for."""
+
+    def __init__(self, module, names):
+        self._module, self._names = module, names
+
+    def __getitem__(self, name):
+        return getattr(importlib.import_module(self._module), self._names[name])
+
+    def __iter__(self):
+        return iter(self._names)
+
+    def __len__(self):
+        return len(self._names)
+
+
+class LazyFamily(Family):
+    """A family whose members are attributes of a module that loads its parts when they are used."""
+
+    def __init__(self, kind, module, python_module, names):
+        self.kind, self.module = kind, module
+        self.members = _LazyNames(python_module, {name: name for name in names})
+        self.names = _LazyNames(python_module, {n: name for name in names for n in (name.lower(), name)})
 
 
 # --- Whole objects as Keras' files hold them ---

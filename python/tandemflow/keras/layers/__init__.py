@@ -1,68 +1,66 @@
-"""keras.layers."""
-from .._engine.input_layer import Input, InputLayer
-from .._engine.input_spec import InputSpec
-from .._engine.layer import Layer
-from .._engine.registry import Family
-from .activation import ELU, Activation, LeakyReLU, PReLU, ReLU, Softmax
-from .batch_normalization import BatchNormalization
-from .convolution import Conv1D, Conv2D, Conv3D
-from .dense import Dense
-from .depthwise import DepthwiseConv1D, DepthwiseConv2D, SeparableConv1D, SeparableConv2D
-from .dropout import AlphaDropout, Dropout, GaussianDropout, GaussianNoise, SpatialDropout1D, SpatialDropout2D, SpatialDropout3D
-from .embedding import Embedding, Masking
-from .global_pooling import (
-    GlobalAveragePooling1D,
-    GlobalAveragePooling2D,
-    GlobalAveragePooling3D,
-    GlobalMaxPooling1D,
-    GlobalMaxPooling2D,
-    GlobalMaxPooling3D,
-)
-from .margins import (
-    Cropping1D,
-    Cropping2D,
-    Cropping3D,
-    UpSampling1D,
-    UpSampling2D,
-    UpSampling3D,
-    ZeroPadding1D,
-    ZeroPadding2D,
-    ZeroPadding3D,
-)
-from .merging import (
-    Add,
-    Average,
-    Concatenate,
-    Dot,
-    Maximum,
-    Minimum,
-    Multiply,
-    Subtract,
-    add,
-    average,
-    concatenate,
-    dot,
-    maximum,
-    minimum,
-    multiply,
-    subtract,
-)
-from .normalization import GroupNormalization, LayerNormalization, RMSNormalization, UnitNormalization
-from .pooling import AveragePooling1D, AveragePooling2D, AveragePooling3D, MaxPooling1D, MaxPooling2D, MaxPooling3D
-from .reshaping import Flatten, Permute, RepeatVector, Reshape
-from .simple import ActivityRegularization, Identity, Lambda, Rescaling
-from .transposed import Conv1DTranspose, Conv2DTranspose
-from .wrappers import TimeDistributed, Wrapper
+"""keras.layers. The files of this folder are loaded when a name of theirs is used."""
+import importlib
 
-Convolution1D, Convolution2D, Convolution3D = Conv1D, Conv2D, Conv3D
-Convolution1DTranspose, Convolution2DTranspose = Conv1DTranspose, Conv2DTranspose
-SeparableConvolution1D, SeparableConvolution2D = SeparableConv1D, SeparableConv2D
-MaxPool1D, MaxPool2D, MaxPool3D = MaxPooling1D, MaxPooling2D, MaxPooling3D
-AvgPool1D, AvgPool2D, AvgPool3D = AveragePooling1D, AveragePooling2D, AveragePooling3D
-GlobalMaxPool1D, GlobalMaxPool2D, GlobalMaxPool3D = GlobalMaxPooling1D, GlobalMaxPooling2D, GlobalMaxPooling3D
-GlobalAvgPool1D, GlobalAvgPool2D, GlobalAvgPool3D = GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalAveragePooling3D
+from .._engine.registry import LazyFamily
 
-family = Family("layer", "keras.layers", [c for c in list(globals().values()) if isinstance(c, type) and issubclass(c, Layer)])
+_GROUPS = {
+    ".._engine.input_layer": "Input InputLayer",
+    ".._engine.input_spec": "InputSpec",
+    ".._engine.layer": "Layer",
+    ".activation": "Activation ELU LeakyReLU PReLU ReLU Softmax",
+    ".batch_normalization": "BatchNormalization",
+    ".bidirectional": "Bidirectional",
+    ".cells": "GRUCell LSTMCell SimpleRNNCell StackedRNNCells",
+    ".convolution": "Conv1D Conv2D Conv3D",
+    ".dense": "Dense",
+    ".depthwise": "DepthwiseConv1D DepthwiseConv2D SeparableConv1D SeparableConv2D",
+    ".dropout": "AlphaDropout Dropout GaussianDropout GaussianNoise SpatialDropout1D SpatialDropout2D SpatialDropout3D",
+    ".embedding": "Embedding Masking",
+    ".global_pooling": "GlobalAveragePooling1D GlobalAveragePooling2D GlobalAveragePooling3D "
+    "GlobalMaxPooling1D GlobalMaxPooling2D GlobalMaxPooling3D",
+    ".margins": "Cropping1D Cropping2D Cropping3D UpSampling1D UpSampling2D UpSampling3D "
+    "ZeroPadding1D ZeroPadding2D ZeroPadding3D",
+    ".merging": "Add Average Concatenate Dot Maximum Minimum Multiply Subtract "
+    "add average concatenate dot maximum minimum multiply subtract",
+    ".normalization": "GroupNormalization LayerNormalization RMSNormalization UnitNormalization",
+    ".pooling": "AveragePooling1D AveragePooling2D AveragePooling3D MaxPooling1D MaxPooling2D MaxPooling3D",
+    ".recurrent": "GRU LSTM SimpleRNN",
+    ".reshaping": "Flatten Permute RepeatVector Reshape",
+    ".rnn": "RNN",
+    ".simple": "ActivityRegularization Identity Lambda Rescaling",
+    ".transposed": "Conv1DTranspose Conv2DTranspose",
+    ".wrappers": "TimeDistributed Wrapper",
+}
+_PLACES = {name: group for group, names in _GROUPS.items() for name in names.split()}
+_ALIASES = {
+    "Convolution1D": "Conv1D", "Convolution2D": "Conv2D", "Convolution3D": "Conv3D",
+    "Convolution1DTranspose": "Conv1DTranspose", "Convolution2DTranspose": "Conv2DTranspose",
+    "SeparableConvolution1D": "SeparableConv1D", "SeparableConvolution2D": "SeparableConv2D",
+    "MaxPool1D": "MaxPooling1D", "MaxPool2D": "MaxPooling2D", "MaxPool3D": "MaxPooling3D",
+    "AvgPool1D": "AveragePooling1D", "AvgPool2D": "AveragePooling2D", "AvgPool3D": "AveragePooling3D",
+    "GlobalMaxPool1D": "GlobalMaxPooling1D", "GlobalMaxPool2D": "GlobalMaxPooling2D",
+    "GlobalMaxPool3D": "GlobalMaxPooling3D", "GlobalAvgPool1D": "GlobalAveragePooling1D",
+    "GlobalAvgPool2D": "GlobalAveragePooling2D", "GlobalAvgPool3D": "GlobalAveragePooling3D",
+}  # fmt: skip
+__all__ = [*_PLACES, *_ALIASES, "deserialize", "serialize"]
+
+
+def __getattr__(name):
+    real = _ALIASES.get(name, name)
+    if real not in _PLACES:
+        from .._engine.registry import nearest
+
+        raise AttributeError(f"keras.layers has no '{name}'.{nearest(name, __all__)}")
+    value = globals()[name] = getattr(importlib.import_module(_PLACES[real], __name__), real)
+    return value
+
+
+def __dir__():
+    return sorted(__all__)
+
+
+_NO_LAYERS = {"Input", "InputSpec"} | {name for name in _PLACES if name.islower()}
+family = LazyFamily("layer", "keras.layers", __name__, [name for name in _PLACES if name not in _NO_LAYERS])
 
 
 def serialize(layer):
