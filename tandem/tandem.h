@@ -17,6 +17,7 @@
 #include "tandem/op/arrays.h"
 #include "tandem/op/dispatcher.h"
 #include "tandem/op/elementwise.h"
+#include "tandem/op/linalg.h"
 #include "tandem/op/network_ops.h"
 #include "tandem/op/ops.h"
 #include "tandem/runtime/runtime.h"

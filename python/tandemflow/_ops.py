@@ -13,6 +13,8 @@ _INNER = {"range", "fill", "random_normal", "random_uniform", "gelu_tanh", "wher
 _INNER |= {"dropout", "batch_normalization", "batch_normalization_training", "layer_normalization", "dot_product_attention"}
 _INNER |= {"lstm", "gru", "simple_rnn", "sigmoid_cross_entropy_with_logits"}
 _INNER |= {name for name in records if name.endswith("_terms")}
+# Those of tf.linalg, with wrappers in _linalg.py.
+_INNER |= {"cholesky", "triangular_solve", "solve", "det", "slogdet", "qr", "svd", "eigh"}
 public = {
     name: function
     for name, function in records.items()

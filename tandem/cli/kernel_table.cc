@@ -17,9 +17,9 @@ void add_once(std::vector<T>& list, T item) {
 void ask(const KernelTable& table, const OpDef& op, const OpSample& sample, KernelChoice& choice) {
   std::vector<Operand> inputs, outputs;
   std::vector<const TensorSpec*> specs;
-  for (const auto& [spec, values] : sample.inputs) {
-    inputs.emplace_back(spec);
-    specs.push_back(&spec);
+  for (const SampleInput& input : sample.inputs) {
+    inputs.emplace_back(input.spec);
+    specs.push_back(&input.spec);
   }
   for (const TensorSpec& spec : infer(op, specs, sample.attrs)) outputs.emplace_back(spec);
 

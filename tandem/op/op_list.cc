@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "tandem/op/groups.h"
+#include "tandem/op/linalg_records.h"
 #include "tandem/op/network_records.h"
 
 namespace tandem {
@@ -19,6 +20,7 @@ std::span<const OpDef* const> op_list() {
              reduction_ops(),
              scan_ops(),
              linear_ops(),
+             linalg_ops(),
              convolution_ops(),
              pooling_ops(),
              normalization_ops(),

@@ -1,7 +1,10 @@
 #include "tandem/op/samples.h"
 
+#include <algorithm>
+
 #include "tandem/op/array_samples.h"
 #include "tandem/op/ops.h"
+#include "tandem/op/linalg_records.h"
 #include "tandem/op/records.h"
 #include "tandem/op/sample_maker.h"
 
@@ -218,6 +221,37 @@ Samples movement_samples(Maker m) {
   return m.done();
 }
 
+/// Matrices that can be inverted, and for some ops factored: a heavy diagonal. Small sides first, then batches.
+Samples linalg_samples(Maker m) {
+  const OpDef& op = m.op();
+  const auto heavy = [&](const Shape& shape) {
+    SampleInput input = m.input(shape);
+    input.diagonal = 4.0 * static_cast<double>(shape[-1]);
+    return input;
+  };
+  const bool solves = &op == &solve_op || &op == &triangular_solve_op, any_shape = &op == &qr_op || &op == &svd_op;
+  if (any_shape) {
+    for (const Shape& shape : {Shape{1, 1}, Shape{3, 3}, Shape{4, 2}, Shape{2, 5}, Shape{2, 3, 2}, Shape{0, 3}, Shape{3, 0}, Shape{40, 30}})
+      m.add({m.input(shape)}, false);
+    m.add({m.input({3, 3})}, true);
+    return m.done();
+  }
+  for (const Shape& shape : {Shape{1, 1}, Shape{3, 3}, Shape{2, 2, 4, 4}, Shape{0, 0}, Shape{0, 3, 3}, Shape{33, 33}}) {
+    if (!solves) {
+      m.add({heavy(shape)});
+      continue;
+    }
+    Ints columns(shape.begin(), shape.end());
+    columns.back() = 2;
+    const std::vector<SampleInput> inputs{heavy(shape), m.input(Shape(std::span<const std::int64_t>(columns)))};
+    for (bool adjoint : {false, true}) {
+      if (&op == &solve_op) m.add(inputs, adjoint);
+      else m.add(inputs, true, adjoint), m.add(inputs, false, adjoint);
+    }
+  }
+  return m.done();
+}
+
 Samples gather_samples(Maker m) {
   const bool grad = &m.op() == &gather_grad_op;
   for (DType index : {DType::i32, DType::i64})
@@ -270,6 +304,7 @@ std::vector<OpSample> samples(const OpDef& op, DType dtype) {
   if (op.name.find("cross_entropy") != op.name.npos) return loss_samples(m);
   if (&op == &gather_op || &op == &gather_grad_op) return gather_samples(m);
   if (&op == &one_hot_op) return one_hot_samples(m);
+  if (std::ranges::find(linalg_ops(), &op) != linalg_ops().end()) return linalg_samples(m);
   if (op.inputs.size() == 0) return creation_samples(m);
   if (op.view) {
     Maker view = m;

@@ -8,7 +8,8 @@ namespace tandem {
 
 struct SampleInput {
   TensorSpec spec;
-  Domain values;  // drawn from [low, high); integers too
+  Domain values;        // drawn from [low, high); integers too
+  double diagonal = 0;  // added to the diagonal of each matrix
 };
 
 struct OpSample {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <numeric>
 
 #include "tandem/autodiff/tape.h"
 #include "tandem/base/cores.h"
@@ -117,7 +118,16 @@ std::vector<const OpDef*> differentiable_ops() {
 
 class Gradients : public ::testing::TestWithParam<const OpDef*> {};
 
-Tensor run_op(const OpDef& op, const Tensors& inputs, const Attrs& attrs) {
+/// Whose gradient is that of a symmetric matrix, though only a triangle of it is read.
+Tensor symmetric(const Tensor& matrix) {
+  Ints perm(static_cast<std::size_t>(matrix.rank()));
+  std::iota(perm.begin(), perm.end(), 0);
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  return (matrix + transpose(matrix, perm)) * 0.5;
+}
+
+Tensor run_op(const OpDef& op, Tensors inputs, const Attrs& attrs) {
+  if (op.name == "cholesky") inputs[0] = symmetric(inputs[0]);
   const std::vector<TensorRef> refs(inputs.begin(), inputs.end());
   return apply_all(op, refs, attrs)[0];
 }

@@ -1,4 +1,4 @@
-// Kernels of scans, segments, slices with steps, scatters and sorts. One plain kernel an op: it is its own reference.
+// Kernels of scans, segments, slices with steps, scatters, sorts and linear algebra. One plain kernel an op: it is its own reference.
 #pragma once
 #include "tandem/kernel/kernel.h"
 
@@ -16,5 +16,6 @@ KernelList sorting_kernels();  // sort, argsort, top_k
 KernelList searchsorted_kernels();
 
 void add_array_kernels(KernelTable& table);
+void add_linalg_kernels(KernelTable& table);
 
 }  // namespace tandem::cpu

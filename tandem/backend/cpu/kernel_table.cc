@@ -37,6 +37,7 @@ KernelTable kernel_table() {
   KernelTable table;
   add_loops(table);
   add_array_kernels(table);
+  add_linalg_kernels(table);
   table.set(matmul_op, with(matmul_kernels(), reference_matmul()));
   table.set(conv2d_op, with(conv2d_kernels(), reference_conv2d()));
   table.set(conv2d_backprop_input_op, with(conv2d_backprop_input_kernels(), reference_conv2d_backprop_input()));

@@ -3,6 +3,7 @@
 #include "tandem/backend/opencl/kernels.h"
 #include "tandem/backend/opencl/network_kernels.h"
 #include "tandem/kernel/fused.h"
+#include "tandem/op/linalg_records.h"
 #include "tandem/op/network_records.h"
 #include "tandem/op/records.h"
 
@@ -11,6 +12,10 @@ namespace tandem::opencl {
 KernelTable kernel_table() {
   KernelTable table;
   add_array_kernels(table);
+  for (const OpDef* op : linalg_ops())
+    table.set(*op, {{.name = "none", .supports = [](const KernelCall&) {
+                       return no("factorisations go step after step and are done by LAPACK on the CPU; there is no LAPACK for OpenCL");
+                     }}});
   for (const OpDef* op : op_list())
     if (op->scalar) table.set(*op, elementwise_kernels());
   table.set(fused_elementwise_op, elementwise_kernels());

@@ -15,6 +15,7 @@
 #include "tandem/kernel/kernel.h"
 #include "tandem/op/ops.h"
 #include "tandem/op/array_records.h"
+#include "tandem/op/linalg_records.h"
 #include "tandem/op/records.h"
 #include "tandem/runtime/runtime.h"
 #include "tests/op/compare.h"
@@ -163,7 +164,8 @@ TEST_P(OpenClConformance, AgreesWithTheReferenceOfTheCpu) {
         if (HasFatalFailure()) return;
       }
     }
-  EXPECT_GT(compared, 0) << op.name;
+  const bool host_only = std::ranges::find(linalg_ops(), &op) != linalg_ops().end();
+  EXPECT_EQ(compared > 0, !host_only) << op.name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, OpenClConformance, ::testing::ValuesIn(runnable_ops()),

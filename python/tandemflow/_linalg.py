@@ -1,0 +1,220 @@
+"""Linear algebra: what TensorFlow composes of factorisations or spells otherwise."""
+import builtins
+from collections import namedtuple
+
+import numpy as np
+
+from . import _dtypes, _tandem
+from ._arrays import diag_part, matrix_transpose, reduce_euclidean_norm
+from ._ops import (
+    broadcast_to,
+    cast,
+    concat,
+    equal,
+    expand_dims,
+    eye,
+    greater,
+    log,
+    matmul,
+    range,
+    records,
+    reduce_max,
+    reduce_sum,
+    reshape,
+    squeeze,
+    stack,
+    where as _choose,
+)
+
+_tensor = _tandem.to_tensor
+
+LogMatrixDeterminant = namedtuple("LogMatrixDeterminant", ["sign", "log_abs_determinant"])
+Qr = namedtuple("Qr", ["q", "r"])
+
+
+def _same_batch(matrix, rhs):
+    """Both, with their leading axes broadcast."""
+    matrix = _tensor(matrix)
+    rhs = _tandem.to_tensor_beside(rhs, matrix.dtype)
+    first, second = matrix.shape.as_list(), rhs.shape.as_list()
+    if first[:-2] == second[:-2]:
+        return matrix, rhs
+    batch = list(np.broadcast_shapes(first[:-2], second[:-2]))
+    return broadcast_to(matrix, batch + first[-2:]), broadcast_to(rhs, batch + second[-2:])
+
+
+# --- Factorisations and solutions. ---
+
+
+def cholesky(input, name=None):
+    """The lower factor L of symmetric positive definite matrices, A = L L^T; reads the lower triangle."""
+    return records["cholesky"](input)
+
+
+def cholesky_solve(chol, rhs, name=None):
+    """X of A X = B, given the lower factor of A."""
+    return triangular_solve(chol, triangular_solve(chol, rhs), adjoint=True)
+
+
+def triangular_solve(matrix, rhs, lower=True, adjoint=False, name=None):
+    """X of A X = B, or of A^T X = B, for triangular A; the other triangle is not read."""
+    return records["triangular_solve"](*_same_batch(matrix, rhs), lower, adjoint)
+
+
+def solve(matrix, rhs, adjoint=False, name=None):
+    """X of A X = B, or of A^T X = B."""
+    return records["solve"](*_same_batch(matrix, rhs), adjoint)
+
+
+def inv(input, adjoint=False, name=None):
+    """The inverse, or with `adjoint` its transpose."""
+    matrix = _tensor(input)
+    sizes = matrix.shape.as_list()
+    return records["solve"](matrix, eye(sizes[-1], batch_shape=sizes[:-2], dtype=matrix.dtype), adjoint)
+
+
+def qr(input, full_matrices=False, name=None):
+    """Q with orthonormal columns and an upper triangular R, A = Q R."""
+    return Qr(*records["qr"](input, full_matrices))
+
+
+def svd(tensor, full_matrices=False, compute_uv=True, name=None):
+    """Singular values, falling; then, unless told otherwise, U and V of A = U diag(s) V^T."""
+    s, u, v = records["svd"](tensor, full_matrices and compute_uv)
+    return (s, u, v) if compute_uv else s
+
+
+def eigh(tensor, name=None):
+    """Eigenvalues, rising, and eigenvectors as columns of symmetric matrices; reads the lower triangle."""
+    return tuple(records["eigh"](tensor))
+
+
+def eigvalsh(tensor, name=None):
+    """The eigenvalues of symmetric matrices, rising."""
+    return records["eigh"](tensor)[0]
+
+
+def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
+    """X for which |A X - B|^2 + l2 |X|^2 is least; of many solutions the shortest."""
+    matrix, rhs = _same_batch(matrix, rhs)
+    rows, columns = matrix.shape[-2], matrix.shape[-1]
+    if l2_regularizer:
+        shorter = min(rows, columns)
+        wide = rows < columns
+        gram = matmul(matrix, matrix, transpose_a=not wide, transpose_b=wide)
+        chol = cholesky(gram + eye(shorter, dtype=matrix.dtype) * _tensor(l2_regularizer, matrix.dtype))
+        if wide:
+            return matmul(matrix, cholesky_solve(chol, rhs), transpose_a=True)
+        return cholesky_solve(chol, matmul(matrix, rhs, transpose_a=True))
+    if rows >= columns:
+        q, r = qr(matrix)
+        return triangular_solve(r, matmul(q, rhs, transpose_a=True), lower=False)
+    q, r = qr(matrix_transpose(matrix))
+    return matmul(q, triangular_solve(r, rhs, lower=False, adjoint=True))
+
+
+# --- Numbers of a matrix. ---
+
+
+def det(input, name=None):
+    """The determinant."""
+    return records["det"](input)
+
+
+def slogdet(input, name=None):
+    """The sign of the determinant and the logarithm of its absolute value."""
+    return LogMatrixDeterminant(*records["slogdet"](input))
+
+
+def logdet(matrix, name=None):
+    """The logarithm of the determinant of symmetric positive definite matrices."""
+    return 2.0 * reduce_sum(log(diag_part(cholesky(matrix))), -1)
+
+
+def _cutoff(values, sizes, factor):
+    """What counts as zero beside the largest singular value."""
+    return reduce_max(values, -1, True) * _tensor(factor, values.dtype) * max(sizes[-2:])
+
+
+def matrix_rank(a, tol=None, validate_args=False, name=None):
+    """How many singular values lie above `tol`; by default above what rounding leaves."""
+    a = _tensor(a)
+    s = svd(a, compute_uv=False)
+    if tol is None:
+        tol = _cutoff(s, a.shape.as_list(), float(np.finfo(a.dtype.as_numpy_dtype).eps))
+    else:
+        tol = expand_dims(_tandem.to_tensor_beside(tol, s.dtype), -1)
+    return reduce_sum(cast(greater(s, tol), _dtypes.int32), -1)
+
+
+def pinv(a, rcond=None, validate_args=False, name=None):
+    """The inverse of Moore and Penrose; singular values below rcond times the largest count as zero."""
+    a = _tensor(a)
+    s, u, v = svd(a)
+    if rcond is None:
+        cutoff = _cutoff(s, a.shape.as_list(), 10.0 * float(np.finfo(a.dtype.as_numpy_dtype).eps))
+    else:
+        cutoff = reduce_max(s, -1, True) * expand_dims(_tandem.to_tensor_beside(rcond, s.dtype), -1)
+    kept = greater(s, cutoff)
+    inverse = _choose(kept, 1.0 / _choose(kept, s, s * 0 + 1), s * 0)
+    return matmul(v * expand_dims(inverse, -2), u, transpose_b=True)
+
+
+# --- Parts and products. ---
+
+
+def adjoint(matrix, name=None):
+    """The last two axes exchanged; of real numbers, all there is to it."""
+    return matrix_transpose(matrix)
+
+
+def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None):
+    """Matrices times vectors."""
+    return squeeze(matmul(a, expand_dims(_tensor(b), -1), transpose_a or adjoint_a), -1)
+
+
+def set_diag(input, diagonal, name="set_diag", k=0, align="RIGHT_LEFT"):
+    """Matrices with another k-th diagonal."""
+    x = _tensor(input)
+    if not hasattr(k, "__index__"):
+        raise NotImplementedError("set_diag: k must be one number")
+    rows, columns, k = x.shape[-2], x.shape[-1], int(k)
+    diagonal = _tandem.to_tensor_beside(diagonal, x.dtype)
+    length = min(rows + min(k, 0), columns - max(k, 0))
+    if diagonal.shape.as_list() != x.shape.as_list()[:-2] + [length]:
+        raise ValueError(f"set_diag: the diagonal {k} of {x.shape} has the shape {x.shape.as_list()[:-2] + [length]}, got {diagonal.shape}")
+    before = max(-k, 0)
+    zeros = [x.shape.as_list()[:-2] + [n] for n in (before, rows - before - length)]
+    column = concat([_tandem.fill(zeros[0], 0, x.dtype), diagonal, _tandem.fill(zeros[1], 0, x.dtype)], -1)
+    on = equal(expand_dims(range(rows), 1) + k, expand_dims(range(columns), 0))
+    return _choose(on, expand_dims(column, -1), x)
+
+
+def cross(a, b, name=None):
+    """The vector product of the last axes, which have three elements."""
+    a = _tensor(a)
+    b = _tandem.to_tensor_beside(b, a.dtype)
+    if a.shape[-1] != 3 or b.shape[-1] != 3:
+        raise ValueError(f"cross: the last axes must have three elements, got {a.shape} and {b.shape}")
+    x, y = ([t[..., i] for i in builtins.range(3)] for t in (a, b))
+    return stack([x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]], -1)
+
+
+def tensor_diag(diagonal, name=None):
+    """A tensor of twice the rank with the elements where both halves of the index agree."""
+    x = _tensor(diagonal)
+    sizes, count = x.shape.as_list(), x.shape.num_elements()
+    return reshape(reshape(x, [count, 1]) * eye(count, dtype=x.dtype), sizes + sizes)
+
+
+def normalize(tensor, ord="euclidean", axis=None, name=None):
+    """The tensor divided by its norm, and the norm."""
+    if ord not in ("euclidean", "fro", 2):
+        raise ValueError(f"normalize: ord must be 'euclidean', 'fro' or 2, got {ord!r}")
+    tensor = _tensor(tensor)
+    length = reduce_euclidean_norm(tensor, axis, True)
+    return tensor / length, length
+
+
+matrix_inverse = inv
+exported = {name: value for name, value in globals().items() if getattr(value, "__module__", None) == __name__ and name[0] != "_" and name.islower()}
