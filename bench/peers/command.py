@@ -1,56 +1,58 @@
 """scripts/bench --peers [--quick] [NAME…]: TandemFlow beside TensorFlow, PyTorch, JAX and NumPy, in one run.
 
-    --quick            fewer and shorter rounds: at most five minutes
+    --quick            fewer and shorter rounds, no scaling: at most five minutes
+    --suite SUITES     these only, by comma: workloads,names,scaling,hybrid
     --only COLUMNS     these only, by comma: tandem_cpp,tandemflow,tensorflow,torch,jax,numpy
     --threads N        cores that every library may use (all)
     --rounds N         (5; quick: 3)
     --json FILE        where the figures go (build/bench/peers.json)
     --html FILE        where the page goes (beside the figures)
-    --names            only try the names of names.json out, and list what is missing
     --against FILE     afterwards, what got worse since FILE by more than the noise; then the exit code is 1
 scripts/bench --against OLD.json NEW.json: the same of two files, without running anything.
-A NAME keeps the workloads whose name contains it.
+A NAME keeps the workloads whose name contains it, and leaves the other suites out.
 """
 import argparse
 import json
 import os
 import sys
-import tempfile
-from datetime import datetime, timezone
 from pathlib import Path
 
-from . import coverage, environment, guard, page, table
+from . import guard, hybrid, measure, page, scaling, table
 from .libraries import CPP, LIBRARIES, TITLES
-from .session import Session
-from .suite import Suite, missing_packages
 from .workloads import WORKLOADS
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-BUILD = ROOT / "build"
 COLUMNS = [CPP, *LIBRARIES]
+SUITES = ["workloads", "names", "scaling", "hybrid"]
+
+
+def parts(parser, option, text, known):
+    """The words of a list by comma, all of them known."""
+    words = text.split(",")
+    if unknown := [word for word in words if word not in known]:
+        parser.error(f"{option}: nothing is called {', '.join(unknown)}; there are {', '.join(known)}")
+    return words
 
 
 def arguments(words):
     parser = argparse.ArgumentParser(prog="scripts/bench", usage=__doc__, add_help=False)
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--suite")
     parser.add_argument("--only", default=",".join(COLUMNS))
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int)
-    parser.add_argument("--json", default=str(BUILD / "bench" / "peers.json"))
+    parser.add_argument("--json", default=str(measure.BUILD / "bench" / "peers.json"))
     parser.add_argument("--html")
     parser.add_argument("--against")
-    parser.add_argument("--names", dest="names_only", action="store_true")
     parser.add_argument("names", nargs="*")
     given = parser.parse_args(words)
-    given.only = given.only.split(",")
-    unknown = [name for name in given.only if name not in COLUMNS]
-    if unknown:
-        parser.error(f"--only: no column is called {', '.join(unknown)}; there are {', '.join(COLUMNS)}")
+    given.only = parts(parser, "--only", given.only, COLUMNS)
+    usual = ["workloads"] if given.names else [suite for suite in SUITES if not (given.quick and suite == "scaling")]
+    given.suite = parts(parser, "--suite", given.suite, SUITES) if given.suite else usual
     cores = len(os.sched_getaffinity(0))
     if not 1 <= given.threads <= cores:
         parser.error(f"--threads {given.threads}: this process may use 1 to {cores} cores")
-    given.rounds = given.rounds or (3 if given.quick else 5)
+    given.rounds = (3 if given.quick else 5) if given.rounds is None else given.rounds
     if given.rounds < 1:
         parser.error(f"--rounds {given.rounds}: at least one is needed")
     return given
@@ -63,83 +65,30 @@ def chosen(names):
     return kept
 
 
-def start(columns, threads, scratch):
-    """({column: Session}, {column: why there is none})."""
-    cores = sorted(os.sched_getaffinity(0))[:threads]
-    count = str(threads)
-    shared = {"PYTHONPATH": str(ROOT / "bench"), "OMP_NUM_THREADS": count, "OPENBLAS_NUM_THREADS": count, "MKL_NUM_THREADS": count}
-    failed = environment.install(missing_packages(columns))
-    sessions, problems = {}, {}
-    for column in columns:
-        if column == CPP:
-            command, more = [BUILD / "tandem_peer_worker"], {"TANDEM_CPU_THREADS": count}
-        elif column == "tandemflow":
-            command = [ROOT / ".venv/bin/python", "-m", "peers.worker", column, threads]
-            more = {"PYTHONPATH": f"{ROOT / 'bench'}:{BUILD / 'python'}"}
-        else:
-            command, more = [environment.folder() / "bin/python", "-m", "peers.worker", column, threads], {}
-            if why := failed.get(LIBRARIES[column].package):
-                problems[column] = why
-                continue
-        try:
-            sessions[column] = Session(command, Path(scratch) / f"{column}.log", {**shared, **more}, cores)
-        except OSError as error:
-            problems[column] = str(error)
-    return sessions, problems
+def run(given):
+    """The report of one run; a suite that was not asked for is empty in it."""
+    seconds = 0.1 if given.quick else 0.4
+    report = measure.header(given.threads, given.rounds, given.quick)
+    report |= {"versions": {}, "problems": {}, "limits": {}, "workloads": {}}
+    if "workloads" in given.suite:
+        report |= measure.workloads(given.only, given.threads, chosen(given.names), given.rounds, seconds)
+    report["coverage"] = measure.names(given.only) if "names" in given.suite else None
+    report["scaling"] = measure.curves(given.only, given.threads) if "scaling" in given.suite else {}
+    report["hybrid"] = measure.hybrid_programs(given.rounds, seconds) if "hybrid" in given.suite else {}
+    return report
 
 
-def cover(columns):
-    """The share of TensorFlow's names that is there; without TensorFlow only whether they resolve."""
-    names = [name for name, _ in coverage.symbols()]
-    shared = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "TANDEM_LOG": "off"}
-    ours = coverage.try_names([ROOT / ".venv/bin/python", "-m", "peers.names", "tandemflow"], names,
-                              {**shared, "PYTHONPATH": f"{ROOT / 'bench'}:{BUILD / 'python'}"})
-    theirs = None
-    if "tensorflow" in columns and not environment.install(["numpy", "tensorflow-cpu"]):
-        theirs = coverage.try_names([environment.folder() / "bin/python", "-m", "peers.names", "tensorflow"], names,
-                                    {**shared, "PYTHONPATH": str(ROOT / "bench")})
-    return coverage.weigh(coverage.symbols(), ours, theirs)
+def missing_names(report):
+    return [f"{count:4} {name}: {why}" for name, count, why in report["coverage"]["missing"]]
 
 
-def processor():
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return "unknown processor"
-
-
-def measure(given):
-    """The report of one run."""
-    with tempfile.TemporaryDirectory() as scratch:
-        sessions, problems = start(given.only, given.threads, scratch)
-        suite = Suite(sessions, problems, scratch)
-        try:
-            limits = suite.ask(CPP, "limits") if CPP in given.only else {}
-            rows = suite.run(chosen(given.names), given.rounds, 0.1 if given.quick else 0.4)
-        finally:
-            suite.close()
-    limits = limits if "gflops" in limits else {}
-    covered = cover(given.only) if "tandemflow" in given.only and not given.names else None
-    for row in rows.values():
-        row["derived"] = table.derived(row, limits)
-    return {
-        "machine": f"{processor()}, {given.threads} threads",
-        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
-        "quick": given.quick, "threads": given.threads, "rounds": given.rounds,
-        "versions": suite.versions, "problems": suite.problems, "limits": limits, "coverage": covered, "workloads": rows,
-    }
-
-
-def read_report(path):
-    try:
-        return guard.check(json.loads(Path(path).read_text()), path)
-    except (OSError, ValueError) as error:
-        sys.exit(f"bench: {error}")
-
-
-def show(report):
+def show(report, suites):
     print(f"\n{report['machine']}, {report['date']}, {report['rounds']} rounds, best of each")
-    print("\n".join([*table.lines(report), *table.limit_lines(report["limits"]), *table.coverage_lines(report["coverage"])]))
+    if report["workloads"]:
+        print("\n".join([*table.lines(report), *table.limit_lines(report["limits"])]))
+    if suites == ["names"]:
+        print("\n".join(missing_names(report)))
+    print("\n".join([*scaling.lines(report["scaling"]), *hybrid.lines(report["hybrid"]), *table.coverage_lines(report["coverage"])]))
     for column, why in report["problems"].items():
         print(f"{TITLES[column]} has no figures: {why}")
 
@@ -153,20 +102,23 @@ def write(report, given):
     print(f"\nFigures: {target}\nPage: {html}")
 
 
+def read_report(path):
+    try:
+        return guard.check(json.loads(Path(path).read_text()), path)
+    except (OSError, ValueError) as error:
+        sys.exit(f"bench: {error}")
+
+
 def main(words):
     given = arguments(words)
-    if given.names_only:
-        found = cover(given.only)
-        print("\n".join([f"{count:4} {name}: {why}" for name, count, why in found["missing"]] + table.coverage_lines(found)))
-        return 0
     if given.against and not given.peers:
         if len(given.names) != 1:
             sys.exit("bench: scripts/bench --against OLD.json NEW.json compares two files; with --peers it runs and compares")
         old, new = read_report(given.against), read_report(given.names[0])
     else:
         old = read_report(given.against) if given.against else None  # before the minutes are spent
-        new = measure(given)
-        show(new)
+        new = run(given)
+        show(new, given.suite)
         write(new, given)
     if old is None:
         return 0

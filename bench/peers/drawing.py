@@ -49,7 +49,7 @@ def legend(names, titles, x, y):
     for name in names:
         parts.append(f'<circle cx="{x:.1f}" cy="{y - 4:.1f}" r="5" fill="{COLORS[name]}"/>')
         parts.append(text(x + 10, y, titles[name]))
-        x += 34 + 7.2 * len(titles[name])
+        x += 36 + 7.8 * len(titles[name])
     return parts
 
 
@@ -72,7 +72,7 @@ def ratios(rows, titles, width=900):
         parts.append(line(left, y, width - 30, y, "row"))
         for name, value in values.items():
             tip = f"{titles[name]}: {value:.2f} × TandemFlow's time"
-            parts.append(f'<circle cx="{axis(value):.1f}" cy="{y}" r="6" fill="{COLORS[name]}"><title>{escape(tip)}</title></circle>')
+            parts.append(f'<circle cx="{axis(value):.1f}" cy="{y}" r="6" fill="{COLORS[name]}" fill-opacity="0.85"><title>{escape(tip)}</title></circle>')
     parts.append(text(left, height - 8, "time as a multiple of TandemFlow's; to the right of the line: slower than TandemFlow", "start", "small"))
     return svg(width, height, parts, "times of the peers as multiples of TandemFlow's")
 

@@ -1,7 +1,7 @@
 """The report as one HTML file: no scripts, nothing loaded from elsewhere."""
 from html import escape
 
-from . import drawing, table
+from . import drawing, hybrid, table
 from .figures import OURS
 from .libraries import CPP, TITLES
 
@@ -12,7 +12,7 @@ body { font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 4px 10px; border-bottom: 1px solid var(--faint); text-align: right; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; }
+th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 240px; }
 td small { opacity: 0.65; } .won { font-weight: 600; } .wrong { color: var(--bad); }
 svg text { fill: var(--ink); font: 13px system-ui, sans-serif; } svg text.small { font-size: 11px; opacity: 0.8; }
 svg .grid { stroke: var(--faint); } svg .row { stroke: var(--faint); stroke-dasharray: 1 4; } svg .own { stroke: var(--own); stroke-width: 1.5; }
@@ -72,7 +72,21 @@ def scaling_charts(report):
         parts.append(f"<h3>{escape(name)}: {escape(curve['doc'])}</h3>")
         parts.append(drawing.curves(series, TITLES, curve["axis"], "seconds"))
         parts.append(drawing.curves(memory, TITLES, curve["axis"], "MB"))
+        parts += [f"<p><small>{escape(TITLES[column])}: {escape(why)}</small></p>" for column, why in curve["why"].items()]
     return "<h2>How time and memory grow</h2>" + "".join(parts) if parts else ""
+
+
+def hybrid_table(report):
+    found = report.get("hybrid") or {}
+    if not found:
+        return ""
+    if "why" in found:
+        return f"<h2>Two devices</h2><p>{escape(found['why'])}</p>"
+    rows = ["<tr><th>program</th>" + "".join(f"<th>{mode}</th>" for mode in hybrid.MODES) + "<th>automatic / best</th></tr>"]
+    for name, row in found.items():
+        cells = "".join(f"<td>{table.duration(row['best'][mode]) if mode in row['best'] else '–'}</td>" for mode in hybrid.MODES)
+        rows.append(f"<tr><td>{escape(name)}</td>{cells}<td{'' if row['met'] else ' class=wrong'}>{table.number(row['ratio'])}</td></tr>")
+    return f"<h2>Two devices, a core each</h2><table>{''.join(rows)}</table>"
 
 
 def html(report):
@@ -87,6 +101,7 @@ Outputs were compared before anything was timed. Best of all rounds; below it, t
 <div class="wide">{drawing.ratios(multiples(report), TITLES)}</div>
 {workload_table(report)}
 {''.join(f'<p>{escape(note)}</p>' for note in notes)}
+{hybrid_table(report)}
 {scaling_charts(report)}
 {reasons(report)}
 </body></html>

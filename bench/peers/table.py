@@ -59,7 +59,7 @@ def lines(report):
 def limit_lines(limits):
     if not limits:
         return []
-    copies = ", ".join(f"{entry['gb_per_s']:.0f} GB/s at {entry['bytes'] / 1e6:g} MB" for entry in limits["copy"])
+    copies = ", ".join(f"{entry['gb_per_s']:.0f} GB/s at {entry['bytes'] / 2**20:g} MiB" for entry in limits["copy"])
     return [f"Limits, measured: {limits['gflops']:.0f} GFLOPS of float32; copying reads and writes {copies}"]
 
 

@@ -123,7 +123,7 @@ def test_without_a_python_for_the_environment_every_package_says_why(tmp_path):
 
 
 @pytest.mark.parametrize("words, complaint", [
-    (["--only", "caffe"], "no column is called caffe; there are tandem_cpp"),
+    (["--only", "caffe"], "nothing is called caffe; there are tandem_cpp"), (["--suite", "all"], "there are workloads, names"),
     (["--threads", "0"], "may use 1 to"), (["--rounds", "-1"], "at least one"), (["--fast"], "unrecognized"),
 ])  # fmt: skip
 def test_arguments_that_make_no_sense_are_refused(words, complaint, capsys):
