@@ -43,7 +43,38 @@ def test_figures_replace_only_what_is_between_the_markers():
     body = update.table({"machine": "two cores", "date": "2025-01-02", "rows": rows})
     assert "two cores, 2025-01-02" in body
     assert "| add 2x2 | 0.061 | us | PyTorch | 1.50 | 0.041 | <= 0.15 |" in body
-    assert update.replace_between(f"a\n{update.BEGIN}\nold\n{update.END}\nb", "new") == f"a\n{update.BEGIN}\nnew\n{update.END}\nb"
+    begin, end = "<!-- bench:begin -->", "<!-- bench:end -->"
+    assert update.replace_between(f"a\n{begin}\nold\n{end}\nb", "new") == f"a\n{begin}\nnew\n{end}\nb"
+
+
+def peers_report():
+    columns = {"tandemflow": {"best": 0.5}, "tensorflow": {"best": 2.0}, "torch": {"why": "wrong: differs"}}
+    derived = {"to_tensorflow": 0.25, "to_fastest": 0.25, "fastest": "tensorflow", "of_limit": None}
+    return {"machine": "two cores", "date": "2025-01-02", "rounds": 3, "quick": True, "versions": {"tensorflow": "2.21"}, "limits": {},
+            "coverage": {"resolve": 0.9, "work": 0.8, "names": 10, "names_resolve": 9, "names_work": 8},
+            "hybrid": {"chain": {"best": {"cpu": 1.0, "automatic": 1.0}, "ratio": 1.0}},
+            "workloads": {"fit": {"doc": "fit | one epoch", "columns": columns, "derived": derived}}}  # fmt: skip
+
+
+def test_the_peers_figures_go_between_markers_of_their_own():
+    update = load_update_readme()
+    text = "<!-- bench:begin -->a<!-- bench:end -->\n<!-- peers:begin -->old<!-- peers:end -->\nrest"
+    made = update.updated(text, peers_report())
+    assert made.startswith("<!-- bench:begin -->a<!-- bench:end -->") and made.endswith("rest") and "old" not in made
+    assert "two cores, 2025-01-02, by `scripts/bench --peers --quick`: 3 rounds" in made
+    assert "| fit \\| one epoch | - | 500 ms | 2.00 s | wrong | - | - | 0.250 | 0.250 | - |" in made
+    assert "90.0% by use (9 of 10)" in made and "| chain | 1.00 s | - | - | 1.00 s | 1.00 |" in made
+
+
+@pytest.mark.parametrize("report", [{}, [], {"workloads": {}}])
+def test_a_file_without_figures_is_refused_with_its_name(report):
+    with pytest.raises(SystemExit, match="figures.json has neither"):
+        load_update_readme().updated("", report, "figures.json")
+
+
+def test_a_readme_without_the_markers_is_refused():
+    with pytest.raises(SystemExit, match="peers:begin"):
+        load_update_readme().updated("no markers", peers_report())
 
 
 def test_numbers_keep_the_digits_that_matter():
