@@ -1,6 +1,7 @@
 """The area under a curve that a threshold draws."""
 from ... import _ops
 from .._engine.floats import epsilon
+from .._engine.registry import deserialize_keras_object
 from ..losses._pairs import as_tensor
 from .classification import _NAMES, _Counting
 
@@ -122,9 +123,13 @@ class AUC(_Counting):
             "summation_method": self.summation_method,
             "multi_label": self.multi_label,
             "num_labels": self.num_labels,
-            "label_weights": None if self.label_weights is None else self.label_weights.numpy().tolist(),
+            "label_weights": self.label_weights,
             "from_logits": self._from_logits,
         }
         if self._given_thresholds:
             config["thresholds"] = self.thresholds[1:-1]
         return {**super().get_config(), **config}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**{**config, "label_weights": deserialize_keras_object(config.get("label_weights"))})
