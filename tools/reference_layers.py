@@ -29,8 +29,7 @@ def run(name, case):
     keras.utils.clear_session()
     layer = case.make(keras)
     tensors = [tf.constant(x) for x in case.inputs(name)]
-    argument = tensors if len(tensors) > 1 else tensors[0]
-    call = getattr(case, "arguments", lambda x: (x,))(argument)
+    call = case.arguments(tensors)
     layer(*call, **case.call)  # builds it
     layer.set_weights(layer_cases.weight_values(layer))
     watched = floats(tensors)

@@ -11,10 +11,15 @@ def ints(high, *shape):
 
 
 class Case:
-    """A layer made by `make(keras)`, called with inputs of these shapes."""
+    """A layer made by `make(keras)`, called with inputs of these shapes: as one list, or one by one."""
 
-    def __init__(self, make, *shapes, tolerance=1e-5, **call):
+    def __init__(self, make, *shapes, tolerance=1e-5, one_by_one=False, **call):
         self.make, self.shapes, self.tolerance, self.call = make, shapes, tolerance, call
+        self.one_by_one = one_by_one
+
+    def arguments(self, tensors):
+        """The positional arguments of the call."""
+        return tuple(tensors) if self.one_by_one or len(tensors) == 1 else (list(tensors),)
 
     def inputs(self, name):
         random = np.random.RandomState(zlib.crc32(name.encode()))
@@ -174,4 +179,27 @@ RECURRENT = {
     "bidirectional_masked": Case(_after(_embedding, lambda k: k.layers.Bidirectional(k.layers.LSTM(3, return_sequences=True))), ints(3, 4, 6)),
 }
 
-FAMILIES = {"core": CORE, "convolution": CONVOLUTION, "normalization": NORMALIZATION, "merging": MERGING, "recurrent": RECURRENT}
+_heads = _layer("MultiHeadAttention", 2, 3)
+_mask = np.random.RandomState(5).randint(0, 2, (1, 4, 5)).astype(bool) | np.eye(4, 5, dtype=bool)
+
+ATTENTION = {
+    "einsum_dense": Case(_layer("EinsumDense", "abc,cd->abd", (None, 6), bias_axes="d", activation="relu"), (2, 3, 4)),
+    "einsum_dense_ellipsis": Case(_layer("EinsumDense", "...x,xy->...y", 6), (2, 3, 4)),
+    "einsum_dense_two_axes": Case(_layer("EinsumDense", "abc,cde->abde", (None, 3, 2), bias_axes="de"), (2, 3, 4)),
+    "attention": Case(_layer("Attention"), (2, 4, 3), (2, 5, 3)),
+    "attention_key": Case(_layer("Attention", use_scale=True), (2, 4, 3), (2, 5, 2), (2, 5, 3)),
+    "attention_concat": Case(_layer("Attention", use_scale=True, score_mode="concat"), (2, 4, 3), (2, 5, 3)),
+    "attention_causal": Case(_layer("Attention"), (2, 4, 3), (2, 4, 3), use_causal_mask=True, return_attention_scores=True),
+    "additive_attention": Case(_layer("AdditiveAttention"), (2, 4, 3), (2, 5, 3)),
+    "multi_head_attention": Case(_heads, (2, 4, 6), (2, 5, 6), one_by_one=True),
+    "multi_head_attention_key": Case(_layer("MultiHeadAttention", 2, 3, value_dim=5, use_bias=False), (2, 4, 6), (2, 5, 7), (2, 5, 4), one_by_one=True),
+    "multi_head_attention_causal": Case(_heads, (2, 4, 6), (2, 4, 6), one_by_one=True, use_causal_mask=True),
+    "multi_head_attention_mask": Case(_heads, (2, 4, 6), (2, 5, 6), one_by_one=True, attention_mask=_mask),
+    "multi_head_attention_scores": Case(_heads, (2, 4, 6), (2, 5, 6), one_by_one=True, attention_mask=_mask, return_attention_scores=True),
+    "multi_head_attention_output": Case(_layer("MultiHeadAttention", 2, 3, output_shape=4, sliding_window=2), (2, 4, 6), (2, 4, 6), one_by_one=True),
+    "multi_head_attention_axes": Case(_layer("MultiHeadAttention", 2, 3, attention_axes=(2, 3)), (2, 3, 4, 2, 6), (2, 3, 3, 2, 6), one_by_one=True),
+    "multi_head_attention_gate": Case(_layer("MultiHeadAttention", 2, 3, use_gate=True), (2, 4, 6), (2, 4, 6), one_by_one=True),
+    "group_query_attention": Case(_layer("GroupQueryAttention", 3, 4, 2), (2, 4, 6), (2, 5, 6), one_by_one=True),
+}
+
+FAMILIES = {"core": CORE, "convolution": CONVOLUTION, "normalization": NORMALIZATION, "merging": MERGING, "recurrent": RECURRENT, "attention": ATTENTION}

@@ -8,6 +8,7 @@ _GROUPS = {
     ".._engine.input_spec": "InputSpec",
     ".._engine.layer": "Layer",
     ".activation": "Activation ELU LeakyReLU PReLU ReLU Softmax",
+    ".attention": "AdditiveAttention Attention",
     ".batch_normalization": "BatchNormalization",
     ".bidirectional": "Bidirectional",
     ".cells": "GRUCell LSTMCell SimpleRNNCell StackedRNNCells",
@@ -15,6 +16,7 @@ _GROUPS = {
     ".dense": "Dense",
     ".depthwise": "DepthwiseConv1D DepthwiseConv2D SeparableConv1D SeparableConv2D",
     ".dropout": "AlphaDropout Dropout GaussianDropout GaussianNoise SpatialDropout1D SpatialDropout2D SpatialDropout3D",
+    ".einsum_dense": "EinsumDense",
     ".embedding": "Embedding Masking",
     ".global_pooling": "GlobalAveragePooling1D GlobalAveragePooling2D GlobalAveragePooling3D "
     "GlobalMaxPooling1D GlobalMaxPooling2D GlobalMaxPooling3D",
@@ -22,6 +24,7 @@ _GROUPS = {
     "ZeroPadding1D ZeroPadding2D ZeroPadding3D",
     ".merging": "Add Average Concatenate Dot Maximum Minimum Multiply Subtract "
     "add average concatenate dot maximum minimum multiply subtract",
+    ".multi_head_attention": "GroupedQueryAttention MultiHeadAttention",
     ".normalization": "GroupNormalization LayerNormalization RMSNormalization UnitNormalization",
     ".pooling": "AveragePooling1D AveragePooling2D AveragePooling3D MaxPooling1D MaxPooling2D MaxPooling3D",
     ".recurrent": "GRU LSTM SimpleRNN",
@@ -33,7 +36,7 @@ _GROUPS = {
 }
 _PLACES = {name: group for group, names in _GROUPS.items() for name in names.split()}
 _ALIASES = {
-    "Convolution1D": "Conv1D", "Convolution2D": "Conv2D", "Convolution3D": "Conv3D",
+    "GroupQueryAttention": "GroupedQueryAttention", "Convolution1D": "Conv1D", "Convolution2D": "Conv2D", "Convolution3D": "Conv3D",
     "Convolution1DTranspose": "Conv1DTranspose", "Convolution2DTranspose": "Conv2DTranspose",
     "SeparableConvolution1D": "SeparableConv1D", "SeparableConvolution2D": "SeparableConv2D",
     "MaxPool1D": "MaxPooling1D", "MaxPool2D": "MaxPooling2D", "MaxPool3D": "MaxPooling3D",
