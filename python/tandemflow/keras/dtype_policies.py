@@ -1,5 +1,6 @@
 """In which dtype layers compute and keep their variables."""
 from .. import _dtypes
+from ._engine.floats import floatx
 from ._engine.registry import Family, nearest
 
 _MIXED = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
@@ -12,7 +13,7 @@ class DTypePolicy:
     _keras_module = "keras"
 
     def __init__(self, name=None):
-        name = name or _global.name
+        name = name or dtype_policy().name
         if isinstance(name, _dtypes.DType):
             name = name.name
         if name not in _MIXED and name not in _PLAIN:
@@ -50,17 +51,17 @@ class DTypePolicy:
 
 
 Policy = DTypePolicy
-_global = DTypePolicy("float32")
+_chosen = None
 
 
 def dtype_policy():
-    """What layers take that are given none."""
-    return _global
+    """What layers take that are given none: what was set, else the default float dtype."""
+    return _chosen or DTypePolicy(floatx())
 
 
 def set_dtype_policy(policy):
-    global _global
-    _global = policy if isinstance(policy, DTypePolicy) else DTypePolicy(policy)
+    global _chosen
+    _chosen = policy if isinstance(policy, DTypePolicy) else DTypePolicy(policy)
 
 
 family = Family("dtype policy", "keras", [DTypePolicy], {"Policy": DTypePolicy})
@@ -68,7 +69,7 @@ family = Family("dtype policy", "keras", [DTypePolicy], {"Policy": DTypePolicy})
 
 def get(identifier):
     if identifier is None:
-        return _global
+        return dtype_policy()
     if isinstance(identifier, DTypePolicy):
         return identifier
     if isinstance(identifier, dict):

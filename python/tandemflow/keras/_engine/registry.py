@@ -14,6 +14,7 @@ import types
 _registered = {}  # "package>name" -> class or function
 _names = {}  # the other way round
 _scopes = threading.local()
+_unsafe_allowed = False
 
 
 def register_keras_serializable(package="Custom", name=None):
@@ -237,8 +238,9 @@ def _serialize_function(function):
     }
 
 
-def deserialize_keras_object(config, custom_objects=None, family=None, safe_mode=True):
-    """The object that serialize_keras_object wrote down."""
+def deserialize_keras_object(config, custom_objects=None, family=None, safe_mode=None):
+    """The object that serialize_keras_object wrote down; safe_mode=None: as it is around."""
+    safe_mode = in_safe_mode() if safe_mode is None else safe_mode
     if config is None or isinstance(config, (bool, int, float)):
         return config
     if isinstance(config, str):
@@ -322,8 +324,14 @@ def _safe_mode(on):
 
 
 def in_safe_mode():
-    """Whether code in files is refused; see keras.config.enable_unsafe_deserialization."""
-    return _scopes.__dict__.get("safe", True)
+    """Whether code in files is refused."""
+    return not _unsafe_allowed and _scopes.__dict__.get("safe", True)
+
+
+def enable_unsafe_deserialization():
+    """Files may hold code from now on: lambdas are run. For files of your own only."""
+    global _unsafe_allowed
+    _unsafe_allowed = True
 
 
 def _deserialize_special(name, config, custom_objects, safe_mode):

@@ -2,26 +2,38 @@
 import importlib
 
 _WHERE = {
-    "Progbar": "utils.progbar",
-    "PyDataset": "utils.py_dataset",
-    "Sequence": "utils.py_dataset",
-    "clear_session": "_engine.naming",
-    "CustomObjectScope": "_engine.registry",
-    "custom_object_scope": "_engine.registry",
-    "deserialize_keras_object": "_engine.registry",
-    "get_custom_objects": "_engine.registry",
-    "get_registered_name": "_engine.registry",
-    "get_registered_object": "_engine.registry",
-    "register_keras_serializable": "_engine.registry",
-    "serialize_keras_object": "_engine.registry",
+    "_engine.naming": ["clear_session"],
+    "_engine.keras_tensor": ["is_keras_tensor"],
+    "_engine.registry": [
+        "CustomObjectScope",
+        "custom_object_scope",
+        "deserialize_keras_object",
+        "get_custom_objects",
+        "get_registered_name",
+        "get_registered_object",
+        "register_keras_serializable",
+        "serialize_keras_object",
+    ],
+    "utils.directories": ["image_dataset_from_directory", "text_dataset_from_directory"],
+    "utils.files": ["get_file"],
+    "utils.images": ["array_to_img", "img_to_array", "load_img", "save_img"],
+    "utils.messages": ["is_interactive_logging_enabled"],
+    "utils.numeric": ["normalize", "pad_sequences", "set_random_seed", "to_categorical"],
+    "utils.plotting": ["model_to_dot", "plot_model"],
+    "utils.progbar": ["Progbar"],
+    "utils.py_dataset": ["PyDataset", "Sequence"],
+    "utils.timeseries": ["split_dataset", "timeseries_dataset_from_array"],
 }
-__all__ = list(_WHERE)
+_MODULE_OF = {name: module for module, names in _WHERE.items() for name in names}
+__all__ = sorted(_MODULE_OF)
 
 
 def __getattr__(name):
-    if name not in _WHERE:
-        raise AttributeError(f"module 'keras.utils' has no attribute '{name}'")
-    return getattr(importlib.import_module(f"tandemflow.keras.{_WHERE[name]}"), name)
+    if name not in _MODULE_OF:
+        from .._engine.registry import nearest
+
+        raise AttributeError(f"module 'keras.utils' has no attribute '{name}'.{nearest(name, __all__)}")
+    return getattr(importlib.import_module(f"tandemflow.keras.{_MODULE_OF[name]}"), name)
 
 
 def __dir__():
