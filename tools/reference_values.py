@@ -12,8 +12,13 @@ import tensorflow as tf
 
 FOLDER = Path(__file__).resolve().parent.parent / "tests/data"
 
-# TensorFlow's CPU kernels differentiate no dilated and no grouped convolution.
-NO_GRADIENT_IN_TENSORFLOW = {"conv2d_dilated", "conv2d_groups"}
+# TensorFlow's CPU kernels differentiate no dilated and no grouped convolution, no change of contrast, hue or saturation and
+# few ways to resize; where two colours are equal, the gradient of the hue is a matter of taste. Boxes of the nearest pixels
+# have the gradient of the others in TensorFlow, though nothing changes when they move a little.
+WITHOUT_GRADIENT = {
+    "conv2d_dilated", "conv2d_groups", "adjust_contrast", "adjust_saturation", "adjust_hue", "rgb_to_hsv", "resize-area",
+    "crop_and_resize-nearest",
+}  # fmt: skip
 
 
 class Cases:
@@ -35,13 +40,13 @@ class Cases:
                 tape.watch(tensors[name])
             results = function(**tensors)
             results = results if isinstance(results, (list, tuple)) else [results]
-            floating = [r for r in results if r.dtype.is_floating]
-            total = tf.add_n([tf.reduce_sum(r * self.weights(r.shape)) for r in floating])
+            weighted = [tf.reduce_sum(r * self.weights(r.shape)) for r in results if r.dtype.is_floating]
+            total = tf.add_n(weighted or [tf.constant(0.0)])
         for name, value in arguments.items():
             self.arrays[f"{case}/{name}"] = value
         for i, result in enumerate(results):
             self.arrays[f"{case}/result{i}"] = result.numpy()
-        if case in NO_GRADIENT_IN_TENSORFLOW:
+        if case in WITHOUT_GRADIENT:
             return
         for name, grad in zip(sources, tape.gradient(total, [tensors[name] for name in sources])):
             if grad is not None:
@@ -154,7 +159,53 @@ def objective(cases):
     cases.add("sparse_categorical_crossentropy_logits", lambda y_true, y_pred: losses.sparse_categorical_crossentropy(y_true, y_pred, from_logits=True), y_true=numbers, y_pred=5 * normal(5, 4))
 
 
-FAMILIES = {"convolution": convolution, "normalization": normalization, "recurrent": recurrent, "objective": objective}
+# Arguments after the picture; what follows a dash tells calls of one function apart.
+IMAGE_CALLS = {
+    "flip_left_right": [], "flip_up_down": [], "rot90": [], "rot90-2": [2], "rot90-3": [3], "adjust_brightness": [0.2],
+    "adjust_contrast": [1.7], "adjust_saturation": [0.4], "adjust_hue": [0.3], "rgb_to_grayscale": [], "rgb_to_hsv": [],
+    "per_image_standardization": [], "resize-up": [[9, 11]], "resize-down": [[3, 4]], "resize-nearest": [[8, 4], "nearest"],
+    "resize-bicubic": [[9, 4], "bicubic"], "resize-area": [[3, 4], "area"], "resize-lanczos3": [[7, 3], "lanczos3"],
+    "resize-lanczos5": [[7, 3], "lanczos5"], "resize-gaussian": [[7, 3], "gaussian"], "resize-mitchellcubic": [[7, 3], "mitchellcubic"],
+    "resize-antialias": [[2, 9], "bilinear", False, True], "resize-proportions": [[9, 9], "bilinear", True],
+    "resize_with_pad": [9, 7], "resize_with_pad-down": [3, 7], "central_crop": [0.5], "crop_to_bounding_box": [1, 2, 3, 3],
+    "pad_to_bounding_box": [1, 2, 8, 9], "resize_with_crop_or_pad": [3, 9], "total_variation": [],
+}  # fmt: skip
+
+
+def image(cases):
+    picture = cases.random.random((2, 5, 6, 3)).astype(np.float32)
+    picture[0, 0, :2] = [[0.5, 0.5, 0.5], [0, 0, 0]]
+    small = cases.random.integers(0, 256, (4, 5, 3)).astype(np.uint8)
+    for name, arguments in IMAGE_CALLS.items():
+        function = getattr(tf.image, name.split("-")[0])
+        cases.add(name, lambda x, f=function, a=arguments: f(x, *a), x=picture)
+    for name in ("adjust_brightness", "adjust_contrast", "rgb_to_grayscale", "per_image_standardization"):
+        cases.add(f"{name}-uint8", lambda x, f=getattr(tf.image, name), a=IMAGE_CALLS[name]: f(x, *a), x=small)
+    cases.add("resize-uint8", lambda x: tf.image.resize(x, [7, 3], "nearest"), x=small)
+    cases.add("convert_image_dtype-float", lambda x: tf.image.convert_image_dtype(x, tf.float32), x=small)
+    cases.add("convert_image_dtype-uint8", lambda x: tf.image.convert_image_dtype(x, tf.uint8, saturate=True), x=1.5 * picture)
+    boxes = np.array([[0.1, 0.2, 0.9, 0.8], [0.8, 0.1, 0.2, 1.3], [-0.3, 0, 0.5, 0.5]], np.float32)
+    numbers = np.array([1, 0, 1], np.int32)
+    for method in ("bilinear", "nearest"):
+        cases.add(f"crop_and_resize-{method}", lambda x, b, n, m=method: tf.image.crop_and_resize(x, b, n, [4, 3], m, 0.25), x=picture, b=boxes, n=numbers)
+    cases.add("psnr", lambda x, y: tf.image.psnr(x, y, 1.0), x=picture, y=cases.random.random((2, 5, 6, 3)).astype(np.float32))
+
+
+def volume(cases):
+    nn, normal = tf.nn, cases.normal
+    x = normal(2, 5, 6, 4, 3)
+    cases.add("conv3d_same", lambda x, w: nn.conv3d(x, w, [1, 2, 1, 2, 1], "SAME"), x=x, w=normal(3, 2, 3, 3, 4))
+    cases.add("conv3d_valid", lambda x, w: nn.conv3d(x, w, [1, 1, 1, 1, 1], "VALID"), x=x, w=normal(2, 3, 2, 3, 2))
+    for kind in ("max", "avg"):
+        function = getattr(nn, f"{kind}_pool3d")
+        cases.add(f"{kind}_pool3d_same", lambda x, f=function: f(x, [1, 3, 2, 2, 1], [1, 2, 1, 2, 1], "SAME"), x=x)
+        cases.add(f"{kind}_pool3d_valid", lambda x, f=function: f(x, 2, 2, "VALID"), x=x)
+
+
+FAMILIES = {
+    "convolution": convolution, "normalization": normalization, "recurrent": recurrent, "objective": objective, "image": image,
+    "volume": volume,
+}  # fmt: skip
 
 
 def main():

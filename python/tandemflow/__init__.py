@@ -8,7 +8,7 @@ from . import _dtypes, _shape
 _tandem.register_classes(_dtypes.ALL, _shape.TensorShape, _shape.Reference)
 
 from . import errors  # noqa: E402  registers the exceptions
-from . import _arrays, _ops, bitwise, config, data, debugging, io, linalg, losses, math, nn, random, test, train  # noqa: E402
+from . import _arrays, _ops, bitwise, config, data, debugging, image, io, linalg, losses, math, nn, random, test, train  # noqa: E402
 from ._device import device  # noqa: E402
 from ._dtypes import (  # noqa: E402
     DType,

@@ -146,23 +146,6 @@ def avg_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):
     return _pool1d("avg_pool1d", avg_pool2d, input, ksize, strides, padding, data_format)
 
 
-def _by_rank(op, one, two, input, *rest):
-    tensor = _tandem.to_tensor(input)
-    if tensor.ndim not in (3, 4):
-        raise ValueError(f"{op}: needs [batch, length, channels] or [batch, height, width, channels], got {tensor.shape}")
-    return (one if tensor.ndim == 3 else two)(tensor, *rest)
-
-
-def max_pool(input, ksize, strides, padding, data_format=None, name=None):
-    """max_pool1d or max_pool2d, as the input has axes."""
-    return _by_rank("max_pool", max_pool1d, max_pool2d, input, ksize, strides, padding, data_format)
-
-
-def avg_pool(input, ksize, strides, padding, data_format=None, name=None):
-    """avg_pool1d or avg_pool2d, as the input has axes."""
-    return _by_rank("avg_pool", avg_pool1d, avg_pool2d, input, ksize, strides, padding, data_format)
-
-
 def max_pool_with_argmax(
     input, ksize, strides, padding, data_format="NHWC", output_dtype=_dtypes.int64, include_batch_in_index=False, name=None
 ):

@@ -2,7 +2,6 @@
 from . import _ops, _replica, _tandem
 from ._arrays import in_top_k, l2_loss, l2_normalize, moments, top_k, zero_fraction
 from ._conv import (
-    avg_pool,
     avg_pool1d,
     avg_pool2d,
     conv1d,
@@ -10,12 +9,12 @@ from ._conv import (
     conv2d,
     conv2d_transpose,
     depthwise_conv2d,
-    max_pool,
     max_pool1d,
     max_pool2d,
     max_pool_with_argmax,
     separable_conv2d,
 )
+from ._conv3d import avg_pool, avg_pool3d, conv3d, max_pool, max_pool3d
 from ._network import (
     batch_normalization,
     batch_normalization_training,

@@ -1,11 +1,11 @@
 """keras.layers.Conv1D, Conv2D and Conv3D."""
 from ... import _ops
 from ..._conv import conv1d, conv2d
+from ..._conv3d import conv3d
 from .._engine import data_format as formats
 from .._engine.input_spec import InputSpec
 from ._configured import ConfiguredLayer, padding_word, positive_tuple
 from ._images import as_given, channel_axis, channels_last
-from ._volumes import conv3d
 
 _CONVOLUTIONS = {1: conv1d, 2: conv2d, 3: conv3d}
 

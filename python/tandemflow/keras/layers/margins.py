@@ -1,7 +1,6 @@
 """keras.layers.ZeroPadding1D/2D/3D, Cropping1D/2D/3D and UpSampling1D/2D/3D."""
-from ... import _arrays, _ops
+from ... import _arrays, _ops, _resizing
 from .._engine import data_format as formats
-from .._engine import resizing
 from .._engine.input_spec import InputSpec
 from ._configured import ConfiguredLayer, positive_tuple
 from ._images import as_given, channels_last, spatial_axes
@@ -130,13 +129,13 @@ class UpSampling2D(ConfiguredLayer):
         super().__init__(**kwargs)
         self.data_format = formats.standardize(data_format)
         self.size = positive_tuple(self, "size", size, 2)
-        self.interpolation = resizing.check_method(interpolation.lower())
+        self.interpolation = _resizing.check_method(interpolation.lower())
         self.input_spec = InputSpec(ndim=4)
 
     def call(self, inputs):
         x = channels_last(inputs, self.data_format)
         height, width = x.shape[1] * self.size[0], x.shape[2] * self.size[1]
-        return as_given(resizing.resize(x, height, width, self.interpolation), self.data_format)
+        return as_given(_resizing.resize(x, height, width, self.interpolation), self.data_format)
 
 
 class UpSampling3D(ConfiguredLayer):

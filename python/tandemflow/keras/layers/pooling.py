@@ -1,10 +1,10 @@
 """keras.layers.MaxPooling1D … AveragePooling3D."""
 from ..._conv import avg_pool1d, avg_pool2d, max_pool1d, max_pool2d
+from ..._conv3d import avg_pool3d, max_pool3d
 from .._engine import data_format as formats
 from .._engine.input_spec import InputSpec
 from ._configured import ConfiguredLayer, padding_word, positive_tuple
 from ._images import as_given, channels_last
-from ._volumes import avg_pool3d, max_pool3d
 
 
 class _Pooling(ConfiguredLayer):
