@@ -46,14 +46,14 @@ def slope(xs, ys):
     return sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys)) / across
 
 
-def limit_seconds(flops, bytes_, limits, double=False):
+def limit_seconds(flops, bytes_, limits):
     """The least time that the machine's measured peaks allow, or None where nothing is known.
 
     Bytes move at the bandwidth of the smallest measured copy that holds them: caches are faster than memory.
     """
     seconds = 0.0
     if flops and limits.get("gflops"):
-        seconds = flops / (limits["gflops"] * 1e9 / (2 if double else 1))
+        seconds = flops / (limits["gflops"] * 1e9)
     if bytes_ and limits.get("copy"):
         fitting = [entry for entry in limits["copy"] if entry["bytes"] >= bytes_] or [limits["copy"][-1]]
         seconds = max(seconds, bytes_ / (fitting[0]["gb_per_s"] * 1e9))

@@ -110,5 +110,5 @@ def processor():
 def header(threads, rounds, quick):
     return {
         "machine": f"{processor()}, {threads} threads", "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
-        "threads": threads, "rounds": rounds, "quick": quick,
+        "threads": threads, "rounds": rounds, "quick": quick, "load": os.getloadavg()[0],
     }  # fmt: skip

@@ -91,7 +91,7 @@ def hybrid_table(report):
 
 def html(report):
     versions = ", ".join(f"{TITLES[name]} {version}" for name, version in report["versions"].items() if name != CPP)
-    notes = table.limit_lines(report["limits"]) + table.coverage_lines(report.get("coverage"))
+    notes = table.load_lines(report) + table.limit_lines(report["limits"]) + table.coverage_lines(report.get("coverage"))
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>TandemFlow beside its peers</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head><body>

@@ -19,7 +19,7 @@ def derived(row, limits):
     timed = {name: column for name, column in columns.items() if column.get("best")}
     ours = timed.get(OURS) or timed.get(CPP)
     best = fastest(timed, PEERS)
-    least = limit_seconds(row.get("flops"), row.get("bytes"), limits, row.get("double", False))
+    least = limit_seconds(row.get("flops"), row.get("bytes"), limits)
     return {
         "to_tensorflow": ratio(ours, timed.get("tensorflow")),
         "to_fastest": ratio(ours, timed.get(best)),
@@ -54,6 +54,14 @@ def lines(report):
     for (title, why), names in reasons.items():
         text.append(f"{title}: {why} ({', '.join(names) if len(names) < 5 else f'{len(names)} workloads'})")
     return text
+
+
+def load_lines(report):
+    """A busy machine is said: threads that wait for one another suffer more from it than those that do not."""
+    load = report.get("load")
+    if load is None or load < 0.5:
+        return []
+    return [f"The machine was busy: a load of {load:.1f} from others at the start; libraries whose threads wait for each other suffer most"]
 
 
 def limit_lines(limits):

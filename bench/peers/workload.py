@@ -14,11 +14,9 @@ class Workload:
     doc = ""
     flops = 0  # of one call; with `bytes`, what the physical limit follows from
     bytes = 0  # that must be read and written at least
-    double = False  # float64: half the peak
     tolerance = 1e-4  # of the largest value of an output
     raw = False  # inputs stay NumPy arrays
     long = False  # seconds a call: one call a round, no warm-up but the check
-    quick = True  # also run by --quick
 
     def inputs(self, rng):
         """{name: array}, the same for all libraries."""

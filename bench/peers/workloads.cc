@@ -114,7 +114,9 @@ Body fit(const Inputs& in) {
 }
 
 Body predict(const Inputs& in) {
-  return [model = dense_model(in), x = in.at("x")] { return Tensors{model->predict(x, 256)}; };
+  Model model = dense_model(in);
+  model->compile({.loss = "sparse_categorical_crossentropy", .from_logits = true});
+  return [model, x = in.at("x")] { return Tensors{model->predict(x, 256)}; };
 }
 
 Model cnn_model(const Inputs& in) {

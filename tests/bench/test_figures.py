@@ -26,7 +26,6 @@ def test_the_slope_is_the_power_by_which_time_grows():
 
 def test_the_limit_is_the_slower_of_arithmetic_and_bytes():
     assert figures.limit_seconds(1e9, 0, LIMITS) == pytest.approx(0.01)
-    assert figures.limit_seconds(1e9, 0, LIMITS, double=True) == pytest.approx(0.02)
     assert figures.limit_seconds(1e9, 5e7, LIMITS) == pytest.approx(0.01)
     assert figures.limit_seconds(1e6, 5e7, LIMITS) == pytest.approx(0.005)  # memory: 10 GB/s
     assert figures.limit_seconds(0, 5e5, LIMITS) == pytest.approx(1e-5)  # cache: 50 GB/s
@@ -50,6 +49,11 @@ def test_without_python_the_cpp_column_is_compared_and_without_both_nothing():
 
 def test_durations_have_three_digits_and_the_unit_that_fits():
     assert [table.duration(t) for t in (2.5, 0.0123, 0.000456, 7.8e-8, 0)] == ["2.50 s", "12.3 ms", "456 us", "78.0 ns", "0.00 ns"]
+
+
+def test_a_busy_machine_is_said_and_a_quiet_one_is_not():
+    assert "a load of 3.2" in table.load_lines({"load": 3.2})[0]
+    assert table.load_lines({"load": 0.1}) == table.load_lines({}) == []
 
 
 def test_the_table_says_wrong_and_names_each_reason_once():
