@@ -1,5 +1,9 @@
 """keras.activations: functions of one tensor, by name or called."""
+import functools
+import inspect
+
 from .. import _ops, _tandem
+from ._engine.keras_tensor import KerasTensor
 from ._engine.logits import remember
 from ._engine.registry import Family
 
@@ -214,19 +218,49 @@ def sparsemax(x, axis=-1):
     return out if axis == x.ndim - 1 else _ops.transpose(out, [order.index(i) for i in range(x.ndim)])
 
 
-swish = silu
-hard_swish = hard_silu
+# --- In functional models, and by name ---
 
-family = Family(
-    "activation function",
-    "keras.activations",
-    [
+_LAYERS = {"relu": "ReLU", "leaky_relu": "LeakyReLU", "elu": "ELU", "softmax": "Softmax"}  # for calls with options
+
+
+def _draw(function, x, args, kwargs):
+    """The layer that does the same to a tensor of a model that is being drawn up."""
+    from . import layers
+
+    options = dict(list(inspect.signature(function).bind(x, *args, **kwargs).arguments.items())[1:])
+    if not options:
+        return layers.Activation(function.__name__)(x)
+    if function.__name__ not in _LAYERS:
+        raise ValueError(
+            f"activations.{function.__name__} takes no options where a functional model is drawn up, got {options}; put "
+            "the call into a keras.layers.Lambda or a custom layer"
+        )
+    return getattr(layers, _LAYERS[function.__name__])(**options)(x)
+
+
+def _drawable(function):
+    @functools.wraps(function)
+    def wrapped(x, *args, **kwargs):
+        if isinstance(x, KerasTensor):
+            return _draw(function, x, args, kwargs)
+        return function(x, *args, **kwargs)
+
+    return wrapped
+
+
+_FUNCTIONS = [
+    _drawable(function)
+    for function in (
         relu, leaky_relu, relu6, softmax, celu, elu, selu, softplus, softsign, squareplus, soft_shrink, sparse_plus, silu,
         gelu, glu, tanh, tanh_shrink, threshold, sigmoid, sparse_sigmoid, exponential, hard_sigmoid, hard_silu, hard_tanh,
         hard_shrink, linear, mish, log_softmax, log_sigmoid, sparsemax,
-    ],
-    {"swish": silu, "hard_swish": hard_silu},
-)  # fmt: skip
+    )
+]  # fmt: skip
+globals().update({function.__name__: function for function in _FUNCTIONS})
+swish, hard_swish = silu, hard_silu
+family = Family(
+    "activation function", "keras.activations", _FUNCTIONS, {"swish": swish, "hard_swish": hard_swish}
+)
 
 
 def get(identifier):

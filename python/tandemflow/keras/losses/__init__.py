@@ -4,7 +4,7 @@ from .._engine.registry import Family
 from ._pairs import kind_of_targets
 from .classes import CLASSES
 from .ctc import ctc
-from .loss import Loss, LossFunctionWrapper
+from .loss import Loss, LossFunctionWrapper, Reduction
 from .overlap import circle, dice, tversky
 from .probabilistic import (
     binary_crossentropy,

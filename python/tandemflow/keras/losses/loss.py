@@ -13,7 +13,16 @@ _REDUCTIONS = ("sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", 
 OF_CLASS_NUMBERS = (sparse_categorical_crossentropy, ctc, categorical_generalized_cross_entropy)
 
 
+class Reduction:
+    """The names of Keras 2 for ways to reduce."""
+
+    AUTO = SUM_OVER_BATCH_SIZE = "sum_over_batch_size"
+    SUM = "sum"
+    NONE = "none"
+
+
 def check_reduction(reduction):
+    reduction = Reduction.AUTO if reduction == "auto" else reduction
     if reduction not in _REDUCTIONS:
         raise ValueError(
             f"Invalid value for argument `reduction`. Expected one of {_REDUCTIONS}. Received: reduction={reduction}"
@@ -125,14 +134,14 @@ class LossFunctionWrapper(Loss):
 
 def reduce_weighted_values(values, sample_weight=None, mask=None, reduction="sum_over_batch_size", dtype=None):
     """The values times weights and mask, reduced."""
-    values = as_tensor(values, dtype)
+    reduction, values = check_reduction(reduction), as_tensor(values, dtype)
     weight = None if sample_weight is None else as_tensor(sample_weight, values.dtype)
     if mask is not None:
         weight = masked_weight(weight, as_tensor(mask), reduction, values.dtype)
     if weight is not None:
         values, weight = same_rank(values, weight)
         values = values * weight
-    return _reduced(values, weight, check_reduction(reduction))
+    return _reduced(values, weight, reduction)
 
 
 def masked_weight(weight, mask, reduction, dtype):

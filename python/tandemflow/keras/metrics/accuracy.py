@@ -2,6 +2,7 @@
 from ... import _arrays, _dtypes, _ops
 from ..._ops import records
 from .._engine.floats import floatx
+from .._engine.logits import logits_of
 from ..losses._pairs import as_tensor, pair, same_rank
 from .reduction import MeanMetricWrapper
 
@@ -21,6 +22,13 @@ def binary_accuracy(y_true, y_pred, threshold=0.5):
     return _as_numbers(_ops.equal(y_true, _ops.cast(y_pred > float(threshold), y_true.dtype)))
 
 
+def _scores(y_pred):
+    """What ranks the classes as y_pred does: where it is known, what went into the softmax, which then need not run."""
+    y_pred = as_tensor(y_pred)
+    logits = logits_of(y_pred, "softmax")
+    return y_pred if logits is None else logits
+
+
 def _classes(scores, dtype):
     """The class with the highest score, as numbers of a dtype."""
     places = dtype if dtype.name in ("int32", "int64") else _dtypes.int64
@@ -30,13 +38,12 @@ def _classes(scores, dtype):
 
 def categorical_accuracy(y_true, y_pred):
     """1 where the highest score belongs to the class that is 1."""
-    y_true, y_pred = as_tensor(y_true), as_tensor(y_pred)
-    return _as_numbers(_ops.equal(_ops.argmax(y_true, -1), _ops.argmax(y_pred, -1)))
+    return _as_numbers(_ops.equal(_ops.argmax(as_tensor(y_true), -1), _ops.argmax(_scores(y_pred), -1)))
 
 
 def sparse_categorical_accuracy(y_true, y_pred):
     """1 where the highest score belongs to the class of this number."""
-    y_true, y_pred = as_tensor(y_true), as_tensor(y_pred)
+    y_true, y_pred = as_tensor(y_true), _scores(y_pred)
     if y_true.ndim == y_pred.ndim and y_true.shape[-1] == 1:
         y_true = _ops.squeeze(y_true, -1)
     matches = _as_numbers(_ops.equal(y_true, _classes(y_pred, y_true.dtype)))
@@ -53,14 +60,14 @@ def _in_top_k(classes, scores, k):
 
 def top_k_categorical_accuracy(y_true, y_pred, k=5):
     """1 where the class that is 1 is among the k highest scores."""
-    return _in_top_k(_ops.argmax(as_tensor(y_true), -1), as_tensor(y_pred), k)
+    return _in_top_k(_ops.argmax(as_tensor(y_true), -1), _scores(y_pred), k)
 
 
 def sparse_top_k_categorical_accuracy(y_true, y_pred, k=5, from_sorted_ids=False):
     """1 where the class of this number is among the k highest scores, or first k numbers."""
     y_true, y_pred = as_tensor(y_true), as_tensor(y_pred)
     if not from_sorted_ids:
-        return _in_top_k(y_true, y_pred, k)
+        return _in_top_k(y_true, _scores(y_pred), k)
     ids = _ops.reshape(y_pred, [-1, y_pred.shape[-1]])[:, : int(k)]
     wanted = _ops.reshape(_ops.cast(y_true, ids.dtype), [-1, 1])
     return _ops.reshape(_as_numbers(_ops.reduce_any(_ops.equal(wanted, ids), 1)), y_true.shape)

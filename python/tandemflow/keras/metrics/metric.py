@@ -2,6 +2,7 @@
 from ... import _ops, _tandem
 from .. import initializers
 from .._engine import floats
+from .._engine.lifted import lifted
 from .._engine.naming import snake_case, unique_name
 from .._engine.tracking import held, held_variables, unique
 
@@ -37,7 +38,7 @@ class Metric:
     def add_variable(self, shape=(), initializer="zeros", dtype=None, aggregation="sum", name=None):
         """A variable of the metric's state; reset_state sets it to zero."""
         dtype = _tandem.as_dtype(dtype or self.dtype)
-        with _tandem.LiftOut():  # it outlives the trace that asks for it first
+        with lifted():  # it outlives the trace that asks for it first
             value = initializers.get(initializer or "zeros")(shape, dtype)
             variable = _tandem.Variable(value, trainable=False, name=name or "variable")
         variable.path = f"{self.name}/{name or 'variable'}"

@@ -8,21 +8,13 @@ from ..._function import Function
 from ..._gradient import GradientTape
 from ..._ops import records
 from ..._replica import current as current_replica
-from .. import initializers
-from .._engine.floats import floatx
 from .._engine.naming import snake_case, unique_name
 from .._engine.registry import deserialize_keras_object, serialize_keras_object
 from .clipping import clip_by_global_norm, clip_by_norm
-from .schedules import LearningRateSchedule
+from .pace import Paced
 
 
-def _path(variable):
-    """ "dense_kernel": the name of a variable as names of the optimizer's variables begin."""
-    path = getattr(variable, "path", None) or variable.name
-    return str(path).replace("/", "_").replace(":", "_")
-
-
-class Optimizer:
+class Optimizer(Paced):
     """Subclasses write build(variables), which makes their state, and update_step(gradient, variable, learning_rate).
 
     class Descent(keras.optimizers.Optimizer):
@@ -60,12 +52,9 @@ class Optimizer:
         self.gradient_accumulation_steps = gradient_accumulation_steps
         self._check_options()
         self.built = False
-        self._variables, self._trainable_variables, self._indices = [], [], {}
         self._excluded, self._excluded_pattern = set(), None
         self._scalars = {}  # numbers that all variables of one step share
-        self._plans = {}  # compiled steps, by the ids of their variables
-        self._iterations = self._add(0, "int64", "iteration")
-        self._learning_rate = self._as_learning_rate(learning_rate)
+        super().__init__(learning_rate)
 
     def _check_options(self):
         clips = {name: getattr(self, name) for name in ("clipnorm", "clipvalue", "global_clipnorm")}
@@ -91,15 +80,6 @@ class Optimizer:
             self.__dict__["_plans"] = {}  # they hold the old value
         super().__setattr__(name, value)
 
-    # --- State ---
-
-    def _add(self, value, dtype, name):
-        with _tandem.LiftOut():  # state outlives the trace that asks for it first
-            variable = _tandem.Variable(value, trainable=False, name=name, dtype=dtype)
-        variable.path = f"{self.name}/{name}"
-        self._variables.append(variable)
-        return variable
-
     def build(self, variables):
         """Makes the state for these variables, once."""
         if self.use_ema:
@@ -109,123 +89,6 @@ class Optimizer:
             self._accumulated = self.add_optimizer_variables(variables, "gradient_accumulator")
         self._trainable_variables = list(variables)
         self.built = True
-
-    @property
-    def variables(self):
-        """All state: iterations, the learning rate unless it is a schedule, then what `build` made."""
-        return self._variables[:]
-
-    def add_variable(self, shape, initializer="zeros", dtype=None, aggregation="none", layout=None, name=None):
-        with _tandem.LiftOut():
-            value = initializers.get(initializer)(shape, dtype or floatx())
-        return self._add(value, dtype or floatx(), name or "variable")
-
-    def add_variable_from_reference(self, reference_variable, name=None, initializer="zeros"):
-        """State of the shape and dtype of a variable, named after it."""
-        return self.add_variable(
-            reference_variable.shape,
-            initializer,
-            reference_variable.dtype,
-            name=f"{_path(reference_variable)}_{name or 'var'}",
-        )
-
-    def add_optimizer_variables(self, trainable_variables, name, initializer="zeros"):
-        """A list of state, one for each variable; with a list of names, as many lists."""
-        names = [name] if isinstance(name, str) else list(name)
-        makers = list(initializer) if isinstance(initializer, (list, tuple)) else [initializer] * len(names)
-        if len(makers) != len(names):
-            raise ValueError(
-                "The number of provided names must match the number of provided initializers. "
-                f"Received name='{name}', initializer='{initializer}'"
-            )
-        lists = tuple([] for _ in names)
-        for variable in trainable_variables:
-            for made, slot, maker in zip(lists, names, makers):
-                made.append(self.add_variable_from_reference(variable, slot, maker))
-        return lists[0] if isinstance(name, str) else lists
-
-    def _get_variable_index(self, variable):
-        return self._indices[_tandem.variable_id(variable)]
-
-    def set_weights(self, weights):
-        if not self.built:
-            raise ValueError(
-                "You are calling `set_weights()` on an optimizer that has not yet been built. Please call "
-                "`optimizer.build(trainable_variables)` to create the optimizer weights before calling `set_weights()`."
-            )
-        for variable, weight in zip(self.variables, weights):
-            if tuple(variable.shape) != tuple(weight.shape):
-                raise ValueError(
-                    f"Optimizer variable {variable.path} has shape {variable.shape} not compatible with provided "
-                    f"weight shape {weight.shape}."
-                )
-            variable.assign(weight)
-
-    def get_weights(self):
-        return [variable.numpy() for variable in self.variables]
-
-    def save_own_variables(self, store):
-        for i, variable in enumerate(self.variables):
-            store[str(i)] = variable.numpy()
-
-    def load_own_variables(self, store):
-        if len(store.keys()) != len(self.variables):
-            warnings.warn(
-                f"Skipping variable loading for optimizer '{self.name}', because it has {len(self.variables)} variables "
-                f"whereas the saved optimizer has {len(store.keys())} variables.",
-                stacklevel=2,
-            )
-            return
-        for i, variable in enumerate(self.variables):
-            variable.assign(store[str(i)])
-
-    # --- Learning rate and iterations ---
-
-    def _as_learning_rate(self, value):
-        if callable(value) and not hasattr(value, "dtype"):
-            return value
-        if not isinstance(value, (int, float)) and not hasattr(value, "dtype"):
-            raise ValueError(
-                "Argument `learning_rate` should be float, or an instance of LearningRateSchedule, or a callable "
-                "(that takes in the current iteration value and returns the corresponding learning rate value). "
-                f"Received instead: learning_rate={value}"
-            )
-        return self._add(float(value), floatx(), "learning_rate")
-
-    @property
-    def learning_rate(self):
-        """A variable, or what the schedule says for the current step."""
-        rate = self._learning_rate
-        if isinstance(rate, LearningRateSchedule):
-            return rate(self._iterations)
-        return rate() if callable(rate) else rate
-
-    @learning_rate.setter
-    def learning_rate(self, value):
-        if callable(value) and not hasattr(value, "dtype"):
-            if isinstance(self._learning_rate, _tandem.Variable):
-                self._variables = [v for v in self._variables if v is not self._learning_rate]
-            self._learning_rate = value
-            self._plans = {}
-        elif isinstance(self._learning_rate, _tandem.Variable):
-            self._learning_rate.assign(_ops.cast(_tandem.to_tensor(value), self._learning_rate.dtype))
-        elif isinstance(self._learning_rate, LearningRateSchedule):
-            raise TypeError(
-                "This optimizer was created with a `LearningRateSchedule` object as its `learning_rate` constructor "
-                "argument, hence its learning rate is not settable. If you need the learning rate to be settable, you "
-                "should instantiate the optimizer with a float `learning_rate` argument."
-            )
-        else:
-            self._learning_rate = self._as_learning_rate(value)
-
-    lr = learning_rate
-
-    @property
-    def iterations(self):
-        """How many steps were made."""
-        if self.gradient_accumulation_steps:
-            return records["floordiv"](self._iterations, self.gradient_accumulation_steps)
-        return self._iterations
 
     # --- One step ---
 
@@ -371,8 +234,8 @@ class Optimizer:
         sums = [self._accumulated[self._get_variable_index(v)] for v in variables]
         totals = [gradient + total for gradient, total in zip(grads, sums)]
         due = self._once("due", lambda: _ops.equal(records["floormod"](self._iterations + 1, steps), 0))
-        slots = [v for v in self.variables[1:] if v is not self._learning_rate]
-        with only_if(due, [*variables, *slots]):
+        apart = {id(v) for v in (self._iterations, self._learning_rate, *self._accumulated, *getattr(self, "_averages", ()))}
+        with only_if(due, [*variables, *(v for v in self.variables if id(v) not in apart)]):
             self._clip_and_update([total / float(steps) for total in totals], variables)
         for total, variable in zip(totals, sums):
             variable.assign(_ops.where(due, _ops.zeros_like(total), total))
