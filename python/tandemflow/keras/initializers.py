@@ -1,7 +1,7 @@
 """keras.initializers: the first values of weights."""
 import math
 
-from .. import _dtypes, _ops, _tandem
+from .. import _arrays, _dtypes, _linalg, _ops, _tandem
 from .. import random as _random
 from ._engine.floats import floatx
 from ._engine.naming import snake_case
@@ -277,8 +277,6 @@ class Orthogonal(RandomInitializer):
         self.gain = gain
 
     def __call__(self, shape, dtype=None):
-        import numpy
-
         shape = _sizes(shape)
         if len(shape) < 2:
             raise ValueError(
@@ -287,10 +285,10 @@ class Orthogonal(RandomInitializer):
             )
         rows, columns = math.prod(shape[:-1]), shape[-1]
         tall = (max(rows, columns), min(rows, columns))
-        q, r = numpy.linalg.qr(self._normal(tall, _dtypes.float64, 0, 1).numpy())
-        q *= numpy.sign(numpy.diag(r))  # else some rotations would be more likely than others
-        q = (q.T if rows < columns else q) * self.gain
-        return _ops.cast(_tandem.to_tensor(numpy.ascontiguousarray(q.reshape(shape))), _dtype(dtype))
+        q, r = _linalg.qr(self._normal(tall, _dtypes.float64, 0, 1))
+        q = q * _ops.sign(_arrays.diag_part(r))  # else some rotations would be more likely than others
+        q = _ops.transpose(q, [1, 0]) if rows < columns else q
+        return _ops.cast(_ops.reshape(q * float(self.gain), shape), _dtype(dtype))
 
     def get_config(self):
         return {**super().get_config(), "gain": self.gain}

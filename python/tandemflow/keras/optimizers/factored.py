@@ -56,8 +56,8 @@ class Ftrl(Optimizer):
         rate, exponent = self._rate(learning_rate, variable.dtype), -float(self.learning_rate_power)
         shrunk = gradient + 2.0 * self.l2_shrinkage_regularization_strength * variable
         total = self._accumulators[i] + _ops.square(gradient)
-        power = total**exponent
-        linear = self._linears[i] + shrunk - (power - self._accumulators[i] ** exponent) / rate * variable
+        power, old_power = (_ops.sqrt(x) if exponent == 0.5 else x**exponent for x in (total, self._accumulators[i]))
+        linear = self._linears[i] + shrunk - (power - old_power) / rate * variable
         l1 = float(self.l1_regularization_strength)
         self._linears[i].assign(linear)
         variable.assign((_ops.clip_by_value(linear, -l1, l1) - linear) / self._quadratic(rate, power))
