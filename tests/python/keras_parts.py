@@ -255,9 +255,11 @@ OPTIMIZERS = {
     name: (name, {"learning_rate": 0.01})
     for name in (
         "SGD", "RMSprop", "Adam", "AdamW", "Adagrad", "Adadelta", "Adamax", "Nadam", "Lion", "Ftrl", "Lamb", "Adafactor",
+        "Muon",
     )
 }  # fmt: skip
 OPTIMIZERS |= {
+    "Muon_plain": ("Muon", {"learning_rate": 0.1, "nesterov": False, "rms_rate": None, "adam_lr_ratio": 0.5, "ns_steps": 3}),
     "SGD_momentum": ("SGD", {"learning_rate": 0.1, "momentum": 0.9}),
     "SGD_nesterov": ("SGD", {"learning_rate": 0.1, "momentum": 0.8, "nesterov": True, "weight_decay": 0.02}),
     "SGD_clipnorm": ("SGD", {"learning_rate": 0.1, "clipnorm": 0.7}),

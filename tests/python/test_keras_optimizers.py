@@ -256,3 +256,23 @@ def test_own_schedules_may_use_python_in_a_loop_of_their_own():
     assert [step(optimizer, variables) for _ in range(2)] == [0.5, 0.25]
     with pytest.raises(NotImplementedError, match="get_config"):
         optimizer.get_config()
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_schedule_free_steps_are_those_of_its_paper(traced):
+    # Not compared: Keras 3.15 on TensorFlow reads the last point after it was moved, where the paper means before.
+    random = np.random.default_rng(1)
+    start, gradients = random.standard_normal(5).astype(np.float32), random.standard_normal((4, 5)).astype(np.float32)
+    optimizer, variable = optimizers.ScheduleFreeAdamW(0.1, warmup_steps=3), tf.Variable(start)
+    apply = tf.function(lambda g: optimizer.apply([g], [variable])) if traced else lambda g: optimizer.apply([g], [variable])
+    y, z, v = start, start, np.zeros(5)
+    for t, g in enumerate(gradients, 1):
+        apply(tf.constant(g))
+        v = 0.999 * v + 0.001 * g * g
+        x = (y - 0.1 * z) / 0.9
+        z = z - 0.1 * min(t / 3, 1) * g / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
+        x = x + (z - x) / t
+        y = 0.1 * z + 0.9 * x
+    np.testing.assert_allclose(variable.numpy(), y, rtol=1e-5)
+    again = optimizers.deserialize(optimizers.serialize(optimizer))
+    assert again.get_config() == optimizer.get_config() and again.warmup_steps == 3

@@ -6,13 +6,14 @@ from .descent import SGD, Adadelta, Adagrad, Lion, RMSprop
 from .factored import Adafactor, Ftrl
 from .loss_scale import LossScaleOptimizer
 from .optimizer import Optimizer
+from .recent import Muon, ScheduleFreeAdamW
 
 family = Family(
     "optimizer",
     "keras.optimizers",
     [
         Optimizer, SGD, RMSprop, Adam, AdamW, Adagrad, Adadelta, Adamax, Nadam, Lion, Ftrl, Lamb, Adafactor,
-        LossScaleOptimizer,
+        LossScaleOptimizer, Muon, ScheduleFreeAdamW,
     ],
 )  # fmt: skip
 serialize, deserialize = family.serialize, family.deserialize

@@ -4,7 +4,7 @@ from ..._ops import records
 from .optimizer import Optimizer
 
 
-class _Moments(Optimizer):
+class Moments(Optimizer):
     """Has beta_1, beta_2 and epsilon, and two numbers for every element."""
 
     _names = ("momentum", "velocity")
@@ -43,11 +43,32 @@ class _Moments(Optimizer):
         velocity.assign(mean)
         return mean
 
+    def _corrected_rate(self, learning_rate, dtype):
+        """For the zeros that both means began with."""
+
+        def make():
+            wide = _dtypes.float64
+            rate = _ops.cast(learning_rate, wide)
+            rate = rate * _ops.sqrt(self._missing(self.beta_2, wide)) / self._missing(self.beta_1, wide)
+            return _ops.cast(rate, dtype)
+
+        return self._once(("corrected", dtype.name), make)
+
+    def _fused_step(self, gradient, variable, learning_rate, decay=None):
+        """Adam's step as one op; `decay`, a number, shrinks the variable first."""
+        i = self._get_variable_index(variable)
+        state = [variable, self._momentums[i], self._velocities[i]]
+        rate = self._corrected_rate(learning_rate, variable.dtype)
+        arguments = [*state, gradient, rate, float(self.beta_1), float(self.beta_2), float(self.epsilon)]
+        values = records["apply_adam"](*arguments) if decay is None else records["apply_adamw"](*arguments, decay)
+        for target, value in zip(state, values):
+            target.assign(value)
+
     def get_config(self):
         return {**super().get_config(), "beta_1": self.beta_1, "beta_2": self.beta_2, "epsilon": self.epsilon}
 
 
-class Adam(_Moments):
+class Adam(Moments):
     """D. Kingma, J. Ba: "Adam: A Method for Stochastic Optimization"."""
 
     def __init__(self, learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, amsgrad=False, **options):
@@ -65,29 +86,13 @@ class Adam(_Moments):
         if self.amsgrad:
             super()._apply_weight_decay(variables, learning_rate)
 
-    def _corrected_rate(self, learning_rate, dtype):
-        def make():
-            wide = _dtypes.float64
-            rate = _ops.cast(learning_rate, wide)
-            rate = rate * _ops.sqrt(self._missing(self.beta_2, wide)) / self._missing(self.beta_1, wide)
-            return _ops.cast(rate, dtype)
-
-        return self._once(("corrected", dtype.name), make)
-
     def update_step(self, gradient, variable, learning_rate):
-        rate = self._corrected_rate(learning_rate, variable.dtype)
         if self.amsgrad:
-            self._update_amsgrad(gradient, variable, rate)
+            self._update_amsgrad(gradient, variable, self._corrected_rate(learning_rate, variable.dtype))
             return
-        i = self._get_variable_index(variable)
-        state = [variable, self._momentums[i], self._velocities[i]]
-        arguments = [*state, gradient, rate, float(self.beta_1), float(self.beta_2), float(self.epsilon)]
-        if self.weight_decay is not None and self._use_weight_decay(variable):
-            values = records["apply_adamw"](*arguments, self._decay(learning_rate, variable.dtype))
-        else:
-            values = records["apply_adam"](*arguments)
-        for target, value in zip(state, values):
-            target.assign(value)
+        decays = self.weight_decay is not None and self._use_weight_decay(variable)
+        decay = self._decay(learning_rate, variable.dtype) if decays else None
+        self._fused_step(gradient, variable, learning_rate, decay)
 
     def _update_amsgrad(self, gradient, variable, rate):
         mean = self._mean(variable, gradient)
@@ -111,7 +116,7 @@ class AdamW(Adam):
         super().__init__(learning_rate, beta_1, beta_2, epsilon, amsgrad, weight_decay=weight_decay, **options)
 
 
-class Adamax(_Moments):
+class Adamax(Moments):
     """Adam with the largest gradient so far, slowly forgotten, in place of the mean of squares."""
 
     _names = ("momentum", "norm")
@@ -126,7 +131,7 @@ class Adamax(_Moments):
         variable.assign(variable - scaled * self._mean(variable, gradient) / (largest + float(self.epsilon)))
 
 
-class Nadam(_Moments):
+class Nadam(Moments):
     """Adam with Nesterov's momentum."""
 
     def build(self, variables):
@@ -167,7 +172,7 @@ class Nadam(_Moments):
         variable.assign(variable - moved / (_ops.sqrt(square) + float(self.epsilon)))
 
 
-class Lamb(_Moments):
+class Lamb(Moments):
     """Adam with steps as long as the weights of the layer are.
 
     Y. You et al.: "Large Batch Optimization for Deep Learning: Training BERT in 76 minutes".
