@@ -1,4 +1,5 @@
 """What nested layer calls share: who was called first, and whether this is training."""
+import contextlib
 import threading
 
 _state = threading.local()
@@ -27,3 +28,25 @@ def training_phase():
     """Whether the layers that run now train; None outside of calls."""
     context = current()
     return None if context is None else context.training
+
+
+@contextlib.contextmanager
+def named(owner):
+    """Variables made inside have the name of this layer or model in their path."""
+    stack = _state.__dict__.setdefault("owners", [])
+    inside = bool(stack) and stack[-1] is owner
+    if not inside:
+        stack.append(owner)
+    try:
+        yield
+    finally:
+        if not inside:
+            stack.pop()
+
+
+def path_of(owner, name):
+    """ "sequential/dense/kernel": the layers at work, outermost first."""
+    owners = _state.__dict__.get("owners", [])
+    if not owners or owners[-1] is not owner:
+        owners = [*owners, owner]
+    return "/".join([*(o.name for o in owners), name])

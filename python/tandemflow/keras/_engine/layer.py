@@ -92,7 +92,7 @@ class Layer:
         with lifted():
             initial = initializer(shape, dtype=dtype.name)
             variable = _tandem.Variable(initial, trainable=trainable, name=name or "variable")
-        variable.path = f"{self.name}/{name or 'variable'}"
+        variable.path = call_context.path_of(self, name or "variable")
         variable.regularizer = regularizers.get(regularizer)
         variable.constraint = constraints.get(constraint)
         variable.overwrite_with_gradient = overwrite_with_gradient
@@ -238,9 +238,10 @@ class Layer:
             else:
                 kwargs.pop("training", None)
             self._signature.add_masks(args, kwargs)
-            self._maybe_build(args, kwargs)
-            self._check_inputs(args, kwargs)
-            outputs = self._run(args, kwargs)
+            with call_context.named(self):
+                self._maybe_build(args, kwargs)
+                self._check_inputs(args, kwargs)
+                outputs = self._run(args, kwargs)
             if self.activity_regularizer is not None:
                 for output in flatten(outputs):
                     penalty = self.activity_regularizer(output)
@@ -459,7 +460,8 @@ def _building(build):
 
     @functools.wraps(build)
     def wrapped(self, *args, **kwargs):
-        result = build(self, *args, **kwargs)
+        with call_context.named(self):
+            result = build(self, *args, **kwargs)
         if getattr(type(self).build, "__wrapped__", None) is build:  # not when a subclass calls super().build
             bound = inspect.signature(build).bind(self, *args, **kwargs).arguments
             bound = {name: value for name, value in bound.items() if name != "self"}

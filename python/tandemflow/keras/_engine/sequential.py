@@ -1,4 +1,5 @@
 """A stack of layers."""
+from .call_context import named
 from .functional import LayerGraph
 from .input_layer import Input, InputLayer
 from .keras_tensor import KerasTensor
@@ -29,7 +30,8 @@ class Sequential(Model):
         drawn = self._graph
         self._append(layer)
         if rebuild and drawn is not None:
-            self._graph = LayerGraph(drawn.inputs, self._stack[-1](drawn.outputs))
+            with named(self):
+                self._graph = LayerGraph(drawn.inputs, self._stack[-1](drawn.outputs))
             self.built = True
         elif rebuild:
             self._rebuild()
@@ -96,8 +98,9 @@ class Sequential(Model):
 
     def _draw_up(self, tensor, layers):
         start = tensor
-        for layer in layers:
-            tensor = layer(tensor)
+        with named(self):
+            for layer in layers:
+                tensor = layer(tensor)
         self._graph = LayerGraph(start, tensor)
         self.built = True
 
