@@ -1,5 +1,9 @@
 """with tf.device(name)."""
+import atexit
+
 from . import _tandem
+
+atexit.register(_tandem.finish_work)
 
 
 class device:

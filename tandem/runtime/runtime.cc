@@ -1,5 +1,6 @@
 #include "tandem/runtime/runtime.h"
 
+#include <atomic>
 #include <random>
 
 #include "tandem/base/cores.h"
@@ -38,13 +39,29 @@ void Runtime::synchronize() {
   for (Device* device : registry_->known()) device->synchronize();
 }
 
+namespace {
+std::atomic<bool> started{false};
+}
+
 Runtime& default_runtime() {
   // Not destroyed: tensors with static lifetime give their memory back after main has ended.
-  static Runtime& runtime = *new Runtime(config::settle());
+  static Runtime& runtime = *[] {
+    auto* made = new Runtime(config::settle());
+    started.store(true);
+    return made;
+  }();
   return runtime;
 }
 
 void sync() { default_runtime().synchronize(); }
+
+void finish_work() noexcept {
+  if (!started.load()) return;
+  try {
+    sync();
+  } catch (const std::exception&) {  // the process ends; whoever needed the value has been told
+  }
+}
 
 // What lower layers declare and only the assembled runtime can give.
 MemorySpace& host_memory() { return default_runtime().host_pool(); }

@@ -40,5 +40,7 @@ Runtime& default_runtime();
 
 /// Waits for all devices: ops on a GPU return before they have ended, so a clock is read after this.
 void sync();
+/// Before the process ends: waits for what devices still do, so that drivers are not torn down under it. Starts nothing.
+void finish_work() noexcept;
 
 }  // namespace tandem
