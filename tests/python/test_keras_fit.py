@@ -65,7 +65,7 @@ def test_a_small_convolutional_network_reads_drawn_digits():
         keras.layers.Dropout(0.1),
         keras.layers.Dense(10),
     ])  # fmt: skip
-    model.compile(keras.optimizers.Adam(3e-3), keras.losses.SparseCategoricalCrossentropy(from_logits=True), ["accuracy"])
+    model.compile(keras.optimizers.Adam(3e-3), keras.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"])
     model.fit(x, y, epochs=8, batch_size=32, verbose=0)
     assert model.evaluate(*digits(400, 1), verbose=0, return_dict=True)["accuracy"] >= 0.97
 
@@ -247,7 +247,7 @@ def test_mistakes_are_told_clearly():
     refused(ValueError, "Did you mean", lambda: classifier(metrics=["presicion"]))
     refused(ValueError, "'x' sizes: 32, 'y' sizes: 31", lambda: classifier().fit(x, y[:-1], verbose=0))
     refused(ValueError, "no samples", lambda: classifier().fit(x[:0], y[:0], verbose=0))
-    refused(ValueError, "expected axis -1", lambda: classifier()(np.ones((2, 9), "float32")))
+    refused(ValueError, "expected shape=(None, 8), found shape=(2, 9)", lambda: classifier()(np.ones((2, 9), "float32")))
     refused(ValueError, "shape", lambda: classifier().fit(np.ones((32, 9)), y, verbose=0))
     refused(tf.errors.InvalidArgumentError, "batch_size", lambda: classifier().fit(x, y, batch_size=0, verbose=0))
     refused(ValueError, "infinitely", lambda: classifier().fit(tf.data.Dataset.from_tensors((x, y)).repeat(), verbose=0))

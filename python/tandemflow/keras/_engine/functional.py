@@ -157,7 +157,7 @@ def _fit(value, tensor):
     fits = len(got) == rank and all(want in (None, size) for want, size in zip(tensor.shape, got))
     if not fits:
         name = tensor._keras_history.operation.name if tensor._keras_history else tensor.name
-        raise ValueError(f"Input \"{name}\" of the model has shape {got}, expected shape={tuple(tensor.shape)}")
+        raise ValueError(f"Input '{name}' of the model: expected shape={tuple(tensor.shape)}, found shape={got}")
     if value.dtype.name != tensor.dtype and value.dtype.name != "string":
         value = _ops.cast(value, tensor.dtype)
     if mask is not None and getattr(value, "_keras_mask", None) is None:
