@@ -13,3 +13,4 @@ print(c.device)
 
 # Execute the operation and observe the execution time
 %timeit c.numpy() # Using %timeit for time measurement within a Jupyter environment
+
