@@ -1,6 +1,8 @@
-"""Writes tests/data/layers_*.npz and layer_signatures.json: what Keras' layers answer, for tests/python/test_layers.py.
+"""Writes tests/data/layers_*.npz, layer_signatures.json and keras_ops.npz: what Keras' layers and keras.ops answer, for
+tests/python/test_layers.py and test_keras_ops.py.
 
-Needs the pip packages tensorflow-cpu and keras, which the tests do not: python tools/reference_layers.py [FAMILY…].
+Needs the pip packages tensorflow-cpu and keras, which the tests do not: python tools/reference_layers.py [FAMILY…], the
+family `ops` being keras.ops.
 """
 import inspect
 import json
@@ -15,6 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests/python"))
 
 import layer_cases  # noqa: E402
+import ops_cases  # noqa: E402
 
 # TensorFlow's CPU kernels differentiate no dilated and no grouped convolution.
 NO_GRADIENT = {"conv2d_dilated", "conv2d_groups", "conv1d_causal"}
@@ -62,9 +65,21 @@ def signatures():
     return out
 
 
+def write_ops(folder):
+    arrays = {}
+    for name, case in ops_cases.CASES.items():
+        for i, result in enumerate(tf.nest.flatten(case(keras.ops))):
+            arrays[f"{name}/{i}"] = keras.ops.convert_to_numpy(result)
+    np.savez_compressed(folder / "keras_ops.npz", **arrays)
+    print("ops", len(arrays))
+
+
 def main():
     folder = ROOT / "tests/data"
-    for family in sys.argv[1:] or layer_cases.FAMILIES:
+    for family in sys.argv[1:] or [*layer_cases.FAMILIES, "ops"]:
+        if family == "ops":
+            write_ops(folder)
+            continue
         arrays = {}
         for name, case in layer_cases.FAMILIES[family].items():
             arrays.update({f"{name}/{key}": value for key, value in run(name, case).items()})

@@ -52,7 +52,10 @@ def weights(size, new_size, method, antialias):
     kernel = _KERNELS[method]
     width = max(step, 1.0) if antialias else 1.0
     middles = (np.arange(new_size)[:, None] + 0.5) * step
-    raw = kernel((np.arange(size)[None, :] + 0.5 - middles) / width)
+    places = np.arange(size)[None, :] + 0.5 - middles
+    if method == "bicubic" and not antialias:
+        places = np.round(places * 1024) / 1024  # TensorFlow looks its weights up in a table
+    raw = kernel(places / width)
     return (raw / raw.sum(1, keepdims=True)).astype(np.float32)
 
 

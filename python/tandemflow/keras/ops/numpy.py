@@ -1,0 +1,7 @@
+"""keras.ops.numpy: what NumPy has as well."""
+from .creation import *  # noqa: F401, F403
+from .elementwise import *  # noqa: F401, F403
+from .products import *  # noqa: F401, F403
+from .reductions import *  # noqa: F401, F403
+from .search import *  # noqa: F401, F403
+from .shapes import *  # noqa: F401, F403
