@@ -37,6 +37,7 @@ void translate(const std::exception_ptr& error, void*) {
 
 NB_MODULE(_tandem, module) {
   using namespace tandem::python;
+  nb::set_leak_warnings(false);  // what lives until the interpreter ends (functions kept by users) is no leak
   nb::register_exception_translator(translate);
   ready_types();
   module.attr("Tensor") = nb::borrow(reinterpret_cast<PyObject*>(&tensor_type));
