@@ -1,9 +1,9 @@
 """keras.ops.image: images [batch, height, width, channels] or without the batch axis."""
 import numpy as np
 
-from ... import _ops, _tandem
+from ... import _ops, _resizing as resizing, _tandem
 from .._engine import data_format as formats
-from .._engine import resizing, warping
+from .._engine import warping
 from .._engine.operation import drawable as _drawable
 from ..layers._images import as_given, channels_last
 from ._convert import floats, tensor
