@@ -89,7 +89,29 @@ void Trace::write(const Ref<Cell>& cell, const Tensor& value) {
   variables_[cell.get()] = owned;
 }
 
+namespace {
+
+/// Sizes computed from sizes, as shape(x)[0] * 2, are known while a function is traced. Such ops run at once, on the
+/// host, so that their results can be shapes and bounds.
+bool is_about_sizes(const OpCall& call) {
+  constexpr std::int64_t kMostElements = 64;
+  if (call.inputs.empty() || call.owner) return false;
+  return std::all_of(call.inputs.begin(), call.inputs.end(), [](const TensorRef& input) {
+    return !input->is_symbolic() && is_integer(input->dtype()) && input->size() <= kMostElements;
+  });
+}
+
+void run_at_once(OpCall& call) {
+  const InitScope outside;
+  const DeviceName* const requested = std::exchange(call.requested, nullptr);
+  DispatchStack::top().run(call);
+  call.requested = requested;
+}
+
+}  // namespace
+
 void Trace::run(OpCall& call) {
+  if (is_about_sizes(call)) return run_at_once(call);
   if (call.op.data_dependent_shape)
     fail(ErrorCode::cannot_trace, call.op.name, ": the shape of its result depends on values, so it cannot be part of a "
          "traced function; call it outside the function and pass the result in");

@@ -380,3 +380,16 @@ def test_the_programs_of_the_documentation_run(capsys):
     exec("\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)), {})
     printed = capsys.readouterr().out
     assert "first call" in printed and "matmul" in printed and "digraph" in printed
+
+
+def test_sizes_are_known_while_a_function_is_traced():
+    @tf.function
+    def f(x):
+        rows, columns = tf.shape(x)[0], tf.shape(x)[1]
+        noise = tf.zeros((rows, columns * 2)) + tf.cast(rows, tf.float32)
+        return tf.reshape(noise, [rows * 2, -1]), tf.range(rows) if rows > 2 else None
+
+    reshaped, numbers = f(tf.ones((3, 4)))
+    assert reshaped.shape == (6, 4) and reshaped.numpy().tolist() == [[3.0] * 4] * 6
+    assert numbers.numpy().tolist() == [0, 1, 2]
+    assert f(tf.ones((2, 4)))[1] is None
