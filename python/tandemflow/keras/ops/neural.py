@@ -1,9 +1,8 @@
 """keras.ops: what neural networks are made of."""
-from ... import _conv, _network, _ops
+from ... import _conv, _conv3d, _network, _ops
 from .. import activations
 from .._engine import data_format as formats
 from .._engine.floats import epsilon as _epsilon
-from ..layers import _volumes
 from ..layers._images import as_given, channels_last
 from ..layers.transposed import output_length
 from ._convert import axes_of, drawable, floats, made, one_axis, tensor
@@ -31,7 +30,7 @@ def _tuple(value, rank):
 
 
 def _conv_by_rank(rank):
-    return {1: _conv.conv1d, 2: _conv.conv2d, 3: _volumes.conv3d}[rank]
+    return {1: _conv.conv1d, 2: _conv.conv2d, 3: _conv3d.conv3d}[rank]
 
 
 @drawable
@@ -90,13 +89,13 @@ def _pooled(pools, inputs, pool_size, strides, padding, data_format):
 @drawable
 def max_pool(inputs, pool_size, strides=None, padding="valid", data_format=None):
     """The largest value of each window."""
-    return _pooled({1: _conv.max_pool1d, 2: _conv.max_pool2d, 3: _volumes.max_pool3d}, inputs, pool_size, strides, padding, data_format)
+    return _pooled({1: _conv.max_pool1d, 2: _conv.max_pool2d, 3: _conv3d.max_pool3d}, inputs, pool_size, strides, padding, data_format)
 
 
 @drawable
 def average_pool(inputs, pool_size, strides=None, padding="valid", data_format=None):
     """The mean of each window."""
-    return _pooled({1: _conv.avg_pool1d, 2: _conv.avg_pool2d, 3: _volumes.avg_pool3d}, inputs, pool_size, strides, padding, data_format)
+    return _pooled({1: _conv.avg_pool1d, 2: _conv.avg_pool2d, 3: _conv3d.avg_pool3d}, inputs, pool_size, strides, padding, data_format)
 
 
 @drawable
