@@ -2,6 +2,7 @@
 import os
 import tempfile
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 
 from . import coverage, environment, hybrid, scaling, table
@@ -81,17 +82,18 @@ def curves(columns, threads):
     columns = [column for column in SCALING if column in columns]
     failed = environment.install(missing_packages(columns))
 
-    def point(name, column, size):
+    def run(name, column, sizes):
         if why := failed.get(LIBRARIES[column].package):
-            return {"error": why}
+            return [{"error": why}]
         python, path = python_of(column)
-        return scaling.run_point([python, "-m", "peers.point", column, threads, name, size],
+        return scaling.run_curve([python, "-m", "peers.point", column, threads, name, *sizes],
                                  {**os.environ, **threads_environment(threads), "PYTHONPATH": path})
 
     found = {}
     for name, curve in CURVES.items():
         print(f"bench: how it grows with {curve.axis}", flush=True)
-        found[name] = scaling.collect(curve, columns, lambda column, size, name=name: point(name, column, size))
+        answers = {column: scaling.run_sizes(curve, partial(run, name, column)) for column in columns}
+        found[name] = scaling.collect(curve, answers)
     return found
 
 

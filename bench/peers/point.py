@@ -1,6 +1,7 @@
-"""One point of a scaling curve in a process of its own: python -m peers.point LIBRARY THREADS CURVE SIZE.
+"""A scaling curve of one library in a process of its own: python -m peers.point LIBRARY THREADS CURVE SIZE…
 
-Prints {"seconds", "megabytes", "check"}: the best time of a call, and the most memory held beyond what the library itself takes.
+Prints {"seconds", "megabytes", "check"} a line for every size: the best time of a call, and the most memory held so far beyond
+what the library itself takes; {"missing"} or {"error"} where there is nothing to measure, and then no more.
 """
 import json
 import os
@@ -20,11 +21,9 @@ def resident_megabytes():
         return int(file.read().split()[1]) * resource.getpagesize() / 1e6
 
 
-def measure(library, threads, curve, size):
-    module = library.load(threads)
-    workload = CURVES[curve].make(size)
-    given = workload.inputs(rng_for(f"{curve}{size}"))
-    before = resident_megabytes() - sum(array.nbytes for array in given.values()) / 1e6
+def measure(library, module, base, workload, name):
+    """One point; `base`: megabytes before the first one."""
+    given = workload.inputs(rng_for(name))
     if not workload.raw:
         given = {key: library.tensor(array) for key, array in given.items()}
     body = workload.body(library.name, module, given)
@@ -33,14 +32,28 @@ def measure(library, threads, curve, size):
     outputs = [library.array(leaf) for leaf in flatten(body())]
     times = stopwatch.batches(lambda: library.wait(body()), 0.3)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
-    return {"seconds": min(times), "megabytes": peak - before, "check": float(sum(np.abs(out).sum() for out in outputs))}
+    return {"seconds": min(times), "megabytes": peak - base, "check": float(sum(np.abs(out).sum() for out in outputs))}
+
+
+def points(library, threads, name, sizes):
+    module, curve = library.load(threads), CURVES[name]
+    base = resident_megabytes()
+    for size in sizes:
+        try:
+            answer = measure(library, module, base, curve.make(size), f"{name}{size}")
+        except Exception as error:  # kept as the reason why the curve ends
+            answer = {"error": f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"[:200]}
+        yield answer
+        if "seconds" not in answer:
+            return
 
 
 def main():
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    library, threads, curve, size = sys.argv[1:]
-    print(json.dumps(measure(LIBRARIES[library], int(threads), curve, int(size))), file=answers, flush=True)
+    library, threads, name, *sizes = sys.argv[1:]
+    for answer in points(LIBRARIES[library], int(threads), name, map(int, sizes)):
+        print(json.dumps(answer), file=answers, flush=True)
 
 
 if __name__ == "__main__":

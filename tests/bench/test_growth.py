@@ -9,33 +9,45 @@ from peers.workloads.growth import Curve
 CURVE = Curve("a step", "batch size", [1, 2, 4], None)
 
 
+def answers(check=1.0):
+    return [{"seconds": n * n, "megabytes": 10 * n, "check": check} for n in CURVE.sizes]
+
+
 def test_the_slopes_of_time_and_memory_are_kept_for_every_column():
-    found = scaling.collect(CURVE, ["tandemflow", "torch"], lambda column, n: {"seconds": n * n, "megabytes": 10 * n, "check": n})
+    found = scaling.collect(CURVE, {"tandemflow": answers(), "torch": answers()})
     assert found["slopes"]["torch"] == {"seconds": pytest.approx(2), "megabytes": pytest.approx(1)}
     assert "slope 2.00" in scaling.lines({"batch": found})[1]
 
 
-def test_a_column_ends_at_its_first_problem_and_says_which():
-    asked = []
-
-    def point(column, size):
-        asked.append((column, size))
-        return {"error": "out of memory"} if (column, size) == ("torch", 2) else {"seconds": 1, "megabytes": 1, "check": 1}
-
-    found = scaling.collect(CURVE, ["tandemflow", "torch"], point)
-    assert found["why"] == {"torch": "at 2: out of memory"} and list(found["slopes"]) == ["tandemflow"]
-    assert ("torch", 4) not in asked
+def test_a_column_that_ends_early_says_at_which_size_and_why():
+    given = {"tandemflow": answers(), "torch": [*answers()[:1], {"error": "out of memory"}], "jax": [{"missing": True}], "tensorflow": []}
+    found = scaling.collect(CURVE, given)
+    assert found["why"] == {"torch": "at 2: out of memory", "jax": "not written for this library", "tensorflow": "0 of 3 sizes were answered"}
+    assert list(found["slopes"]) == ["tandemflow"]
 
 
 def test_a_column_whose_outputs_differ_from_those_that_agree_is_wrong():
-    found = scaling.collect(CURVE, ["tandemflow", "torch", "jax"],
-                            lambda column, n: {"seconds": 1, "megabytes": 1, "check": 5.0 if column == "tandemflow" else 7.0})
+    found = scaling.collect(CURVE, {"tandemflow": answers(5.0), "torch": answers(7.0), "jax": answers(7.0)})
     assert list(found["why"]) == ["tandemflow"] and found["why"]["tandemflow"].startswith("wrong: at 1")
 
 
-def test_a_point_that_fails_or_hangs_is_an_error_with_its_last_words():
-    assert scaling.run_point([sys.executable, "-c", "raise ValueError('no')"], {}) == {"error": "ValueError: no"}
-    assert "more than 0.2 s" in scaling.run_point([sys.executable, "-c", "import time; time.sleep(9)"], {}, 0.2)["error"]
+def test_sizes_that_need_a_process_each_get_one_until_one_fails():
+    asked = []
+
+    def run(sizes):
+        asked.append(sizes)
+        return [{"error": "no"}] if sizes == [2] else [{"seconds": 1} for _ in sizes]
+
+    assert len(scaling.run_sizes(CURVE, lambda sizes: [{"seconds": 1} for _ in sizes])) == 3
+    assert scaling.run_sizes(Curve("", "", [1, 2, 4], None, alone=True), run) == [{"seconds": 1}, {"error": "no"}]
+    assert asked == [[1], [2]]
+
+
+def test_a_curve_that_fails_or_hangs_keeps_its_points_and_its_last_words():
+    first = "print('{}', flush=True);"
+    assert scaling.run_curve([sys.executable, "-c", first + "raise ValueError('no')"], {}) == [{}, {"error": "ValueError: no"}]
+    slow = scaling.run_curve([sys.executable, "-c", first + "import time; time.sleep(30)"], {}, 2)
+    assert slow == [{}, {"error": "took more than 2 s"}]
 
 
 def test_automatic_is_compared_with_the_best_of_the_others():

@@ -103,13 +103,13 @@ class Replicas(Workload):
         tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * self.replicas)
         strategy = tf.distribute.MirroredStrategy([f"/CPU:{i}" for i in range(self.replicas)])
         with strategy.scope():
-            variable = tf.Variable(w)
+            variable, optimizer = tf.Variable(w), tf.keras.optimizers.SGD(0.001)
+            optimizer.build([variable])
 
         def replica(x):
             with tf.GradientTape() as tape:
                 loss = tf.reduce_mean(tf.square(tf.matmul(x, variable)))
-            total = tf.distribute.get_replica_context().all_reduce("sum", tape.gradient(loss, variable))
-            variable.assign_sub(0.001 * total)
+            optimizer.apply_gradients([(tape.gradient(loss, variable), variable)])
             return loss
 
         parts = iter(strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensors(x).unbatch().batch(64 * self.replicas)))
@@ -119,10 +119,13 @@ class Replicas(Workload):
 
 
 class Curve:
-    """`make(size)` is the workload at a size."""
+    """`make(size)` is the workload at a size. Sizes grow: memory is the most that was held so far.
 
-    def __init__(self, doc, axis, sizes, make):
-        self.doc, self.axis, self.sizes, self.make = doc, axis, sizes, make
+    `alone`: a process for every size, where a library can be configured once a process only.
+    """
+
+    def __init__(self, doc, axis, sizes, make, alone=False):
+        self.doc, self.axis, self.sizes, self.make, self.alone = doc, axis, sizes, make, alone
 
 
 CURVES = {
@@ -130,5 +133,5 @@ CURVES = {
     "width": Curve("training step, 2 layers, batch 32", "width of a layer", [64, 256, 1024, 2048], lambda n: Mlp(width=n)),
     "depth": Curve("training step, layers of 64, batch 32", "layers", [2, 8, 32, 128], lambda n: Mlp(width=64, depth=n)),
     "nodes": Curve("tracing and first run of matmuls and tanh, 8 × 8", "nodes", [16, 64, 256, 1024], Nodes),
-    "replicas": Curve("MirroredStrategy on CPUs, 64 rows each", "replicas", [1, 2, 4], Replicas),
+    "replicas": Curve("MirroredStrategy on CPUs, 64 rows each", "replicas", [1, 2, 4], Replicas, alone=True),
 }
