@@ -259,6 +259,7 @@ OPTIMIZERS = {
     )
 }  # fmt: skip
 OPTIMIZERS |= {
+    "MultiOptimizer": ("MultiOptimizer", {"bias": ("Adam", {"learning_rate": 0.02}), "": ("SGD", {"learning_rate": 0.1, "momentum": 0.5})}),
     "Muon_plain": ("Muon", {"learning_rate": 0.1, "nesterov": False, "rms_rate": None, "adam_lr_ratio": 0.5, "ns_steps": 3}),
     "SGD_momentum": ("SGD", {"learning_rate": 0.1, "momentum": 0.9}),
     "SGD_nesterov": ("SGD", {"learning_rate": 0.1, "momentum": 0.8, "nesterov": True, "weight_decay": 0.02}),
@@ -297,6 +298,9 @@ OPTIMIZERS |= {
 
 def make_optimizer(case, keras):
     name, options = OPTIMIZERS[case]
+    if name == "MultiOptimizer":
+        made = {pattern: getattr(keras.optimizers, cls)(**arguments) for pattern, (cls, arguments) in options.items()}
+        return keras.optimizers.MultiOptimizer(keras.optimizers.OptimizerMap(made.pop(""), {f".*{p}.*": o for p, o in made.items()}))
     options = dict(options)
     if isinstance(options.get("learning_rate"), tuple):
         schedule, arguments = options["learning_rate"]
@@ -406,12 +410,19 @@ INITIALIZERS = {
     "Orthogonal": ("Orthogonal", {"gain": 1.5}),
     "VarianceScaling": ("VarianceScaling", {"scale": 3.0, "mode": "fan_out", "distribution": "untruncated_normal"}),
 }  # fmt: skip
+INITIALIZERS |= {
+    "STFT": ("STFT", {}),
+    "STFT_imag": ("STFT", {"side": "imag", "window": "hamming", "scaling": "spectrum", "periodic": True}),
+    "STFT_bare": ("STFT", {"window": None}),
+}
 DRAWN_SHAPES = {"matrix": (150, 200), "kernel": (3, 5, 20, 30)}
 
 
 def initializer(case, tf, keras):
     """Mean, deviation and extremes: what does not depend on the generator of random numbers."""
     name, options = INITIALIZERS[case]
+    if name == "STFT":
+        return {"kernel": array(keras.initializers.STFT(**options)((8, 1, 5)))}
     options = dict(options) if name in ("Zeros", "Ones", "Constant", "Identity") else {**options, "seed": 3}
     answers = {}
     for kind, shape in DRAWN_SHAPES.items():

@@ -88,6 +88,11 @@ def test_options_that_change_later_count():
     assert step(optimizer, variables) == 0
     optimizer.clipvalue = 0.5
     assert step(optimizer, variables) == -0.5
+    variables = weights()
+    around = optimizers.LossScaleOptimizer(optimizers.SGD(1.0), initial_scale=1.0)
+    step(around, variables)
+    around.inner_optimizer.clipvalue = 0.5
+    assert step(around, variables) == -0.5
 
 
 def test_variables_stand_in_the_order_of_files():
@@ -276,3 +281,21 @@ def test_schedule_free_steps_are_those_of_its_paper(traced):
     np.testing.assert_allclose(variable.numpy(), y, rtol=1e-5)
     again = optimizers.deserialize(optimizers.serialize(optimizer))
     assert again.get_config() == optimizer.get_config() and again.warmup_steps == 3
+
+
+def test_variables_may_have_optimizers_of_their_own():
+    by_path = optimizers.OptimizerMap(optimizers.SGD(0.5))
+    by_path["bias.*"] = optimizers.SGD(0.25)
+    optimizer, variables = optimizers.MultiOptimizer(by_path, loss_scale_factor=2.0), weights()
+    assert [o.loss_scale_factor for o in optimizer.optimizers] == [2.0, 2.0]
+    assert step(optimizer, variables) == 0.875 and variables[0].numpy()[0, 0] == 0.75
+    assert int(optimizer.iterations) == 1 and len(optimizer.variables) == 2 + 2 * 2
+    with pytest.raises(AttributeError, match="individual sub-optimizers"):
+        optimizer.learning_rate = 0.1
+    with pytest.raises(ValueError, match="neither a LossScaleOptimizer nor"):
+        by_path["kernel"] = optimizers.LossScaleOptimizer(optimizers.SGD())
+    with pytest.raises(ValueError, match="already exists"):
+        by_path["bias.*"] = optimizers.SGD()
+    by_path["b.*"] = optimizers.SGD()
+    with pytest.raises(ValueError, match="Multiple optimizers assigned"):
+        by_path(variables[1])

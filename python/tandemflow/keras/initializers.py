@@ -3,6 +3,7 @@ import math
 
 from .. import _arrays, _dtypes, _linalg, _ops, _tandem
 from .. import random as _random
+from ._engine import windows
 from ._engine.floats import floatx
 from ._engine.naming import snake_case
 from ._engine.registry import Family, serialize_keras_object
@@ -90,6 +91,42 @@ class Identity(Initializer):
 
     def get_config(self):
         return {"gain": self.gain}
+
+
+class STFT(Initializer):
+    """Kernels of a Fourier transform over frames, [frame, 1, frequencies]: the real or the imaginary part."""
+
+    def __init__(self, side="real", window="hann", scaling="density", periodic=False):
+        if side not in ("real", "imag"):
+            raise ValueError(f"side should be 'real' or 'imag', not {side}")
+        if isinstance(window, str):
+            windows.check_window(window)
+        if scaling not in (None, "density", "spectrum"):
+            raise ValueError(f"Scaling is invalid, it must be `None`, 'density' or 'spectrum'. Received scaling={scaling}")
+        self.side, self.window, self.scaling, self.periodic = side, window, scaling, periodic
+
+    def __call__(self, shape, dtype=None):
+        frame, _, frequencies = _sizes(shape)
+        time = _ops.reshape(_ops.range(frame, dtype=_dtypes.float64), [frame, 1, 1])
+        turns = _ops.range(frequencies, dtype=_dtypes.float64) / float(2 * (frequencies - 1))
+        angles = -2.0 * math.pi * time * _ops.reshape(turns, [1, 1, frequencies])
+        kernel = _ops.cos(angles) if self.side == "real" else _ops.sin(angles)
+        return _ops.cast(kernel if self.window is None else kernel * self._weights(frame), _dtype(dtype))
+
+    def _weights(self, frame):
+        given = windows.window(self.window, frame, self.periodic) if isinstance(self.window, str) else self.window
+        weights = _ops.cast(_tandem.to_tensor(given), _dtypes.float64)
+        if weights.shape != (frame,):
+            raise ValueError(f"The shape of `window` must be equal to [frame_length]. Received: window shape={weights.shape}")
+        total = 1.0
+        if self.scaling == "density":
+            total = _ops.sqrt(_ops.reduce_sum(_ops.square(weights)))
+        elif self.scaling == "spectrum":
+            total = _ops.reduce_sum(_ops.abs(weights))
+        return _ops.reshape(weights / total, [frame, 1, 1])
+
+    def get_config(self):
+        return {"side": self.side, "window": self.window, "periodic": self.periodic, "scaling": self.scaling}
 
 
 # --- Random values: the same for the same seed, and for one initializer in every call ---
@@ -297,12 +334,12 @@ class Orthogonal(RandomInitializer):
 # --- By name ---
 
 _CLASSES = [
-    Constant, Identity, Ones, Zeros, GlorotNormal, GlorotUniform, HeNormal, HeUniform, LecunNormal, LecunUniform,
+    Constant, Identity, Ones, STFT, Zeros, GlorotNormal, GlorotUniform, HeNormal, HeUniform, LecunNormal, LecunUniform,
     Orthogonal, RandomNormal, RandomUniform, TruncatedNormal, VarianceScaling,
 ]  # fmt: skip
 _by_name = {snake_case(cls.__name__): cls for cls in _CLASSES}
 globals().update(_by_name)
-IdentityInitializer, OrthogonalInitializer = Identity, Orthogonal
+IdentityInitializer, OrthogonalInitializer, STFTInitializer = Identity, Orthogonal, STFT
 normal, one, uniform, zero = RandomNormal, Ones, RandomUniform, Zeros
 
 family = Family(
@@ -310,7 +347,8 @@ family = Family(
     "keras.initializers",
     [*_CLASSES, Initializer],
     {
-        **_by_name, "IdentityInitializer": Identity, "OrthogonalInitializer": Orthogonal, "normal": RandomNormal,
+        **_by_name, "IdentityInitializer": Identity, "OrthogonalInitializer": Orthogonal,
+        "STFTInitializer": STFT, "normal": RandomNormal,
         "one": Ones, "uniform": RandomUniform, "zero": Zeros,
     },
 )  # fmt: skip

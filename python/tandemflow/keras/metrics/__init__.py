@@ -16,6 +16,7 @@ from ..losses import (
     huber,
     kl_divergence,
     kld,
+    kullback_leibler_divergence,
     log_cosh,
     logcosh,
     mae,

@@ -5,6 +5,7 @@ from .adam import Adam, Adamax, AdamW, Lamb, Nadam
 from .descent import SGD, Adadelta, Adagrad, Lion, RMSprop
 from .factored import Adafactor, Ftrl
 from .loss_scale import LossScaleOptimizer
+from .multi import MultiOptimizer, OptimizerMap
 from .optimizer import Optimizer
 from .recent import Muon, ScheduleFreeAdamW
 
@@ -13,7 +14,7 @@ family = Family(
     "keras.optimizers",
     [
         Optimizer, SGD, RMSprop, Adam, AdamW, Adagrad, Adadelta, Adamax, Nadam, Lion, Ftrl, Lamb, Adafactor,
-        LossScaleOptimizer, Muon, ScheduleFreeAdamW,
+        LossScaleOptimizer, Muon, ScheduleFreeAdamW, MultiOptimizer, OptimizerMap,
     ],
 )  # fmt: skip
 serialize, deserialize = family.serialize, family.deserialize

@@ -27,6 +27,7 @@ class LossScaleOptimizer(Optimizer):
         self.inner_optimizer, self.initial_scale = inner_optimizer, initial_scale
         self.dynamic_growth_steps = dynamic_growth_steps
         self.inner_optimizer.loss_scale_factor = None  # else gradients would be scaled twice
+        self.inner_optimizer._around = self
 
     def build(self, variables):
         if self.built:

@@ -77,7 +77,7 @@ class Optimizer(Paced):
 
     def __setattr__(self, name, value):
         if name[0] != "_" and name not in ("learning_rate", "lr"):
-            self.__dict__["_plans"] = {}  # they hold the old value
+            self._forget_plans()  # they hold the old value
         super().__setattr__(name, value)
 
     def build(self, variables):

@@ -15,6 +15,13 @@ class Paced(State):
         self._iterations = self._add(0, "int64", "iteration")
         self._learning_rate = self._as_learning_rate(learning_rate)
 
+    def _forget_plans(self):
+        """Also those of an optimizer around this one."""
+        self._plans = {}
+        around = self.__dict__.get("_around")
+        if around is not None:
+            around._forget_plans()
+
     def _as_learning_rate(self, value):
         if callable(value) and not hasattr(value, "dtype"):
             return value
@@ -40,7 +47,7 @@ class Paced(State):
             if isinstance(self._learning_rate, _tandem.Variable):
                 self._variables = [v for v in self._variables if v is not self._learning_rate]
             self._learning_rate = value
-            self._plans = {}
+            self._forget_plans()
         elif isinstance(self._learning_rate, _tandem.Variable):
             self._learning_rate.assign(_ops.cast(_tandem.to_tensor(value), self._learning_rate.dtype))
         elif isinstance(self._learning_rate, LearningRateSchedule):
