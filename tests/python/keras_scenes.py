@@ -166,3 +166,85 @@ def summaries(keras, np):
     mine(np.zeros((2, 4), "float32"))
     show("subclassed", mine)
     return out.getvalue()
+
+
+class _Optimizer:
+    def __init__(self):
+        self.learning_rate = 0.5
+
+
+class _Model:
+    """Enough of a model for callbacks; notes what they do to it."""
+
+    built = True
+
+    def __init__(self):
+        self.optimizer, self.metrics, self.stop_training, self.weights, self.did = _Optimizer(), [], False, 0, []
+
+    def get_weights(self):
+        return [self.weights]
+
+    def set_weights(self, weights):
+        self.did.append(f"set_weights {weights}")
+
+    def save(self, path, overwrite=True):
+        self.did.append(f"save {os.path.basename(path)}")
+
+    def save_weights(self, path, overwrite=True):
+        self.did.append(f"save_weights {os.path.basename(path)}")
+
+
+def _epochs(callback, values, batches=0):
+    """Plays epochs whose val_loss (or val_accuracy) are the values; what was done, printed and logged."""
+    model = _Model()
+    callback.set_model(model)
+    callback.set_params({"epochs": len(values), "steps": batches, "verbose": 0})
+    rates = []
+    with console() as (out, _):
+        callback.on_train_begin()
+        for epoch, value in enumerate(values):
+            callback.on_epoch_begin(epoch)
+            for batch in range(batches):
+                callback.on_train_batch_begin(batch, {})
+                callback.on_train_batch_end(batch, {"loss": float(batch)})
+            model.weights = epoch
+            logs = {"loss": 1.0, "val_loss": value, "val_accuracy": value}
+            callback.on_epoch_end(epoch, logs)
+            rates.append(logs.get("learning_rate"))
+            if model.stop_training:
+                break
+        callback.on_train_end()
+    return {"epochs": epoch + 1, "did": model.did, "printed": out.getvalue(), "rates": rates, "stopped": model.stop_training}
+
+
+def watchers(callbacks, folder):
+    """What the callbacks that watch values do."""
+    falling = [1.0, 0.8, 0.79, 0.795, 0.9, 0.78, 0.9, 0.9, 0.9, 0.1]
+    play = {}
+    stop = callbacks.EarlyStopping
+    play["stop"] = _epochs(stop(), falling)
+    play["stop, patience"] = _epochs(stop(patience=2, verbose=1), falling)
+    play["stop, best weights"] = _epochs(stop(patience=3, restore_best_weights=True, verbose=1), falling)
+    play["stop, delta"] = _epochs(stop(min_delta=0.05, patience=2, restore_best_weights=True), falling)
+    play["stop, baseline"] = _epochs(stop(patience=2, baseline=0.5, restore_best_weights=True, verbose=1), falling)
+    play["stop, later"] = _epochs(stop(patience=1, start_from_epoch=4), falling)
+    play["stop, max"] = _epochs(stop(monitor="val_accuracy", mode="max", patience=1), falling)
+    plateau = callbacks.ReduceLROnPlateau
+    play["plateau"] = _epochs(plateau(factor=0.5, patience=1, verbose=1), falling)
+    play["plateau, cooldown"] = _epochs(plateau(factor=0.5, patience=1, cooldown=2, min_lr=0.2), falling)
+    play["plateau, delta"] = _epochs(plateau(patience=2, min_delta=0.2), falling)
+    play["schedule"] = _epochs(callbacks.LearningRateScheduler(lambda epoch, rate: rate * 0.5, verbose=1), falling[:3])
+    play["schedule, old"] = _epochs(callbacks.LearningRateScheduler(lambda epoch: 0.25 / (epoch + 1)), falling[:3])
+    play["nan"] = _epochs(callbacks.TerminateOnNaN(), [1.0], 2)
+    file = callbacks.ModelCheckpoint
+    play["file"] = _epochs(file(f"{folder}/{{epoch:02d}}-{{val_loss:.2f}}.keras"), falling[:3])
+    play["file, best"] = _epochs(file(f"{folder}/m.keras", save_best_only=True), falling)
+    play["file, threshold"] = _epochs(file(f"{folder}/m.keras", save_best_only=True, initial_value_threshold=0.5), falling)
+    play["file, weights"] = _epochs(file(f"{folder}/{{epoch}}.weights.h5", save_weights_only=True, mode="max",
+                                         monitor="val_accuracy", save_best_only=True), falling)  # fmt: skip
+    play["file, batches"] = _epochs(file(f"{folder}/{{epoch}}-{{batch}}.keras", save_freq=4), falling[:4], 3)
+    for append in (False, True):
+        play[f"csv, append {append}"] = _epochs(callbacks.CSVLogger(f"{folder}/log.csv", ";", append), falling[:2])
+    with open(f"{folder}/log.csv", newline="") as file:
+        play["csv"] = file.read()
+    return play

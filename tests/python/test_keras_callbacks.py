@@ -1,9 +1,13 @@
 """keras.callbacks and the progress bar; what Keras prints was written down by tools/keras_console.py."""
+import json
 from pathlib import Path
 
 import keras_scenes
+import numpy as np
 import pytest
-from tandemflow.keras import callbacks, utils
+import tandemflow as tf
+from tandemflow import keras
+from tandemflow.keras import callbacks, layers, utils
 
 FOLDER = Path(__file__).resolve().parent.parent / "data" / "keras"
 
@@ -85,3 +89,173 @@ def test_callbacks_share_sorted_logs_of_floats_and_history_keeps_what_they_add()
 def test_what_is_no_callback_is_refused():
     with pytest.raises(TypeError, match="expected objects of keras.callbacks.Callback, got <class .*; derive from"):
         callbacks.CallbackList([callbacks.History])
+
+
+# --- Callbacks that watch values ---
+
+
+def test_callbacks_that_watch_values_do_what_those_of_keras_do(tmp_path):
+    wanted = json.loads(reference("watchers.json"))
+    done = keras_scenes.watchers(callbacks, str(tmp_path))
+    assert list(done) == list(wanted)
+    for title in wanted:
+        assert done[title] == wanted[title], title
+
+
+def _regression(seed=0):
+    utils.set_random_seed(seed)
+    random = np.random.RandomState(1)
+    model = keras.Sequential([keras.Input((3,)), layers.Dense(4, activation="tanh"), layers.Dense(1)])
+    model.compile(keras.optimizers.Adam(0.05), "mse", metrics=["mae"])
+    return model, random.rand(32, 3).astype("float32"), random.rand(32, 1).astype("float32")
+
+
+def test_training_stops_early_with_the_weights_of_the_best_epoch():
+    model, x, y = _regression()
+    stop = callbacks.EarlyStopping("val_loss", patience=2, restore_best_weights=True)
+    history = model.fit(x, y, epochs=200, validation_data=(x[:8] + 1, y[:8]), verbose=0, callbacks=[stop]).history
+    assert len(history["val_loss"]) < 200
+    best = int(np.argmin(history["val_loss"]))
+    assert stop.best_epoch == best
+    np.testing.assert_allclose(model.evaluate(x[:8] + 1, y[:8], verbose=0)[0], history["val_loss"][best], rtol=1e-5)
+
+
+def test_the_direction_of_a_metric_is_known_and_of_an_unknown_one_asked_for():
+    model, x, y = _regression()
+    model.compile("sgd", "mse", metrics=["mae", "r2_score"])
+    for metric, direction in (("mae", "down"), ("r2_score", "up")):
+        stop = callbacks.EarlyStopping(metric)
+        model.fit(x, y, verbose=0, callbacks=[stop])
+        assert stop._direction == direction
+    with pytest.raises(ValueError, match="isn't able to automatically determine.*mode='max'"):
+        model.fit(x, y, verbose=0, callbacks=[callbacks.EarlyStopping("elsewhere")])
+
+
+def test_checkpoints_are_files_that_load(tmp_path):
+    model, x, y = _regression()
+    path = str(tmp_path / "deep" / "{epoch}-{loss:.3f}.keras")
+    history = model.fit(x, y, epochs=2, verbose=0, callbacks=[callbacks.ModelCheckpoint(path)]).history
+    names = sorted(file.name for file in (tmp_path / "deep").iterdir())
+    assert names == [f"{i + 1}-{loss:.3f}.keras" for i, loss in enumerate(history["loss"])]
+    again = keras.saving.load_model(tmp_path / "deep" / names[1])
+    np.testing.assert_array_equal(again.predict(x, verbose=0), model.predict(x, verbose=0))
+    with pytest.raises(KeyError, match="Failed to format this callback filepath.*none"):
+        model.fit(x, y, verbose=0, callbacks=[callbacks.ModelCheckpoint(str(tmp_path / "{none}.keras"))])
+    with pytest.raises(ValueError, match="must end in `.weights.h5`"):
+        callbacks.ModelCheckpoint("a.keras", save_weights_only=True)
+
+
+class Interrupt(callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        if epoch == 2:
+            raise KeyboardInterrupt
+
+
+def test_an_interrupted_training_goes_on_and_ends_as_the_whole_one(tmp_path):
+    def train(*extra):
+        model, x, y = _regression()
+        backup = callbacks.BackupAndRestore(tmp_path / "backup", double_checkpoint=True)
+        history = model.fit(x, y, epochs=6, shuffle=False, verbose=0, callbacks=[backup, *extra])
+        return model.get_weights(), history.epoch
+
+    with pytest.raises(KeyboardInterrupt):
+        train(Interrupt())
+    (tmp_path / "backup" / "latest.weights.h5").write_bytes(b"cut")  # the kill came while writing: the one before is used
+    resumed, epochs = train()
+    assert epochs == [2, 3, 4, 5]
+    assert not (tmp_path / "backup").exists()
+    whole, epochs = train()
+    assert epochs == list(range(6))
+    for ours, theirs in zip(resumed, whole):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_loss_that_is_no_number_ends_training(capsys):
+    model, x, y = _regression()
+    x[20] = np.nan
+    history = model.fit(x, y, batch_size=8, shuffle=False, epochs=3, verbose=0, callbacks=[callbacks.TerminateOnNaN()])
+    assert capsys.readouterr().out == "Batch 2: Invalid loss, terminating training\n"
+    assert len(history.epoch) == 1
+    with pytest.raises(RuntimeError, match="NaN or Inf loss encountered at batch"):
+        model.fit(x, y, verbose=0, callbacks=[callbacks.TerminateOnNaN(raise_error=True)])
+
+
+def test_evaluation_uses_averaged_weights():
+    model, x, y = _regression()
+    model.compile(keras.optimizers.SGD(0.1, use_ema=True, ema_momentum=0.5), "mse")
+    seen = []
+
+    class Look(callbacks.Callback):
+        def on_test_batch_begin(self, batch, logs=None):
+            seen.append(self.model.get_weights()[0].copy())
+
+        def on_train_batch_begin(self, batch, logs=None):
+            seen.append(None)
+
+    swap = callbacks.SwapEMAWeights()
+    before = model.get_weights()[0]
+    model.fit(x, y, batch_size=32, validation_data=(x, y), verbose=0, callbacks=[swap, Look()])
+    average = next(weights for weights in seen if weights is not None)
+    assert (average != before).any()
+    plain = _regression()[0]
+    plain.fit(x, y, verbose=0)
+    with pytest.raises(ValueError, match="must be used when `use_ema=True` is set"):
+        plain.fit(x, y, validation_data=(x, y), verbose=0, callbacks=[callbacks.SwapEMAWeights()])
+
+
+# --- TensorBoard ---
+
+
+def _records(folder):
+    (file,) = folder.iterdir()
+    return [record.numpy() for record in tf.data.TFRecordDataset(str(file))]
+
+
+def test_events_have_the_bytes_that_tensorboard_reads(tmp_path, monkeypatch):
+    from tandemflow.keras.callbacks._events import EventWriter
+
+    monkeypatch.setattr("time.time", lambda: 1794767288.2612369)
+    writer = EventWriter(tmp_path)
+    writer.scalar("loss", 0.5, 1)
+    writer.close()
+    (file,) = tmp_path.iterdir()
+    wanted = bytes.fromhex(
+        "2e00000000000000c5cb57fa091bb8106e7ebeda4110012a210a1f0a046c6f7373420a0801120022040000003f4a0b0a090a077363616c617273"
+        "cc42a857"
+    )
+    assert file.read_bytes().endswith(wanted)
+    assert b"brain.Event:2" in file.read_bytes()
+    assert file.name.startswith("events.out.tfevents.1794767288.")
+
+
+def test_histograms_count_all_values():
+    from tandemflow.keras.callbacks._events import histogram_rows, png
+
+    rows = histogram_rows(np.arange(100.0), 30)
+    assert rows.shape == (30, 3) and rows[:, 2].sum() == 100 and (rows[0, 0], rows[-1, 1]) == (0, 99)
+    assert histogram_rows(np.full(4, 2.0), 30)[-1].tolist() == [2, 2, 4]
+    assert not histogram_rows([], 30).any()
+    import io
+
+    from PIL import Image
+
+    pixels = np.arange(24, dtype="uint8").reshape(2, 4, 3)
+    np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(png(pixels)))), pixels)
+
+
+def test_training_is_written_for_tensorboard(tmp_path):
+    model, x, y = _regression()
+    board = callbacks.TensorBoard(tmp_path, histogram_freq=1, update_freq=2, write_images=True)
+    model.fit(x, y, batch_size=8, epochs=2, validation_data=(x, y), verbose=0, callbacks=[board])
+    train, validation = _records(tmp_path / "train"), _records(tmp_path / "validation")
+
+    def count(records, tag):
+        return sum(tag in record for record in records)
+
+    assert count(train, b"epoch_loss") == count(train, b"epoch_mae") == count(train, b"epoch_learning_rate") == 2
+    assert count(train, b"batch_loss") == 4  # of 8 batches every second
+    assert count(train, b"graph_keras_model") == 1 and count(train, f"{model.name}/dense".encode()) > 0
+    assert count(train, b"/kernel/histogram") == 4 and count(train, b"/kernel/image") == 4
+    assert count(validation, b"epoch_loss") == count(validation, b"evaluation_mae_vs_iterations") == 2
+    with pytest.raises(ValueError, match="profile_batch=3"):
+        callbacks.TensorBoard(profile_batch=3)

@@ -112,10 +112,12 @@ class LayerGraph:
             args, kwargs = node.arguments(values)
             signature = getattr(node.operation, "_signature", None)
             if training is not None and signature is not None and signature.takes_training:
-                kwargs.setdefault("training", training)
+                kwargs["training"] = training  # files of Keras hold what it was when the model was drawn
             outputs = call(node.operation, args, kwargs) if call else node.operation(*args, **kwargs)
             for tensor, value in zip(node.outputs, flatten(outputs)):
                 values[id(tensor)] = value
+        if isinstance(self.outputs, (list, tuple)) and len(self.output_tensors) == 1:
+            return values[id(self.output_tensors[0])]  # a list of one output gives the output, as in Keras
         return pack_like(self.outputs, iter([values[id(t)] for t in self.output_tensors]))
 
     def _conform(self, inputs):

@@ -1,5 +1,6 @@
 """Functions of keras.ops in files: Keras has a class for each; constants are its config, tensors the arguments of its use."""
 import inspect
+import operator
 
 from .naming import snake_case
 
@@ -39,6 +40,7 @@ def is_op_module(module):
 
 
 def class_name_of(function):
+    function = function.rpartition(".")[2]
     return _IRREGULAR.get(function) or "".join(part[:1].upper() + part[1:] for part in function.split("_"))
 
 
@@ -76,21 +78,30 @@ def _constants_of_uses(operation):
 def _parameters(function):
     from .. import ops
 
-    return list(inspect.signature(getattr(ops, function)).parameters)
+    return list(inspect.signature(operator.attrgetter(function)(ops)).parameters)
 
 
 def operation_from_config(config):
     """The operation of a file: keras.ops.<function> with its constants."""
-    from .. import ops
     from .operation import Operation
 
-    class_name = config["class_name"]
-    function = _FUNCTION_OF.get(class_name) or snake_case(class_name)
-    if not hasattr(ops, function):
-        function = class_name.lower()
-    if not hasattr(ops, function):
-        raise ValueError(f"The model uses keras.ops' {class_name}, which is not known here")
-    constants = {name: value for name, value in (config.get("config") or {}).items() if name != "name"}
+    function = _function_of(config["class_name"], config.get("module") or "")
+    given = config.get("config") or {}
     known = _parameters(function)
-    constants = {name: value for name, value in constants.items() if name in known}
-    return Operation(function, name=(config.get("config") or {}).get("name"), **constants)
+    constants = {name: value for name, value in given.items() if name != "name" and name in known}
+    return Operation(function, name=given.get("name"), **constants)
+
+
+def _function_of(class_name, module):
+    """Its name in keras.ops, with the module it is in where that is not keras.ops itself."""
+    from .. import ops
+
+    name = _FUNCTION_OF.get(class_name) or snake_case(class_name)
+    inner = module.rpartition(".")[2]
+    for candidate in (name, class_name.lower(), f"{inner}.{name}", f"{inner}.{class_name.lower()}"):
+        try:
+            operator.attrgetter(candidate)(ops)
+        except AttributeError:
+            continue
+        return candidate
+    raise ValueError(f"The model uses {class_name} of {module}, which is not known here")

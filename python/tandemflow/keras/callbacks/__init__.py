@@ -15,6 +15,7 @@ _WHERE = {
     "ModelCheckpoint": "model_checkpoint",
     "ReduceLROnPlateau": "learning_rate",
     "SwapEMAWeights": "swap_ema_weights",
+    "TensorBoard": "tensorboard",
     "TerminateOnNaN": "terminate_on_nan",
 }
 __all__ = ["Callback", "CallbackList", "History", "ProgbarLogger", *_WHERE]

@@ -33,26 +33,27 @@ class BackupAndRestore(Callback):
 
     def on_train_begin(self, logs=None):
         try:
-            self._restore(self._weights_path, self._metadata_path)
+            self._restore()
         except (OSError, ValueError):
-            previous = self._weights_path + ".bkp", self._metadata_path + ".bkp"
-            if not os.path.exists(previous[0]):
+            if not os.path.exists(self._weights_path + ".bkp"):
                 raise
-            self._restore(*previous)
+            for path in (self._weights_path, self._metadata_path):  # damaged: the state before
+                shutil.copy(path + ".bkp", path)
+            self._restore()
 
-    def _restore(self, weights, metadata):
+    def _restore(self):
         if not self.model.built:
             raise ValueError(
                 "To use the BackupAndRestore callback, you model must be built before you call `fit()`. Model "
                 f"{self.model} is unbuilt. You can build it beforehand by calling it on a batch of data."
             )
-        if os.path.exists(weights):
+        if os.path.exists(self._weights_path):
             optimizer = getattr(self.model, "optimizer", None)
             if optimizer is not None and not optimizer.built:
                 optimizer.build(self.model.trainable_variables)
-            self.model.load_weights(weights)
-        if os.path.exists(metadata):
-            with open(metadata) as file:
+            self.model.load_weights(self._weights_path)
+        if os.path.exists(self._metadata_path):
+            with open(self._metadata_path) as file:
                 self.model._initial_epoch = json.load(file)["epoch"]
 
     def on_train_batch_end(self, batch, logs=None):

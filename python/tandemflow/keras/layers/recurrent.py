@@ -1,6 +1,7 @@
 """keras.layers.SimpleRNN, LSTM and GRU: RNN with a cell of their own."""
 from .._engine.input_spec import InputSpec
 from .._engine.layer import Layer
+from .._engine.naming import snake_case
 from ._configured import ConfiguredLayer
 from .cells import GRUCell, LSTMCell, SimpleRNNCell
 from .rnn import RNN
@@ -103,6 +104,6 @@ def _make(layer, cell_class, cell_arguments, layer_arguments, kwargs):
     kwargs.pop("implementation", None)
     kwargs.pop("time_major", None)
     shared = {key: kwargs[key] for key in ("dtype", "trainable") if key in kwargs}
-    cell = cell_class(**cell_arguments, **shared, name=cell_class.__name__[: -len("Cell")].lower() + "_cell")
+    cell = cell_class(**cell_arguments, **shared, name=snake_case(cell_class.__name__))
     RNN.__init__(layer, cell, **layer_arguments, **kwargs)
     layer.input_spec = InputSpec(ndim=3)

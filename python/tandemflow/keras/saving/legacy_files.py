@@ -28,8 +28,21 @@ def model_bytes(model, include_optimizer=True):
 
 
 def _training_config(compiled):
-    keys = ("loss", "loss_weights", "metrics", "weighted_metrics")
-    return {**{key: compiled.get(key) for key in keys}, "optimizer_config": compiled.get("optimizer")}
+    keys = ("loss_weights", "metrics", "weighted_metrics")
+    rest = {key: compiled.get(key) for key in keys}
+    return {"loss": _with_full_names(compiled.get("loss")), **rest, "optimizer_config": compiled.get("optimizer")}
+
+
+def _with_full_names(loss):
+    """ "mae" as "mean_absolute_error": Keras' reader of this format does not know short names."""
+    from .. import losses
+
+    if isinstance(loss, list):
+        return [_with_full_names(item) for item in loss]
+    if isinstance(loss, dict) and "class_name" not in loss:
+        return {key: _with_full_names(item) for key, item in loss.items()}
+    found = losses.family.names.get(loss) if isinstance(loss, str) else None
+    return loss if found is None else found.__name__
 
 
 def _weights_group(model):

@@ -1,0 +1,59 @@
+"""Files of real Keras for the tests, and a look at ours with real Keras' eyes.
+
+In an environment with tensorflow-cpu:
+  python tools/keras_files.py              writes tests/data/keras/<model>.keras, .h5 and .npz (inputs and predictions)
+  python tools/keras_files.py FOLDER       loads <model>.keras, .h5 and .weights.h5 of FOLDER and compares with <model>.npz there
+"""
+import os
+import sys
+import warnings
+from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "python"))
+
+import keras  # noqa: E402
+import keras_file_models  # noqa: E402
+import numpy as np  # noqa: E402
+
+
+def flat(value):
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def write(folder):
+    for name in keras_file_models.NAMES:
+        model, x, y = keras_file_models.compiled(name, keras)
+        model.fit(x, y, batch_size=4, epochs=2, shuffle=False, verbose=0)
+        model.save(folder / f"{name}.keras")
+        if name == "branched":
+            model.save(folder / f"{name}.h5")
+        outputs = {f"y{i}": p for i, p in enumerate(flat(model.predict(x, verbose=0)))}
+        state = {f"s{i}": v.numpy() for i, v in enumerate(model.optimizer.variables)}
+        np.savez(folder / f"{name}.npz", **{f"x{i}": v for i, v in enumerate(flat(x))}, **outputs, **state)
+
+
+def compare(folder):
+    for name in keras_file_models.NAMES:
+        arrays = np.load(folder / f"{name}.npz")
+        x = [arrays[key] for key in sorted(arrays) if key[0] == "x"]
+        x = x[0] if len(x) == 1 else x
+        for ending in (".keras", ".h5"):
+            model = keras.saving.load_model(folder / (name + ending))
+            worst = [np.abs(p - arrays[f"y{i}"]).max() for i, p in enumerate(flat(model.predict(x, verbose=0)))]
+            state = [np.abs(v.numpy() - arrays[f"s{i}"]).max() for i, v in enumerate(model.optimizer.variables)]
+            print(f"{name}{ending}: predictions differ by {max(worst):.1e}, {len(state)} variables of the optimizer by "
+                  f"{max(state):.1e}, loss {model.loss}")  # fmt: skip
+            if ending == ".keras":
+                _, _, y = keras_file_models.compiled(name, keras)
+                model.fit(x, y, verbose=0)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    model.load_weights(folder / f"{name}.weights.h5")
+                worst = [np.abs(p - arrays[f"y{i}"]).max() for i, p in enumerate(flat(model.predict(x, verbose=0)))]
+                print(f"{name}.weights.h5: predictions differ by {max(worst):.1e}")
+
+
+if __name__ == "__main__":
+    compare(Path(sys.argv[1])) if len(sys.argv) > 1 else write(ROOT / "tests" / "data" / "keras")
