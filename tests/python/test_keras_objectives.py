@@ -176,6 +176,13 @@ def test_functions_become_metrics_with_their_name():
     assert metric.name == "largest" and float(metric(P, P)) == pytest.approx(0.6)
 
 
+@pytest.mark.parametrize("function", ["binary_accuracy", "mean_squared_error", "cosine_similarity"])
+def test_wrapped_functions_survive_their_configuration(function):
+    metric = metrics.MeanMetricWrapper(getattr(metrics, function), name="wrapped")
+    again = metrics.deserialize(metrics.serialize(metric))
+    assert again._fn is getattr(metrics, function) and again.name == "wrapped"
+
+
 def test_means_and_sums_take_any_shape():
     mean, total = metrics.Mean(), metrics.Sum()
     for values in (3.0, [1.0, 2.0], np.ones((2, 2))):

@@ -44,6 +44,7 @@ def test_unknown_names_are_refused_with_the_nearest():
         ({"learning_rate": "fast"}, "learning_rate=fast"),
         ({"speed": 3}, "Argument.s. not recognized: {'speed': 3}"),
         ({"momentum": 2.0}, "momentum=2.0"),
+        ({"lr": 0.1}, "the learning rate is called `learning_rate`"),
     ],
 )
 def test_bad_options_are_refused(options, complaint):
@@ -299,3 +300,11 @@ def test_variables_may_have_optimizers_of_their_own():
     by_path["b.*"] = optimizers.SGD()
     with pytest.raises(ValueError, match="Multiple optimizers assigned"):
         by_path(variables[1])
+
+
+def test_configurations_of_keras_2_are_read():
+    config = {"name": "Adam", "learning_rate": 0.25, "decay": 0.0, "beta_1": 0.5, "jit_compile": True, "is_legacy_optimizer": False}
+    made = optimizers.deserialize({"class_name": "Adam", "config": config})
+    assert float(made.learning_rate) == 0.25 and made.beta_1 == 0.5
+    assert optimizers.deserialize({"class_name": "adam", "config": {}}).epsilon == 1e-7
+    assert keras.losses.deserialize({"class_name": "Huber", "config": {"reduction": "auto", "name": "huber_loss", "delta": 2.0}})._fn_kwargs == {"delta": 2.0}

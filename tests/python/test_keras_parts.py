@@ -117,7 +117,9 @@ def _through_json(config):
 
 
 def _plain(config, without=()):
-    """Without names, which are numbered; numbers as near as float32 has them."""
+    """Without names, which are numbered; tensors as lists; numbers as near as float32 has them."""
+    if isinstance(config, dict) and config.get("class_name") == "__tensor__":
+        return _plain(config["config"]["value"])
     if isinstance(config, dict):
         return {key: _plain(value) for key, value in config.items() if key != "name" and key not in without}
     if isinstance(config, (list, tuple)):

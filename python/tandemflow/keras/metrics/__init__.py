@@ -1,6 +1,7 @@
 """keras.metrics: what is watched while training, added up over batches."""
 from .._engine.naming import snake_case
 from .._engine.registry import Family
+from ..losses import FUNCTIONS as LOSS_FUNCTIONS
 from ..losses import (
     KLD,
     MAE,
@@ -112,6 +113,15 @@ family = Family(
     | {name.upper(): cls for name, cls in _SHORT.items()}
     | {"cosine_proximity": CosineSimilarity, "huber": huber, "log_cosh": log_cosh},
 )
+# Those that MeanMetricWrapper may wrap.
+functions = Family(
+    "metric function",
+    "keras.metrics",
+    [
+        accuracy, binary_accuracy, categorical_accuracy, sparse_categorical_accuracy, top_k_categorical_accuracy,
+        sparse_top_k_categorical_accuracy, pearson_correlation, concordance_correlation, *LOSS_FUNCTIONS, cosine_similarity,
+    ],
+)  # fmt: skip
 get, serialize, deserialize = family.get, family.serialize, family.deserialize
 
 

@@ -123,7 +123,8 @@ class AUC(_Counting):
             "summation_method": self.summation_method,
             "multi_label": self.multi_label,
             "num_labels": self.num_labels,
-            "label_weights": self.label_weights,
+            # As a list: Keras cannot read the tensor that it writes.
+            "label_weights": None if self.label_weights is None else self.label_weights.numpy().tolist(),
             "from_logits": self._from_logits,
         }
         if self._given_thresholds:

@@ -97,5 +97,7 @@ class MeanMetricWrapper(Mean):
     @classmethod
     def from_config(cls, config):
         if isinstance(config.get("fn"), (str, dict)):
-            config = {**config, "fn": loss_family.deserialize(config["fn"])}
+            from . import functions
+
+            config = {**config, "fn": functions.deserialize(config["fn"])}
         return cls(**config)

@@ -14,6 +14,9 @@ from .clipping import clip_by_global_norm, clip_by_norm
 from .pace import Paced
 
 
+_OF_KERAS_2 = ("jit_compile", "is_legacy_optimizer", "decay")  # what its files say of optimizers, without effect here
+
+
 class Optimizer(Paced):
     """Subclasses write build(variables), which makes their state, and update_step(gradient, variable, learning_rate).
 
@@ -42,7 +45,8 @@ class Optimizer(Paced):
         if kwargs.pop("decay", None) is not None:
             warnings.warn("Argument `decay` is no longer supported and will be ignored.", stacklevel=3)
         if kwargs:
-            raise ValueError(f"Argument(s) not recognized: {kwargs}")
+            hint = "; the learning rate is called `learning_rate`" if "lr" in kwargs else ""
+            raise ValueError(f"Argument(s) not recognized: {kwargs}{hint}")
         self.name = name or unique_name(snake_case(type(self).__name__))
         self.weight_decay = weight_decay
         self.clipnorm, self.clipvalue, self.global_clipnorm = clipnorm, clipvalue, global_clipnorm
@@ -316,7 +320,7 @@ class Optimizer(Paced):
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
-        config = dict(config)
+        config = {key: value for key, value in config.items() if key not in _OF_KERAS_2}
         if isinstance(config.get("learning_rate"), dict):
             config["learning_rate"] = deserialize_keras_object(config["learning_rate"], custom_objects)
         return cls(**config)
