@@ -252,14 +252,17 @@ std::optional<DType>& autocast_dtype() {
   return dtype;
 }
 
-DType read_dtype(const Variable& variable) {
-  return autocast_dtype() && is_floating(variable.dtype()) ? *autocast_dtype() : variable.dtype();
+DType read_dtype(PyObject* variable) {
+  const DType own = variable_of(variable).dtype();
+  if (!autocast_dtype() || !is_floating(own)) return own;
+  PyObject* attributes = reinterpret_cast<VariableObject*>(variable)->attributes;
+  return attributes && PyDict_GetItemString(attributes, "autocast") == Py_False ? own : *autocast_dtype();
 }
 
 Tensor value_of(PyObject* object) {
   if (is_tensor(object)) return tensor_of(object);
   const Variable& variable = variable_of(object);
-  const DType dtype = read_dtype(variable);
+  const DType dtype = read_dtype(object);
   return dtype == variable.dtype() ? variable.value() : cast(variable.value(), dtype);
 }
 

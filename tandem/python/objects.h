@@ -54,9 +54,10 @@ PyObject* iterate(PyObject* self);
 /// tensor[key]: integers, slices, Ellipsis and None.
 Tensor index_tensor(const Tensor& tensor, PyObject* key);
 
-/// What a tensor or variable holds; floating variables are read in the dtype of `autocast`, if there is one.
+/// What a tensor or variable holds; floating variables are read in the dtype of `autocast`, if there is
+/// one and the variable does not say `autocast = False`.
 Tensor value_of(PyObject* object);
-DType read_dtype(const Variable& variable);
+DType read_dtype(PyObject* variable);
 /// Of the calling thread: how layers of mixed precision read their variables.
 std::optional<DType>& autocast_dtype();
 

@@ -97,7 +97,7 @@ class Inputs {
       PyObject* value = given_[static_cast<std::size_t>(i)];
       if (is_free(i)) continue;
       if (is_tensor(value)) return tensor_of(value).dtype();
-      if (is_variable(value)) return read_dtype(variable_of(value));
+      if (is_variable(value)) return read_dtype(value);
     }
     return std::nullopt;
   }

@@ -158,6 +158,27 @@ def test_a_step_of_ones_own_is_trained_with():
     assert losses[-1] < 0.05 * losses[0]
 
 
+def test_a_step_of_ones_own_may_update_the_metrics_of_compile():
+    class Usual(keras.Model):
+        def train_step(self, data):
+            x, y = data
+            with tf.GradientTape() as tape:
+                y_pred = self(x, training=True)
+                loss = self.compute_loss(y=y, y_pred=y_pred)
+            self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+            for metric in self.metrics:
+                if metric.name == "loss":
+                    metric.update_state(loss)
+                else:
+                    metric.update_state(y, y_pred)
+            return {metric.name: metric.result() for metric in self.metrics}
+
+    inputs = keras.Input((4,))
+    model = Usual(inputs, keras.layers.Dense(1)(inputs))
+    model.compile("adam", "mse", metrics=["mae"])
+    assert sorted(model.fit(np.ones((8, 4)), np.ones((8, 1)), verbose=0).history) == ["loss", "mae"]
+
+
 def test_a_loop_of_ones_own_learns():
     x, y = clusters(200)
     model = keras.Sequential([keras.layers.Dense(16, activation="relu"), keras.layers.Dense(3)])

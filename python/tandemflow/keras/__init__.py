@@ -2,7 +2,7 @@
 import importlib
 
 _MODULES = {
-    "activations", "applications", "backend", "callbacks", "config", "constraints", "datasets", "dtype_policies",
+    "activations", "backend", "callbacks", "config", "constraints", "datasets", "dtype_policies",
     "initializers", "layers", "losses", "metrics", "mixed_precision", "models", "ops", "optimizers", "preprocessing",
     "random", "regularizers", "saving", "utils",
 }  # fmt: skip

@@ -1,4 +1,6 @@
 """What compile() was told, ready for use: one loss over all outputs, the metrics of each."""
+import weakref
+
 from ... import _ops, _tandem
 from ..._gradient import flatten
 from .lifted import lifted
@@ -122,9 +124,12 @@ def as_loss(loss, losses):
 
 
 class CompiledMetrics:
-    """The metrics of all outputs; strings become objects when the shapes are known."""
+    """The metrics of all outputs, as one metric; strings become objects when the shapes are known."""
 
-    def __init__(self, metrics, weighted_metrics):
+    name = "compile_metrics"
+
+    def __init__(self, model, metrics, weighted_metrics):
+        self._model = weakref.ref(model)
         self.given, self.weighted_given = metrics, weighted_metrics
         self.parts = None  # [(output name, shown name, metric, is weighted)]
 
@@ -132,8 +137,16 @@ class CompiledMetrics:
     def metrics(self):
         return [metric for _, _, metric, _ in self.parts or []]
 
-    def _build(self, model, y, y_pred):
-        self.names = output_names(model, y_pred)
+    @property
+    def variables(self):
+        return [variable for metric in self.metrics for variable in metric.variables]
+
+    def reset_state(self):
+        for metric in self.metrics:
+            metric.reset_state()
+
+    def _build(self, y, y_pred):
+        self.names = output_names(self._model(), y_pred)
         targets, predictions = leaves_for(y, y_pred, self.names), flatten(y_pred)
         self.parts = []
         with lifted():
@@ -172,9 +185,9 @@ class CompiledMetrics:
             shown = f"{output}_{shown}"
         self.parts.append((output, shown, metric, weighted))
 
-    def update(self, model, y, y_pred, sample_weight):
+    def update_state(self, y, y_pred, sample_weight=None):
         if self.parts is None:
-            self._build(model, y, y_pred)
+            self._build(y, y_pred)
         targets = dict(zip(self.names, leaves_for(y, y_pred, self.names)))
         predictions = dict(zip(self.names, flatten(y_pred)))
         weights = dict(zip(self.names, _weights_for(sample_weight, self.names)))
@@ -183,7 +196,7 @@ class CompiledMetrics:
                 continue
             metric.update_state(targets[output], predictions[output], sample_weight=weights[output] if weighted else None)
 
-    def results(self):
+    def result(self):
         """Values by shown name; a second metric of the same name has a number."""
         out = {}
         for _, shown, metric, _ in self.parts or []:

@@ -6,7 +6,7 @@ from ... import _ops, _tandem
 from ..._dtypes import as_dtype
 from ..._gradient import flatten
 from .. import dtype_policies
-from . import call_context, input_spec
+from . import autocast, call_context, input_spec
 from .arguments import CallSignature, shape_of, shapes_of
 from .call_context import CallContext
 from .keras_tensor import KerasTensor, Node, keras_tensors, map_leaves
@@ -96,6 +96,7 @@ class Layer:
         variable.regularizer = regularizers.get(regularizer)
         variable.constraint = constraints.get(constraint)
         variable.overwrite_with_gradient = overwrite_with_gradient
+        variable.autocast = autocast
         self._made.append(variable)
         return variable
 
@@ -254,11 +255,10 @@ class Layer:
         return outputs
 
     def _run(self, args, kwargs):
-        if self.compute_dtype == self.variable_dtype:
+        mixed = self.autocast and self.compute_dtype != self.variable_dtype
+        if not mixed and not autocast.is_active():
             return self.call(*args, **kwargs)
-        from .autocast import autocast
-
-        with autocast(self.compute_dtype if self.autocast else None):
+        with autocast.autocast(self.compute_dtype if mixed else None):
             return self.call(*args, **kwargs)
 
     def _training(self, outer, kwargs):

@@ -46,7 +46,7 @@ class Trainer:
         self._compiled_loss = None if loss is None else CompiledLoss(loss, loss_weights)
         known = metrics is not None or weighted_metrics is not None
         self._check_metric_names(metrics, weighted_metrics)
-        self._compiled_metrics = CompiledMetrics(metrics, weighted_metrics) if known else None
+        self._compiled_metrics = CompiledMetrics(self, metrics, weighted_metrics) if known else None
         self._loss_tracker = Mean(name="loss")
         self.run_eagerly, self.steps_per_execution, self.jit_compile = run_eagerly, steps_per_execution, jit_compile
         self._compile_arguments = {
@@ -104,7 +104,7 @@ class Trainer:
 
     def _update_metrics(self, y, y_pred, sample_weight):
         if self._compiled_metrics is not None and y is not None:
-            self._compiled_metrics.update(self, y, y_pred, sample_weight)
+            self._compiled_metrics.update_state(y, y_pred, sample_weight)
 
     # --- Metrics ---
 
@@ -116,7 +116,7 @@ class Trainer:
         if self._compiled_loss is not None:
             out += self._compiled_loss.trackers
         if self._compiled_metrics is not None:
-            out += self._compiled_metrics.metrics
+            out.append(self._compiled_metrics)
         return unique(out)
 
     def _own_metrics(self):
@@ -134,18 +134,7 @@ class Trainer:
 
     def get_metrics_result(self):
         """All metrics by name: tensors."""
-        out = {}
-        compiled = set()
-        if self._compiled_metrics is not None:
-            compiled = {id(m) for m in self._compiled_metrics.metrics}
-        for metric in self.metrics:
-            if id(metric) in compiled:
-                continue
-            value = metric.result()
-            out.update(value if isinstance(value, dict) else {metric.name: value})
-        if self._compiled_metrics is not None:
-            out.update(self._compiled_metrics.results())
-        return out
+        return _by_name({metric.name: metric.result() for metric in self.metrics})
 
     # --- Steps; users may override them ---
 
@@ -238,6 +227,7 @@ class Trainer:
         values = self.get_metrics_result() if results is None else results
         if not isinstance(values, dict):
             raise ValueError(f"train_step and test_step must return a dict of what is logged, got {values!r}")
+        values = _by_name(values)
         return {name: _number(values[name]) for name in sorted(values)}
 
     # --- fit, evaluate, predict ---
@@ -402,6 +392,14 @@ class Trainer:
 
 def _is_due(epoch, frequency):
     return epoch % frequency == 0 if isinstance(frequency, int) else epoch in frequency
+
+
+def _by_name(results):
+    """Results of metrics; a metric whose result is a dict stands for its entries."""
+    out = {}
+    for name, value in results.items():
+        out.update(value if isinstance(value, dict) else {name: value})
+    return out
 
 
 def _number(value):
