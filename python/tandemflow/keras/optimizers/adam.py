@@ -1,7 +1,14 @@
 """Adam and its relatives: steps from the means of gradients and of their squares."""
+import math
+
 from ... import _dtypes, _ops, _tandem
 from ..._ops import records
 from .optimizer import Optimizer
+
+
+def _wide(dtype):
+    """The dtype for numbers that many variables share: at least float32."""
+    return dtype if dtype is _dtypes.float64 else _dtypes.float32
 
 
 class Moments(Optimizer):
@@ -23,9 +30,9 @@ class Moments(Optimizer):
         """1 - beta^step: how much of a mean that began with zeros is there."""
 
         def make():
-            # In float64: the difference loses half its digits in float32 during the first steps.
-            power = _ops.pow(_tandem.to_tensor(float(beta), _dtypes.float64), self._step())
-            return _ops.cast(1.0 - power, dtype)
+            # Not as a difference, which loses half its digits in float32 during the first steps.
+            exponent = math.log(beta) if beta else -math.inf
+            return _ops.cast(-_ops.expm1(self._step(_wide(dtype)) * exponent), dtype)
 
         return self._once(("missing", beta, dtype.name), make)
 
@@ -47,7 +54,7 @@ class Moments(Optimizer):
         """For the zeros that both means began with."""
 
         def make():
-            wide = _dtypes.float64
+            wide = _wide(dtype)
             rate = _ops.cast(learning_rate, wide)
             rate = rate * _ops.sqrt(self._missing(self.beta_2, wide)) / self._missing(self.beta_1, wide)
             return _ops.cast(rate, dtype)
@@ -145,7 +152,8 @@ class Nadam(Moments):
         """The share of the momentum in the step that is `ahead` of this one."""
 
         def make():
-            power = _ops.pow(_tandem.to_tensor(0.96, _dtypes.float64), self._step() + float(ahead))
+            wide = _wide(dtype)
+            power = _ops.pow(_tandem.to_tensor(0.96, wide), self._step(wide) + float(ahead))
             return _ops.cast(float(self.beta_1) * (1.0 - 0.5 * power), dtype)
 
         return self._once(("weight", ahead, dtype.name), make)

@@ -53,6 +53,12 @@ class RMSprop(Optimizer):
     def update_step(self, gradient, variable, learning_rate):
         i = self._get_variable_index(variable)
         rate, rho = self._rate(learning_rate, variable.dtype), float(self.rho)
+        if self.momentum > 0 and not self.centered:
+            state = [variable, self._velocities[i], self._momentums[i]]
+            values = records["apply_rmsprop"](*state, gradient, rate, rho, float(self.momentum), float(self.epsilon))
+            for target, value in zip(state, values):
+                target.assign(value)
+            return
         velocity = rho * self._velocities[i] + (1.0 - rho) * _ops.square(gradient)
         self._velocities[i].assign(velocity)
         spread = velocity

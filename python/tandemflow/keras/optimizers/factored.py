@@ -108,7 +108,7 @@ class Adafactor(Optimizer):
         """The step size, and the share of the old in the means of squares."""
 
         def make():
-            step = self._step(dtype.name)
+            step = self._step(dtype)
             return _ops.minimum(self._rate(learning_rate, dtype), _ops.rsqrt(step)), 1.0 - step ** float(
                 self.beta_2_decay
             )

@@ -219,9 +219,9 @@ class Optimizer(Paced):
     def _rate(self, learning_rate, dtype):
         return self._once(("rate", dtype.name), lambda: _ops.cast(_tandem.to_tensor(learning_rate), dtype))
 
-    def _step(self, dtype="float64"):
+    def _step(self, dtype):
         """The number of this step, from 1."""
-        return self._once(("step", dtype), lambda: _ops.cast(self.iterations, dtype) + 1.0)
+        return self._once(("step", dtype.name), lambda: _ops.cast(self.iterations, dtype) + 1.0)
 
     def _clipped(self, grads):
         if self.clipnorm:

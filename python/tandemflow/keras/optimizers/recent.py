@@ -103,7 +103,7 @@ class ScheduleFreeAdamW(Moments):
         """The rate, warmed up, and the share of this step in the mean."""
 
         def make():
-            step, rate = self._step(dtype.name), self._rate(learning_rate, dtype)
+            step, rate = self._step(dtype), self._rate(learning_rate, dtype)
             if self.warmup_steps > 0:
                 rate = rate * _ops.minimum(step / float(self.warmup_steps), 1.0)
             return rate, 1.0 / step
