@@ -3,12 +3,12 @@
 import tandemflow as tf
 """
 from . import _tandem
-from . import _dtypes, _shape
+from . import _dtypes, _names, _shape
 
 _tandem.register_classes(_dtypes.ALL, _shape.TensorShape, _shape.Reference)
 
 from . import errors  # noqa: E402  registers the exceptions
-from . import _arrays, _ops, bitwise, config, data, debugging, image, io, linalg, losses, math, nn, random, test, train  # noqa: E402
+from . import _arrays, _ops, bitwise, config, data, debugging, io, linalg, losses, math, nn, random, test, train  # noqa: E402
 from ._device import device  # noqa: E402
 from ._dtypes import (  # noqa: E402
     DType,
@@ -59,10 +59,19 @@ globals().update({name: function for name, function in _exported.items() if name
 truediv = _ops.exported["divide"]
 
 
-def __getattr__(name):
-    """Large parts are loaded when they are used."""
-    if name in ("keras", "distribute"):
-        import importlib
-
-        return importlib.import_module(f"tandemflow.{name}")
-    raise AttributeError(f"module 'tandemflow' has no attribute '{name}'")
+# What is used seldom, or costs time to load, comes when it is asked for.
+__getattr__, __dir__ = _names.lazy(
+    __name__,
+    _names.places_of(
+        _assertions="Assert assert_equal assert_greater assert_less assert_rank",
+        _control_flow="case cond init_scope switch_case while_loop",
+        _map_fn="foldl foldr map_fn scan vectorized_map",
+        _module="Module name_scope",
+        _py_function="numpy_function py_function",
+        _ragged="RaggedTensor",
+        _sparse="SparseTensor",
+        _tensor_array="TensorArray",
+        dtypes="saturate_cast",
+    ),
+    "audio autograph compat distribute dtypes image keras lookup nest ragged sparse strings summary sysconfig types version".split(),
+)

@@ -28,12 +28,13 @@ class _BoundFunctions(dict):
 class Function(_tandem.FunctionCore):
     """What tf.function makes. Calling it runs the graph of the signature at hand; the first such call traces it."""
 
-    def __init__(self, python_function, input_signature=None, name=None):
+    def __init__(self, python_function, input_signature=None, name=None, autograph=True):
         if not callable(python_function):
             raise TypeError(f"tf.function needs a function to trace, got {python_function!r}")
         functools.update_wrapper(self, python_function)
         self._name = name or getattr(python_function, "__name__", type(python_function).__name__)
         self._python_function = python_function
+        self._autograph = autograph
         self._arguments = Arguments(python_function, self._name, input_signature)
         self._configure(self._name)
 
@@ -47,7 +48,15 @@ class Function(_tandem.FunctionCore):
     def _trace(self, structure, tensors):
         args, kwargs = fill_slots(structure, tensors)
         leaves = []
-        return leaves, flatten_results(self._python_function(*args, **kwargs), leaves, self._name)
+        return leaves, flatten_results(self._converted()(*args, **kwargs), leaves, self._name)
+
+    def _converted(self):
+        """The function as it is traced: with Python's control flow converted."""
+        if not self._autograph:
+            return self._python_function
+        from .autograph.convert import convert
+
+        return convert(self._python_function)
 
     # What users call.
 
@@ -66,7 +75,7 @@ class Function(_tandem.FunctionCore):
         function = bound.get(id(self))
         if function is None:
             method = self._python_function.__get__(instance, owner)
-            function = bound[id(self)] = Function(method, self._arguments.input_signature, self._name)
+            function = bound[id(self)] = Function(method, self._arguments.input_signature, self._name, self._autograph)
             function._unbound = self  # while it lives, nothing else has its id
         return function
 
@@ -102,7 +111,7 @@ class Function(_tandem.FunctionCore):
         return f"<tandemflow.Function {self._name}{inspect.signature(self._python_function)}>"
 
     def __copy__(self):
-        return Function(self._python_function, self._arguments.input_signature, self._name)
+        return Function(self._python_function, self._arguments.input_signature, self._name, self._autograph)
 
     def __deepcopy__(self, memo):
         return self.__copy__()
@@ -129,12 +138,13 @@ def function(
         return tf.reduce_mean(tf.square(x - y))
 
     Tensors and NumPy arrays may have other values in every call; another dtype or shape, or another Python value, traces
-    anew, and loss.retraces() says why. input_signature refuses what does not fit and makes tensors of Python values. The
-    other arguments are TensorFlow's and change nothing: every graph is compiled here.
+    anew, and loss.retraces() says why. input_signature refuses what does not fit and makes tensors of Python values.
+    `if`, `while`, `for`, `and`, `or` and `not` may depend on tensors (tf.autograph), unless autograph=False. The other
+    arguments are TensorFlow's and change nothing: every graph is compiled here.
     """
     if func is None:
-        return lambda inner: Function(inner, input_signature, name)
-    return Function(func, input_signature, name)
+        return lambda inner: Function(inner, input_signature, name, autograph)
+    return Function(func, input_signature, name, autograph)
 
 
 def executing_eagerly():

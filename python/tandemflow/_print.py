@@ -43,25 +43,69 @@ def _text(value, most):
     return str(value)
 
 
+def _stream(output_stream):
+    """What to write to: a file object, or the path after file://."""
+    if not isinstance(output_stream, str):
+        return sys.stderr if output_stream is None else output_stream
+    if output_stream.startswith("file://"):
+        return output_stream[len("file://") :]
+    if output_stream not in _STREAMS:
+        raise ValueError(f"tf.print: no stream {output_stream!r}; use sys.stdout, sys.stderr or 'file://path'")
+    return _STREAMS[output_stream]()
+
+
+def _write(text, output_stream):
+    stream = _stream(output_stream)
+    if isinstance(stream, str):
+        with open(stream, "a", encoding="utf-8") as file:
+            file.write(text)
+        return
+    stream.write(text)
+    stream.flush()
+
+
 def tf_print(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=None):
     """Prints tensors and other values to the standard error stream, as TensorFlow does; -1 for `summarize` prints all.
 
-    It prints at once and is no part of a graph: in a traced function it is refused, return the tensor and print it there.
+    In a traced function it prints each time the function runs.
     """
-    if not _tandem.executing_eagerly():
-        raise NotImplementedError(
-            "tf.print cannot be part of a traced function; return the tensor and print it outside, call Python's print to "
-            "see symbolic tensors once while tracing, or run with tf.config.run_functions_eagerly(True)"
-        )
-    text = sep.join(_text(value, summarize) for value in inputs) + end
-    if isinstance(output_stream, str):
-        if output_stream.startswith("file://"):
-            with open(output_stream[len("file://") :], "a", encoding="utf-8") as file:
-                file.write(text)
-            return
-        if output_stream not in _STREAMS:
-            raise ValueError(f"tf.print: no stream {output_stream!r}; use sys.stdout, sys.stderr or 'file://path'")
-        output_stream = _STREAMS[output_stream]()
-    stream = sys.stderr if output_stream is None else output_stream
-    stream.write(text)
-    stream.flush()
+
+    def write(values):
+        _write(sep.join(_text(value, summarize) for value in values) + end, output_stream)
+
+    if _tandem.executing_eagerly():
+        return write(inputs)
+    _stream(output_stream)  # a wrong one is seen at once
+    slots, tensors = _with_slots(list(inputs))
+    _tandem.python_call(lambda values: write(_filled(slots, values)) or [], tensors, [], None)
+
+
+class _Place(int):
+    """Where a tensor stands in the list of all."""
+
+
+def _with_slots(value):
+    """The structure with places instead of tensors, and the tensors."""
+    tensors = []
+
+    def walk(item):
+        if isinstance(item, (_tandem.Tensor, _tandem.Variable)):
+            tensors.append(_tandem.to_tensor(item))
+            return _Place(len(tensors) - 1)
+        if isinstance(item, dict):
+            return {key: walk(part) for key, part in item.items()}
+        if isinstance(item, (list, tuple)):
+            return type(item)(map(walk, item)) if not hasattr(item, "_fields") else tuple(map(walk, item))
+        return item
+
+    return walk(value), tensors
+
+
+def _filled(structure, tensors):
+    if isinstance(structure, _Place):
+        return tensors[structure]
+    if isinstance(structure, dict):
+        return {key: _filled(part, tensors) for key, part in structure.items()}
+    if isinstance(structure, (list, tuple)):
+        return type(structure)(_filled(part, tensors) for part in structure)
+    return structure

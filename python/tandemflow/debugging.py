@@ -1,5 +1,5 @@
 """tf.debugging: seeing where ops run, and what happens when something fails."""
-from . import _tandem
+from . import _names, _tandem
 
 
 def set_log_device_placement(enabled):
@@ -36,3 +36,14 @@ def enable_check_numerics(stack_height_limit=30, path_length_limit=50):
 def disable_check_numerics():
     """NaN and Inf are values like others again."""
     _tandem.check_numerics(False)
+
+
+__getattr__, __dir__ = _names.lazy(
+    __name__,
+    _names.places_of(
+        _assertions="Assert assert_all_finite assert_equal assert_greater assert_greater_equal assert_less assert_less_equal"
+        " assert_near assert_negative assert_non_negative assert_non_positive assert_none_equal assert_positive assert_rank"
+        " assert_rank_at_least assert_rank_in assert_same_float_dtype assert_scalar assert_shapes assert_type check_numerics"
+        " is_numeric_tensor"
+    ),
+)

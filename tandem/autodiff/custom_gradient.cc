@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "tandem/autodiff/body.h"
 #include "tandem/autodiff/gradient_graph.h"
 #include "tandem/autodiff/tape.h"
+#include "tandem/autodiff/traced_body.h"
 #include "tandem/graph/replay.h"
 #include "tandem/graph/trace.h"
 #include "tandem/op/grad.h"
@@ -112,18 +112,18 @@ Tensors trace_gradient(CustomOp& op, const Tensors& operands, const CustomGrad& 
   for (std::size_t i = 0; i < op.results; ++i) specs.push_back(operands[i].spec());
   const auto read = std::span(operands).subspan(op.results + op.inputs);
   const GradientTape::Pause pause;
-  Body body = trace_body(specs, [&](const Tensors& output_grads) {
+  Tensors defined;
+  control_flow::Body body(specs, [&](const Tensors& output_grads) {
     const Tensors made = grad(output_grads, Tensors(read.begin(), read.end()));
     op.check_count(made.size());
-    Tensors defined;
     for (std::size_t i = 0; i < made.size(); ++i) {
       op.check(made[i], i, operands[op.results + i].spec());
       if (!made[i].defined()) continue;
       op.gradient_of.push_back(static_cast<int>(i));
       defined.push_back(made[i]);
     }
-    return defined;
   });
+  body.finish(defined);
   if (!body.writes.empty())
     fail(ErrorCode::cannot_trace, "custom_gradient: variable '", body.writes[0].cell->name(),
          "' is assigned inside a gradient; assign it outside");

@@ -21,7 +21,7 @@ std::shared_ptr<const GraphFunction> gradient_function(const Graph& graph, const
     tape.watch(argument);
     sources.push_back(argument);
   }
-  for (const Tensor& result : pick(replay(graph, arguments), graph.results)) {
+  for (const Tensor& result : pick(replay(graph, arguments, Effects::not_again), graph.results)) {
     if (!is_floating(result.dtype())) continue;
     targets.push_back(result);
     target_gradients.push_back(trace.parameter(result.spec()));

@@ -169,6 +169,7 @@ GraphFunction::Differentiable::Differentiable(const GraphFunction& function) : n
       .infer = [](const InferContext& c) { return result_specs(static_cast<const Differentiable&>(c.op).forward->graph()); },
       .grad = [](GradContext& g) { return static_cast<const Differentiable&>(g.attrs().op()).gradients(g); },
       .grad_reads = {.inputs = GradReads::kAll, .outputs = GradReads::kAll},
+      .like = forward->graph().effects(),
       .execute = [](OpCall& call) {
         const auto& self = static_cast<const Differentiable&>(call.op);
         self.forward->plan(call.requested)->run(call.inputs, call.outputs);
@@ -221,6 +222,7 @@ GraphFunction::GraphFunction(Graph graph, std::string name) : graph_(std::move(g
       .infer = [](const InferContext& c) { return result_specs(static_cast<const GraphFunction&>(c.op).graph_); },
       .grad = [](GradContext& g) { return static_cast<const GraphFunction&>(g.attrs().op()).gradients(g); },
       .grad_reads = {.inputs = GradReads::kAll},
+      .like = graph_.effects(),
       .execute = [](OpCall& call) {
         static_cast<const GraphFunction&>(call.op).plan(call.requested)->run(call.inputs, call.outputs);
       },

@@ -55,7 +55,7 @@ void remove_dead(Graph& graph) {
   for (const Graph::Write& write : graph.writes) need(write.value);
   for (std::int32_t parameter : graph.parameters) need({parameter, 0});
   for (std::size_t at = graph.nodes.size(); at-- > 0;)
-    if (needed[at])
+    if (needed[at] = needed[at] || has_effects(graph.nodes[at]); needed[at])
       for (GraphValue input : graph.nodes[at].inputs) need(input);
   Graph out;
   std::vector<std::int32_t> moved(graph.nodes.size(), -1);

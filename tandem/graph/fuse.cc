@@ -216,6 +216,7 @@ void fuse(Graph& graph) {
   if (regions.empty()) return;
   std::vector<std::vector<GraphValue>> moved(graph.nodes.size());
   graph = rewrite(graph, [&](Graph& out, const Node& node, std::int32_t old) -> Replacement {
+    if (node.outputs.empty()) return {};  // there for its effects
     auto& values = moved[static_cast<std::size_t>(old)];
     const auto region = regions.find(old);
     Node copy = region == regions.end() ? node : region->second;

@@ -37,6 +37,11 @@ inline bool is_source(const Node& node) {
   return node.op == &parameter_op || node.op == &constant_op || node.op == &variable_op;
 }
 
+/// What ops made at run time are `like` when they do something besides giving results (print, call Python): no pass may
+/// drop them, and they run in the order in which they were traced.
+extern const OpDef effects_op;
+inline bool has_effects(const Node& node) { return node.op->like == &effects_op; }
+
 class Graph {
  public:
   /// What a variable holds when the function has ended.
@@ -60,6 +65,8 @@ class Graph {
   }
   /// Ops that run: all nodes but the sources.
   std::size_t op_count() const;
+  /// &effects_op when a node has effects, else null: what an op that runs this graph is `like`.
+  const OpDef* effects() const;
 
   /// One line a node: "%3 = matmul(%0, %1) : float32 [32, 10]".
   std::string to_string() const;

@@ -13,7 +13,7 @@ Tensors run_node(const Node& node, std::span<const Tensor> inputs) {
   return outputs;
 }
 
-std::vector<Tensors> replay(const Graph& graph, std::span<const Tensor> arguments) {
+std::vector<Tensors> replay(const Graph& graph, std::span<const Tensor> arguments, Effects effects) {
   TANDEM_CHECK(arguments.size() == graph.parameters.size(), "a graph of ", graph.parameters.size(), " parameters, given ",
                arguments.size());
   std::vector<Tensors> all(graph.nodes.size());
@@ -21,6 +21,7 @@ std::vector<Tensors> replay(const Graph& graph, std::span<const Tensor> argument
   for (std::size_t at = 0; at < graph.nodes.size(); ++at) {
     const Node& node = graph.nodes[at];
     if (node.op == &parameter_op) continue;
+    if (effects == Effects::not_again && has_effects(node) && node.outputs.empty()) continue;
     if (node.op == &constant_op) {
       all[at] = {node.constant};
     } else if (node.op == &variable_op) {

@@ -42,10 +42,12 @@ Tensor Trace::make_symbolic(GraphValue value, const TensorSpec& spec, ValueId id
   return tensor;
 }
 
-Tensor Trace::parameter(const TensorSpec& spec) {
+Tensor Trace::parameter(const TensorSpec& spec) { return parameter(spec, {next_value_id()}); }
+
+Tensor Trace::parameter(const TensorSpec& spec, ValueId id) {
   const GraphValue value = graph_.add({.op = &parameter_op, .outputs = {spec}});
   graph_.parameters.push_back(value.node);
-  return make_symbolic(value, spec, {next_value_id()});
+  return make_symbolic(value, spec, id);
 }
 
 GraphValue Trace::value_of(const Tensor& tensor) {
@@ -57,20 +59,33 @@ GraphValue Trace::value_of(const Tensor& tensor) {
     if (!outer_)
       fail(ErrorCode::cannot_trace, "a ", tensor.spec(), " tensor is used that belongs to a trace which has ended; return "
            "it from its function, or assign it to a variable");
-    value = graph_.add({.op = &parameter_op, .outputs = {tensor.spec()}});
-    graph_.parameters.push_back(value.node);
-    captures_.push_back(tensor);
+    value = values_.at(capture(tensor, tensor.impl()->id).impl());
   }
   values_.emplace(tensor.impl(), value);
   kept_.push_back(tensor);
   return value;
 }
 
+/// A parameter that stands for a tensor of the enclosing trace.
+Tensor Trace::capture(const Tensor& outer, ValueId id) {
+  captures_.push_back(outer);
+  return parameter(outer.spec(), id);
+}
+
+Tensor Trace::stand_in(const Tensor& outer) {
+  Tensor tensor = parameter(outer.spec(), outer.impl()->id);
+  values_.emplace(outer.impl(), values_.at(tensor.impl()));
+  kept_.push_back(outer);
+  return tensor;
+}
+
 Tensor Trace::read(const Ref<Cell>& cell) {
   Tensor& tensor = variables_[cell.get()];
   if (!tensor.defined()) {
     if (outer_) {
-      tensor = outer_->read(cell);  // of the enclosing function: a capture here
+      const Tensor outside = outer_->read(cell);
+      cell_reads_.push_back({cell, captures_.size()});
+      tensor = capture(outside, outside.impl()->id);
     } else {
       const GraphValue value = graph_.add({.op = &variable_op, .outputs = {cell->spec()}, .cell = cell});
       tensor = make_symbolic(value, cell->spec(), cell->id());

@@ -24,17 +24,31 @@ class Trace final : public Dispatcher {
   /// The variable's value at this point of the function.
   Tensor read(const Ref<Cell>& cell);
   void write(const Ref<Cell>& cell, const Tensor& value);
+  /// For tracing again what was traced inside another function that has ended: parameters in the places of a tensor of that
+  /// one, of a variable, and of a variable that was read there.
+  Tensor stand_in(const Tensor& outer);
+  void stand_in(const Ref<Cell>& cell) { variables_[cell.get()] = parameter(cell->spec(), cell->id()); }
+  void stand_in(const Ref<Cell>& cell, const Tensor& outer) { variables_[cell.get()] = stand_in(outer); }
   /// The graph that computes `results`; recording ends.
   Graph finish(std::span<const Tensor> results);
+  /// Recording ends, though finish() may still come: what a branch returns can depend on what another one does.
+  void stop();
   /// Tensors of enclosing traces that were used inside: the values of the last parameters, in order.
   const Tensors& captures() const { return captures_; }
+  /// Which captures are variables read here for the first time; a tensor that was read outside is another capture.
+  struct CellRead {
+    Ref<Cell> cell;
+    std::size_t capture;
+  };
+  const std::vector<CellRead>& cell_reads() const { return cell_reads_; }
 
   void run(OpCall& call) override;
 
  private:
   GraphValue value_of(const Tensor& tensor);
   Tensor make_symbolic(GraphValue value, const TensorSpec& spec, ValueId id);
-  void stop();
+  Tensor parameter(const TensorSpec& spec, ValueId id);
+  Tensor capture(const Tensor& outer, ValueId id);
 
   friend class InitScope;
   static thread_local Trace* current_;
@@ -45,6 +59,7 @@ class Trace final : public Dispatcher {
   std::unordered_map<const TensorImpl*, GraphValue> values_;  // symbolic ones, kept alive by kept_
   Tensors kept_;
   Tensors captures_;
+  std::vector<CellRead> cell_reads_;
   std::unordered_map<const Cell*, Tensor> variables_;  // as they are at this point
   std::vector<Ref<Cell>> written_;
 };

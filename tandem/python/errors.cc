@@ -1,5 +1,7 @@
 #include "tandem/python/errors.h"
 
+#include <nanobind/nanobind.h>
+
 #include <map>
 #include <new>
 
@@ -24,6 +26,8 @@ void set_error_in_flight() noexcept {
   try {
     throw;
   } catch (const PythonErrorSet&) {
+  } catch (nanobind::python_error& error) {
+    error.restore();
   } catch (const Error& error) {
     const auto found = classes().find(static_cast<int>(error.code()));
     PyErr_SetString(found != classes().end() ? found->second : PyExc_RuntimeError, error.what());

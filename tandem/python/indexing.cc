@@ -13,10 +13,17 @@ struct AxisPart {
   std::int64_t start = 0, step = 1, count = 0;
 };
 
+/// An index that is known when the traced function runs.
+struct LateIndex {
+  std::int64_t axis;  // of the tensor
+  Tensor at;
+};
+
 /// A key, understood: a part an axis, and the shape of the result.
 struct Selection {
   std::vector<AxisPart> parts;
   Ints shape;
+  std::vector<LateIndex> late;  // their axes are taken whole, then picked from
 };
 
 class KeyReader {
@@ -76,6 +83,7 @@ class KeyReader {
             "are valid indices, got ",
             PyUnicode_AsUTF8(text.get()), "; tf.gather takes lists of indices");
     }
+    if (is_tensor(item) && tensor_of(item).is_symbolic()) return take_later(tensor_of(item));
     const std::int64_t index = to_integer(item), size = axis_size();
     const std::int64_t at = index < 0 ? index + size : index;
     if (at < 0 || at >= size)
@@ -84,9 +92,24 @@ class KeyReader {
     selection_.parts.push_back({at, 1, 1});
   }
 
+  void take_later(const Tensor& index) {
+    if ((index.dtype() != DType::i32 && index.dtype() != DType::i64) || index.rank() != 0)
+      raise(PyExc_TypeError, "an index must be a scalar of int32 or int64, got ", index.spec(), "; tf.gather takes lists of indices");
+    selection_.late.push_back({static_cast<std::int64_t>(selection_.parts.size()), index});
+    selection_.parts.push_back({0, 1, 1});
+  }
+
   const Shape& shape_;
   Selection selection_;
 };
+
+/// The tensor with an axis of size 1, what the index picks of it.
+Tensor picked(const Tensor& tensor, const LateIndex& index) {
+  const std::int64_t size = tensor.shape()[static_cast<int>(index.axis)];
+  const Tensor zero = Tensor::scalar(std::int64_t{0}, index.at.dtype()), length = Tensor::scalar(size, index.at.dtype());
+  const Tensor at = where(less(index.at, zero), add(index.at, length), index.at);  // counted from the end
+  return gather(tensor, reshape(at, Shape{1}), index.axis);
+}
 
 bool takes_all(const Shape& shape, const std::vector<AxisPart>& parts) {
   for (int i = 0; i < shape.rank(); ++i)
@@ -154,6 +177,11 @@ PyObject* item_at(PyObject* self, Py_ssize_t index) {
 
 Tensor index_tensor(const Tensor& tensor, PyObject* key) {
   const Selection selection = KeyReader(tensor.shape()).read(key);
+  if (!selection.late.empty()) {
+    Tensor part = tensor;
+    for (const LateIndex& index : selection.late) part = picked(part, index);
+    return select(part, selection);
+  }
   if (takes_all(tensor.shape(), selection.parts) &&
       Shape(std::span<const std::int64_t>(selection.shape)) == tensor.shape())
     return tensor;

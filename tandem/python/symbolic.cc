@@ -21,12 +21,35 @@ std::string source_line(PyObject* file, int line) {
   return utf8 ? utf8 : "";
 }
 
-/// " at train.py:12, `if loss > 0:`": the line of Python that runs now.
-std::string program_line() {
-  PyFrameObject* frame = PyEval_GetFrame();
-  if (!frame) return "";
+/// The file of a frame.
+Object file_of(PyFrameObject* frame) {
   const Object code(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
-  const Object file(PyObject_GetAttrString(code.get(), "co_filename"));
+  return Object(PyObject_GetAttrString(code.get(), "co_filename"));
+}
+
+/// The innermost frame that is not the package's own.
+Object program_frame() {
+  const Object package(PyImport_ImportModule("tandemflow"));
+  const Object paths(package ? PyObject_GetAttrString(package.get(), "__path__") : nullptr);
+  const Object folder(paths ? PySequence_GetItem(paths.get(), 0) : nullptr);
+  const char* prefix = folder ? PyUnicode_AsUTF8(folder.get()) : nullptr;
+  if (!prefix) PyErr_Clear();
+  Object frame = Object::borrowed(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
+  while (frame && prefix) {
+    const Object file = file_of(reinterpret_cast<PyFrameObject*>(frame.get()));
+    const char* path = file ? PyUnicode_AsUTF8(file.get()) : nullptr;
+    if (!path || !std::string_view(path).starts_with(prefix)) break;
+    frame = Object(reinterpret_cast<PyObject*>(PyFrame_GetBack(reinterpret_cast<PyFrameObject*>(frame.get()))));
+  }
+  return frame;
+}
+
+/// " at train.py:12, `if loss > 0:`": the line of the program that runs now.
+std::string program_line() {
+  const Object held = program_frame();
+  auto* frame = reinterpret_cast<PyFrameObject*>(held.get());
+  if (!frame) return "";
+  const Object file = file_of(frame);
   const char* path = file ? PyUnicode_AsUTF8(file.get()) : nullptr;
   if (!path) {
     PyErr_Clear();

@@ -96,6 +96,52 @@ TEST(ControlFlow, ALoopThatChangesAShapeIsRefused) {
   EXPECT_THROW(f(ones({2})), Error);
 }
 
+TEST(ControlFlow, ALoopMayAssignVariables) {
+  const Variable total(Tensor(0.0)), step(Tensor(2.0));
+  auto f = function([&](Tensor n) {
+    const Tensor before = total.value() + 0.0;  // a reading outside stays what it was
+    while_loop([&](const Tensors& v) { return less(v[0], n); },
+               [&](const Tensors& v) -> Tensors {
+                 total.assign_add(step.value() + before * 0.0);
+                 return {v[0] + Tensor(1.0)};
+               },
+               {Tensor(0.0)});
+    return Tensors{before, total.value()};
+  });
+  for (float begin : {0.f, 6.f}) {
+    const Tensors results = f(Tensor(3.0));
+    EXPECT_EQ(results[0].item<float>(), begin);
+    EXPECT_EQ(results[1].item<float>(), begin + 6);
+    EXPECT_EQ(total.value().item<float>(), begin + 6);
+  }
+}
+
+TEST(ControlFlow, ALoopMayStopByAVariableItAssigns) {
+  const Variable x(Tensor(1.0));
+  auto f = function([&](Tensor limit) {
+    return while_loop([&](const Tensors&) { return less(x.value(), limit); },
+                      [&](const Tensors& v) -> Tensors {
+                        x.assign(x.value() * 2.0);
+                        return {v[0] + Tensor(1.0)};
+                      },
+                      {Tensor(0.0)})[0];
+  });
+  EXPECT_EQ(f(Tensor(100.0)).item<float>(), 7);
+  EXPECT_EQ(x.value().item<float>(), 128);
+}
+
+TEST(ControlFlow, GradientsReachVariablesThroughALoop) {
+  const Variable w(Tensor(3.0));
+  auto f = function([&](Tensor n) {
+    GradientTape tape;
+    const Tensor y = while_loop([&](const Tensors& v) { return less(v[0], n); },
+                                [&](const Tensors& v) -> Tensors { return {v[0] + Tensor(1.0), v[1] * w.value()}; },
+                                {Tensor(0.0), Tensor(1.0)})[1];
+    return tape.gradient(y, w.value());
+  });
+  EXPECT_EQ(f(Tensor(3.0)).item<float>(), 27);
+}
+
 TEST(ControlFlow, APredicateThatIsNoBoolIsRefused) {
   EXPECT_THROW(cond(Tensor(1.0), [] { return Tensor(1.0); }, [] { return Tensor(2.0); }), Error);
 }

@@ -186,12 +186,12 @@ def test_reading_a_symbolic_tensor_names_the_line_and_the_remedy(read):
     v = tf.Variable(1)
     for body in (lambda x: read(x), lambda x: read(v + 0 * x)):
         with pytest.raises(tf.errors.FailedPreconditionError, match="E0701.*test_function.py:.*run_functions_eagerly"):
-            tf.function(body)(tf.constant(1))
+            tf.function(body, autograph=False)(tf.constant(1))
     assert tf.add(1, 2).numpy() == 3  # tracing has ended
 
 
-def test_a_branch_on_a_tensor_is_pointed_at():
-    @tf.function
+def test_a_branch_on_a_tensor_is_pointed_at_where_it_is_not_converted():
+    @tf.function(autograph=False)
     def f(x):
         if tf.reduce_sum(x) > 0:  # the line
             return x
@@ -326,7 +326,7 @@ def test_functions_inside_functions_become_part_of_them():
 
 
 def test_runs_op_by_op_when_asked():
-    f = tf.function(lambda x: x + float(x))
+    f = tf.function(lambda x: x + x.numpy())
     tf.config.run_functions_eagerly(True)
     try:
         assert tf.config.functions_run_eagerly() and f(tf.constant(2.0)).numpy() == 4
@@ -367,17 +367,17 @@ def test_threads_call_one_function():
     assert wrong == []
 
 
-def test_print_prints_tensors_and_refuses_a_trace(capsys):
+def test_print_prints_tensors(capsys):
     tf.print(tf.constant([1.0, 2.5]), "and", tf.range(10), [tf.constant(3)], tf.constant(["a"]))
     tf.print(tf.constant([[1, 2], [3, 4]]), end="!\n")
     assert capsys.readouterr().err == "[1 2.5] and [0 1 2 ... 7 8 9] [3] [a]\n[[1 2]\n [3 4]]!\n"
-    with pytest.raises(NotImplementedError, match="return the tensor"):
-        tf.function(lambda x: tf.print(x))(tf.constant(1))
 
 
-def test_the_programs_of_the_documentation_run(capsys):
+def test_the_programs_of_the_documentation_run(capsys, tmp_path):
     text = (Path(__file__).parents[2] / "docs" / "graphs.md").read_text()
-    exec("\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)), {})
+    program = tmp_path / "program.py"  # control flow is converted from the source
+    program.write_text("\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)))
+    exec(compile(program.read_text(), program, "exec"), {})
     printed = capsys.readouterr().out
     assert "first call" in printed and "matmul" in printed and "digraph" in printed
 

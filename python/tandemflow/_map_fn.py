@@ -1,0 +1,138 @@
+"""tf.map_fn, tf.scan, tf.foldl, tf.foldr and tf.vectorized_map: functions over the first axis."""
+from . import _ops, _tandem, nest
+from ._control_flow import while_loop
+from ._tensor_array import TensorArray
+
+
+def _rows(elems, who):
+    """The structure as tensors, and how many rows they have."""
+    tensors = nest.map_structure(_tandem.to_tensor, elems)
+    sizes = {tensor.shape[0] if tensor.ndim else None for tensor in nest.flatten(tensors)}
+    if None in sizes:
+        raise ValueError(f"{who}: elements must be 1+ dimensional Tensors, not scalars")
+    if len(sizes) != 1:
+        raise ValueError(f"{who}: all elements must have the same first size, got {sorted(sizes)}")
+    return tensors, sizes.pop()
+
+
+def _row(tensors, i):
+    return nest.map_structure(lambda tensor: tensor[i] if isinstance(i, int) else _ops.gather(tensor, i), tensors)
+
+
+def _stacked(rows):
+    return nest.map_structure(lambda *parts: _ops.stack(parts), *rows)
+
+
+def _unrolled(count):
+    """Eager loops, and short ones of traced functions, need no loop of the graph."""
+    return _tandem.executing_eagerly() or count <= 8
+
+
+def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False, infer_shape=True, name=None,
+           fn_output_signature=None):  # fmt: skip
+    """fn of each row, stacked."""
+    tensors, count = _rows(elems, "map_fn")
+    signature = fn_output_signature if fn_output_signature is not None else dtype
+    if count == 0:
+        return _empty(fn, tensors, signature)
+    if _unrolled(count):
+        return _stacked([_typed(fn(_row(tensors, i)), signature) for i in range(count)])
+    first = _typed(fn(_row(tensors, 0)), signature)
+    arrays = nest.map_structure(lambda leaf: TensorArray(leaf.dtype, count, element_shape=leaf.shape).write(0, leaf), first)
+
+    def body(i, arrays):
+        result = _typed(fn(_row(tensors, i)), signature)
+        return i + 1, nest.map_structure(lambda array, leaf: array.write(i, leaf), arrays, result)
+
+    _, arrays = while_loop(lambda i, _: i < count, body, (_tandem.to_tensor(1), arrays))
+    return nest.map_structure(lambda array: array.stack(), arrays)
+
+
+def _typed(value, signature):
+    """The result with the dtypes that were declared."""
+    if signature is None:
+        return nest.map_structure(_tandem.to_tensor, value)
+    if not nest.is_nested(signature):
+        return nest.map_structure(lambda leaf: _leaf(leaf, signature), value)
+    return nest.map_structure(_leaf, value, nest.pack_sequence_as(value, nest.flatten(signature)))
+
+
+def _leaf(value, signature):
+    dtype = signature.dtype if hasattr(signature, "dtype") else signature
+    tensor = _tandem.to_tensor(value) if hasattr(value, "dtype") else _tandem.to_tensor(value, dtype)
+    if tensor.dtype != dtype:
+        raise ValueError(f"map_fn: the function gives {tensor.dtype.name}, but fn_output_signature says {_tandem.as_dtype(dtype).name}")
+    return tensor
+
+
+def _empty(fn, tensors, signature):
+    """What no row gives: of the shape of one made up."""
+    made = fn(nest.map_structure(lambda tensor: _ops.zeros(tensor.shape[1:], tensor.dtype), tensors))
+    return nest.map_structure(lambda leaf: _ops.zeros([0, *leaf.shape], leaf.dtype), _typed(made, signature))
+
+
+def _fold(who, fn, elems, initializer, reverse):
+    tensors, count = _rows(elems, who)
+    order = list(range(count - 1, -1, -1) if reverse else range(count))
+    if initializer is None:
+        if not order:
+            raise ValueError(f"{who}: without elements an initializer is needed")
+        initializer, order = _row(tensors, order[0]), order[1:]
+    state = nest.map_structure(_tandem.to_tensor, initializer)
+    return tensors, order, state
+
+
+def _place(order, reverse):
+    """Which row turn number k reads."""
+    first = order[0]
+    return (lambda k: first - k) if reverse else (lambda k: first + k)
+
+
+def _fold_rows(who, fn, elems, initializer, reverse):
+    tensors, order, state = _fold(who, fn, elems, initializer, reverse)
+    if _unrolled(len(order)):
+        for i in order:
+            state = fn(state, _row(tensors, i))
+        return state
+    place = _place(order, reverse)
+    body = lambda k, state: (k + 1, fn(state, _row(tensors, place(k))))  # noqa: E731
+    return while_loop(lambda k, _: k < len(order), body, (_tandem.to_tensor(0), state))[1]
+
+
+def foldl(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, name=None):
+    """fn(… fn(fn(initializer, row 0), row 1) …)."""
+    return _fold_rows("foldl", fn, elems, initializer, False)
+
+
+def foldr(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, name=None):
+    """As foldl, from the last row to the first."""
+    return _fold_rows("foldr", fn, elems, initializer, True)
+
+
+def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, infer_shape=True, reverse=False,
+         name=None):  # fmt: skip
+    """As foldl, with every intermediate result, stacked; with reverse=True from the last row to the first."""
+    tensors, order, state = _fold("scan", fn, elems, initializer, reverse)
+    first = [] if initializer is not None else [state]
+    if _unrolled(len(order)):
+        for i in order:
+            state = fn(state, _row(tensors, i))
+            first.append(state)
+        return _stacked(first[::-1] if reverse else first)
+    place, total = _place(order, reverse), len(order) + len(first)
+    at = (lambda k: total - 1 - k) if reverse else (lambda k: k)
+    arrays = nest.map_structure(lambda leaf: TensorArray(leaf.dtype, total, element_shape=leaf.shape), state)
+    if first:
+        arrays = nest.map_structure(lambda array, leaf: array.write(at(0), leaf), arrays, state)
+
+    def body(k, state, arrays):
+        state = fn(state, _row(tensors, place(k)))
+        return k + 1, state, nest.map_structure(lambda array, leaf: array.write(at(k + len(first)), leaf), arrays, state)
+
+    _, _, arrays = while_loop(lambda k, *_: k < len(order), body, (_tandem.to_tensor(0), state, arrays))
+    return nest.map_structure(lambda array: array.stack(), arrays)
+
+
+def vectorized_map(fn, elems, fallback_to_while_loop=True, warn=True):
+    """fn of each row, stacked, as map_fn."""
+    return map_fn(fn, elems)

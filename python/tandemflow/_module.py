@@ -1,0 +1,114 @@
+"""tf.Module: an object that knows the variables and modules in its attributes."""
+import re
+
+from . import _tandem
+
+
+def _snake(name):
+    return re.sub(r"(?<=[a-z0-9])([A-Z])|(?<=[A-Z])([A-Z](?=[a-z]))", lambda match: "_" + match.group(0), name).lower()
+
+
+def _key_order(mapping):
+    return sorted(mapping, key=str)
+
+
+def children(value):
+    """(name, part) of what a module, list, tuple or dict holds."""
+    if isinstance(value, dict):
+        return [(str(key), value[key]) for key in _key_order(value)]
+    if isinstance(value, (list, tuple)):
+        return [(str(i), item) for i, item in enumerate(value)]
+    if isinstance(value, Module):
+        ignored = value._TF_MODULE_IGNORED_PROPERTIES
+        return [(name, part) for name, part in sorted(vars(value).items()) if name not in ignored]
+    return []
+
+
+class Module:
+    """Base class for objects with variables: `variables`, `trainable_variables` and `submodules` find them."""
+
+    _TF_MODULE_IGNORED_PROPERTIES = frozenset({"_tandem_functions", "_name"})
+
+    def __init__(self, name=None):
+        if name is not None and not re.fullmatch(r"[A-Za-z_]\w*", name):
+            raise ValueError(f"{name!r} is not a valid module name; it must be a valid Python identifier")
+        self._name = name or _snake(type(self).__name__)
+
+    @property
+    def name(self):
+        return getattr(self, "_name", None) or _snake(type(self).__name__)
+
+    @property
+    def name_scope(self):
+        return name_scope(self.name)
+
+    def _flatten(self, recursive=True, predicate=None, attribute_traversal_key=None, with_path=False, expand_composites=False):
+        """What is reachable through attributes, lists and dicts; breadth is by attribute, in the order of names."""
+        seen = set()
+
+        def walk(value, path):
+            for name, part in children(value):
+                inner = (*path, name)
+                if id(part) in seen and not isinstance(part, (int, str, float)):
+                    continue
+                is_module = isinstance(part, Module) or hasattr(part, "trainable_variables")
+                if is_module or isinstance(part, _tandem.Variable):
+                    seen.add(id(part))
+                    if predicate is None or predicate(part):
+                        yield (inner, part) if with_path else part
+                if isinstance(part, (list, tuple, dict)) or (recursive and isinstance(part, Module)):
+                    seen.add(id(part))
+                    yield from walk(part, inner)
+
+        seen.add(id(self))
+        return walk(self, ())
+
+    @property
+    def submodules(self):
+        return tuple(self._flatten(predicate=lambda part: isinstance(part, Module)))
+
+    @property
+    def variables(self):
+        return tuple(_variables(self._flatten(), "variables"))
+
+    @property
+    def trainable_variables(self):
+        return tuple(v for v in _variables(self._flatten(), "trainable_variables") if v.trainable)
+
+    @property
+    def non_trainable_variables(self):
+        return tuple(v for v in self.variables if not v.trainable)
+
+    @classmethod
+    def with_name_scope(cls, method):
+        """A decorator that TensorFlow needs for the names of ops; names here need no scope."""
+        return method
+
+
+def _variables(parts, kind):
+    """Variables, also those of objects that are no modules but have some."""
+    found = []
+    for part in parts:
+        if isinstance(part, _tandem.Variable):
+            found.append(part)
+        elif not isinstance(part, Module):
+            found.extend(getattr(part, kind))
+    seen = set()
+    return [v for v in found if not (_key(v) in seen or seen.add(_key(v)))]
+
+
+def _key(variable):
+    return _tandem.variable_id(variable) if isinstance(variable, _tandem.Variable) else id(variable)
+
+
+class name_scope:
+    """with tf.name_scope("block"): taken for TensorFlow's sake; ops have no names here."""
+
+    def __init__(self, name):
+        self.name = name + "/" if name and not name.endswith("/") else name
+
+    def __enter__(self):
+        return self.name
+
+    def __exit__(self, *exception):
+        return None

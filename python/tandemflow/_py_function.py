@@ -1,0 +1,86 @@
+"""tf.py_function and tf.numpy_function: Python inside a traced function, called each time it runs."""
+from . import _dtypes, _tandem, nest
+from ._gradient import GradientTape, UnconnectedGradients
+from ._specs import TensorSpec
+
+
+def _is_spec(value):
+    return isinstance(value, TensorSpec)
+
+
+def _declared(tout, who):
+    """The results as specs, and whether there is one only."""
+    single = not isinstance(tout, (list, tuple))
+    specs = []
+    for item in [tout] if single else tout:
+        if not _is_spec(item) or not item.shape.is_fully_defined():
+            from .errors import UnimplementedError
+
+            raise UnimplementedError(
+                f"E0702 {who}: in a traced function the shapes of its results must be known, got Tout={tout!r}; give "
+                "tf.TensorSpec(shape, dtype) for each, or call it outside"
+            )
+        specs.append((item.shape, item.dtype))
+    return specs, single
+
+
+def _dtype_of(item):
+    return item.dtype if _is_spec(item) else _dtypes.as_dtype(item)
+
+
+def _results(value, tout, who):
+    """What Python returned, as a list of tensors of the declared dtypes."""
+    dtypes = [_dtype_of(item) for item in (tout if isinstance(tout, (list, tuple)) else [tout])]
+    if isinstance(tout, (list, tuple)) and not dtypes:
+        return []
+    values = list(value) if isinstance(value, (list, tuple)) and isinstance(tout, (list, tuple)) else [value]
+    if len(values) != len(dtypes):
+        raise ValueError(f"{who}: Tout declares {len(dtypes)} results, the function returned {len(values)}")
+    return [_tandem.to_tensor(item, dtype) for item, dtype in zip(values, dtypes)]
+
+
+def _with_gradient(func, inputs, tout, who):
+    """The gradient of `func`: its inputs, then a gradient for each result; gives one for each floating input."""
+    count = len(inputs)
+
+    def gradient(tensors):
+        values, given = tensors[:count], tensors[count:]
+        with GradientTape() as tape:
+            sources = [value for value in values if value.dtype.is_floating]
+            tape.watch(sources)
+            results = _results(func(*values), tout, who)
+        pairs = [(result, weight) for result, weight in zip(results, given) if result.dtype.is_floating]
+        targets, weights = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        if not targets:
+            return [_tandem.fill(source.shape, 0, source.dtype) for source in sources]
+        return tape.gradient(targets, sources, weights, unconnected_gradients=UnconnectedGradients.ZERO)
+
+    return gradient
+
+
+def _call(who, func, inputs, tout, run, gradient):
+    if not callable(func):
+        raise TypeError(f"{who}: func must be callable, got {func!r}")
+    tensors = [_tandem.to_tensor(value) for value in nest.flatten(list(inputs))]
+    if _tandem.executing_eagerly():
+        results = run(tensors)
+        return results if isinstance(tout, (list, tuple)) else results[0]
+    specs, single = _declared(tout, who)
+    results = _tandem.python_call(run, tensors, specs, gradient(tensors))
+    return results[0] if single else results
+
+
+def py_function(func=None, inp=None, Tout=None, name=None):  # noqa: N803  TensorFlow's name
+    """func(*inp), called with tensors that have values. In a traced function `Tout` gives tf.TensorSpec(shape, dtype)."""
+    return _call(
+        "py_function", func, inp, Tout, lambda tensors: _results(func(*tensors), Tout, "py_function"),
+        lambda tensors: _with_gradient(func, tensors, Tout, "py_function"),
+    )  # fmt: skip
+
+
+def numpy_function(func=None, inp=None, Tout=None, stateful=True, name=None):  # noqa: N803  TensorFlow's name
+    """func(*inp), called with NumPy arrays; it has no gradient."""
+    return _call(
+        "numpy_function", func, inp, Tout, lambda tensors: _results(func(*[t.numpy() for t in tensors]), Tout, "numpy_function"),
+        lambda tensors: None,
+    )  # fmt: skip

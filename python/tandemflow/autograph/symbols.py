@@ -1,0 +1,116 @@
+"""Which variables a piece of Python reads and writes. A variable is a name, or attributes of one: "x", "self.count"."""
+import ast
+
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def dotted(node):
+    """"self.count" of an attribute of a name; None for other expressions."""
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name) or not parts:
+        return None
+    return ".".join([node.id, *reversed(parts)])
+
+
+class Uses(ast.NodeVisitor):
+    """Reads and writes of statements or expressions, nested functions included as reads."""
+
+    def __init__(self, *nodes):
+        self.reads = set()
+        self.writes = set()
+        for node in nodes:
+            self.visit(node)
+
+    def visit_Name(self, node):
+        (self.reads if isinstance(node.ctx, ast.Load) else self.writes).add(node.id)
+
+    def visit_Attribute(self, node):
+        name = dotted(node)
+        if name is not None:
+            (self.reads if isinstance(node.ctx, ast.Load) else self.writes).add(name)
+        self.visit(node.value)
+
+    def visit_AugAssign(self, node):
+        self.visit(node.value)
+        self.visit(node.target)
+        name = node.target.id if isinstance(node.target, ast.Name) else dotted(node.target)
+        if name is not None:
+            self.reads.add(name)
+
+    def visit_FunctionDef(self, node):
+        self.writes.add(node.name)
+        for part in [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]:
+            self.visit(part)
+        self.reads |= free_reads(node)
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_Lambda(self, node):
+        for part in [*node.args.defaults, *filter(None, node.args.kw_defaults)]:
+            self.visit(part)
+        self.reads |= free_reads(node)
+
+    def visit_ClassDef(self, node):
+        self.writes.add(node.name)
+        self.reads |= {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
+
+    def _comprehension(self, node):
+        inner = Uses()
+        for child in ast.iter_child_nodes(node):
+            inner.visit(child)
+        own = set()
+        for generator in node.generators:
+            own |= Uses(generator.target).writes
+        self.reads |= inner.reads - own
+        self.writes |= {child.target.id for child in ast.walk(node) if isinstance(child, ast.NamedExpr)}
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
+
+    def visit_Import(self, node):
+        self.writes |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+
+    visit_ImportFrom = visit_Import
+
+    def visit_ExceptHandler(self, node):
+        if node.name:
+            self.writes.add(node.name)
+        self.generic_visit(node)
+
+    def visit_MatchAs(self, node):
+        if node.name:
+            self.writes.add(node.name)
+        self.generic_visit(node)
+
+    visit_MatchStar = visit_MatchAs
+
+
+def parameters(arguments):
+    """The names of a function's parameters."""
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    return [argument.arg for argument in every if argument is not None]
+
+
+def free_reads(function):
+    """What a nested function reads of the functions around it, or might."""
+    body = function.body if isinstance(function.body, list) else [function.body]
+    uses = Uses(*body)
+    declared = {name for node in ast.walk(function) if isinstance(node, ast.Nonlocal) for name in node.names}
+    own = (set(parameters(function.args)) | (uses.writes if isinstance(function.body, list) else set())) - declared
+    return {name for name in uses.reads if name.split(".")[0] not in own} | declared
+
+
+def declared(function, kind):
+    """The names in a function's own `global` or `nonlocal` statements."""
+    names = set()
+    pending = list(function.body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, kind):
+            names |= set(node.names)
+        if not isinstance(node, SCOPES):
+            pending.extend(ast.iter_child_nodes(node))
+    return names

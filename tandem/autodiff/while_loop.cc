@@ -1,0 +1,198 @@
+#include <mutex>
+
+#include "tandem/autodiff/control_flow.h"
+#include "tandem/autodiff/traced_body.h"
+#include "tandem/op/ops.h"
+
+namespace tandem {
+
+using namespace control_flow;
+
+namespace {
+
+/// A loop over graphs. Its inputs: the values, what the condition reads, what the body reads.
+struct Loop {
+  std::shared_ptr<const GraphFunction> condition, body;
+  std::size_t of_condition = 0, of_body = 0;
+  std::int64_t most = -1;
+  Specs values;
+
+  std::size_t first_capture() const { return values.size() + of_condition; }  // of the body
+  std::size_t inputs() const { return first_capture() + of_body; }
+
+  /// Runs the loop; `before` is called with the values before each turn.
+  template <class F>
+  Tensors run(std::span<const TensorRef> inputs, const DeviceName* requested, F before) const {
+    Tensors state;
+    for (std::size_t i = 0; i < values.size(); ++i) state.push_back(*inputs[i]);
+    const auto test = condition->plan(requested), step = body->plan(requested);
+    const auto with_captures = [&](std::size_t first, std::size_t count) {
+      std::vector<TensorRef> list(state.begin(), state.end());
+      for (std::size_t i = 0; i < count; ++i) list.push_back(inputs[first + i]);
+      return list;
+    };
+    for (std::int64_t turn = 0; most < 0 || turn < most; ++turn) {
+      Tensor go_on;
+      test->run(with_captures(values.size(), of_condition), {&go_on, 1});
+      if (!go_on.item<bool>()) break;
+      before(state);
+      Tensors next(values.size());
+      step->run(with_captures(first_capture(), of_body), next);
+      state = std::move(next);
+    }
+    return state;
+  }
+};
+
+/// Runs a loop again, keeps the values of each turn, and goes back through the body's gradient.
+struct LoopGradient final : OpDef {
+  std::shared_ptr<const Loop> loop;
+  std::shared_ptr<const GraphFunction> body_gradient;
+  Specs results;
+
+  LoopGradient(std::shared_ptr<const Loop> of, const Specs& inputs)
+      : loop(std::move(of)), body_gradient(gradient_function(loop->body->graph(), "while_loop")), results(floating(inputs)) {
+    static_cast<OpDef&>(*this) = {
+        .name = "while_loop gradient",
+        .doc = "The gradient of a loop, turn by turn from the end.",
+        .variadic = true,
+        .outputs = static_cast<int>(results.size()),
+        .infer = [](const InferContext& c) { return static_cast<const LoopGradient&>(c.op).results; },
+        .execute = [](OpCall& call) { static_cast<const LoopGradient&>(call.op).run(call); },
+    };
+  }
+
+ private:
+  void run(OpCall& call) const {
+    std::vector<Tensors> turns;
+    loop->run(call.inputs.first(loop->inputs()), call.requested, [&](const Tensors& state) { turns.push_back(state); });
+    InitScope plain;  // tapes see the loop's gradient as one op
+    std::vector<Tensor> gradients(loop->inputs());  // by input of the loop
+    std::size_t given = loop->inputs();             // the outputs' gradients stand behind the inputs
+    for (std::size_t i = 0; i < loop->values.size(); ++i)
+      if (is_floating(loop->values[i].dtype())) gradients[i] = *call.inputs[given++];
+    for (std::size_t turn = turns.size(); turn-- > 0;) go_back(call, turns[turn], gradients);
+    std::size_t out = 0;
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      const TensorSpec& spec = call.inputs[i]->spec();
+      if (!is_floating(spec.dtype())) continue;
+      call.outputs[out++] = gradients[i].defined() ? gradients[i] : zeros(spec.shape(), spec.dtype());
+    }
+  }
+
+  /// One turn: the gradients of its values replace those of the next, what it read of others adds up.
+  void go_back(const OpCall& call, const Tensors& state, std::vector<Tensor>& gradients) const {
+    const std::size_t first = loop->first_capture(), count = loop->values.size();
+    std::vector<TensorRef> arguments(state.begin(), state.end());
+    for (std::size_t i = 0; i < loop->of_body; ++i) arguments.push_back(call.inputs[first + i]);
+    for (std::size_t i = 0; i < count; ++i)
+      if (gradients[i].defined()) arguments.emplace_back(gradients[i]);
+    Tensors made(static_cast<std::size_t>(body_gradient->outputs));
+    body_gradient->plan(call.requested)->run(arguments, made);
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      if (is_floating(loop->values[i].dtype())) gradients[i] = made[at++];
+    for (std::size_t i = first; i < first + loop->of_body; ++i) {
+      if (!is_floating(call.inputs[i]->dtype())) continue;
+      gradients[i] = gradients[i].defined() ? add(gradients[i], made[at]) : made[at];
+      ++at;
+    }
+  }
+};
+
+struct WhileOp final : OpDef {
+  std::shared_ptr<const Loop> loop;
+  mutable std::mutex mutex;
+  mutable std::shared_ptr<const OpDef> gradient;
+
+  explicit WhileOp(std::shared_ptr<const Loop> of) : loop(std::move(of)) {
+    static_cast<OpDef&>(*this) = {
+        .name = "while_loop",
+        .doc = "A body, run as long as a condition holds.",
+        .variadic = true,
+        .outputs = static_cast<int>(loop->values.size()),
+        .infer = [](const InferContext& c) { return static_cast<const WhileOp&>(c.op).loop->values; },
+        .grad = [](GradContext& g) { return static_cast<const WhileOp&>(g.attrs().op()).gradients(g); },
+        .grad_reads = {.inputs = GradReads::kAll},
+        .like = loop->body->like ? loop->body->like : loop->condition->like,
+        .execute = [](OpCall& call) {
+          Tensors state = static_cast<const WhileOp&>(call.op).loop->run(call.inputs, call.requested, [](const Tensors&) {});
+          std::move(state.begin(), state.end(), call.outputs.begin());
+        },
+    };
+  }
+
+ private:
+  Tensors gradients(GradContext& g) const {
+    Tensors inputs;
+    Specs specs;
+    for (int i = 0; i < g.count(); ++i) {
+      inputs.push_back(g.input(i));
+      specs.push_back(g.input_spec(i));
+    }
+    append_output_gradients(g, loop->values, inputs);
+    std::shared_ptr<const OpDef> op;
+    {
+      std::lock_guard lock(mutex);
+      if (!gradient) gradient = std::make_shared<LoopGradient>(loop, specs);
+      op = gradient;
+    }
+    return spread(g, call_op(op, inputs));
+  }
+};
+
+Tensors eager_while(const std::function<Tensor(const Tensors&)>& condition, const std::function<Tensors(const Tensors&)>& body,
+                    Tensors values, std::int64_t most) {
+  for (std::int64_t turn = 0; most < 0 || turn < most; ++turn) {
+    const Tensor go_on = condition(values);
+    check_predicate("while_loop", go_on.spec());
+    if (!go_on.item<bool>()) break;
+    Tensors next = body(values);
+    if (next.size() != values.size())
+      fail(ErrorCode::wrong_arity, "while_loop: the body gives ", next.size(), " values, the loop has ", values.size());
+    values = std::move(next);
+  }
+  return values;
+}
+
+Tensors traced_while(const std::function<Tensor(const Tensors&)>& condition, const std::function<Tensors(const Tensors&)>& body,
+                     const Tensors& values, std::int64_t most) {
+  const Specs specs = specs_of(values);
+  Tensors answer, next;
+  Body test(specs, [&](const Tensors& v) { answer = {condition(v)}; });
+  test.finish(answer);
+  check_predicate("while_loop", answer[0].spec());
+  if (!test.writes.empty())
+    fail(ErrorCode::cannot_trace, "while_loop: variable '", test.writes[0].cell->name(), "' is assigned by the condition; assign it in the body");
+  Body step(specs, [&](const Tensors& v) { next = body(v); });
+  if (const Specs after = specs_of(next); after != specs)
+    fail(ErrorCode::shape_mismatch, "while_loop: values must keep their dtypes and shapes; they begin as ", join(specs),
+         " and the body gives ", join(after));
+  step.finish(next);
+
+  // Variables that the body assigns are values of the loop like others; the enclosing function assigns them at its end.
+  const auto cells = written_by({&step});
+  Tensors inputs = values;
+  for (const Ref<Cell>& cell : cells) inputs.push_back(Trace::current()->read(cell));
+  for (Body* part : {&test, &step}) part->take_cells(cells, specs.size());
+  step.return_cells(cells, [](std::size_t) { return GraphValue{}; });  // all are written
+  auto loop = std::make_shared<Loop>(Loop{.condition = GraphFunction::make(std::move(test.graph), "while condition"),
+                                          .body = GraphFunction::make(std::move(step.graph), "while body"),
+                                          .of_condition = test.captures.size(), .of_body = step.captures.size(),
+                                          .most = most, .values = specs_of(inputs)});
+  inputs.insert(inputs.end(), test.captures.begin(), test.captures.end());
+  inputs.insert(inputs.end(), step.captures.begin(), step.captures.end());
+  Tensors results = call_op(std::make_shared<WhileOp>(std::move(loop)), inputs);
+  write_back(cells, results);
+  return results;
+}
+
+}  // namespace
+
+Tensors while_loop(const std::function<Tensor(const Tensors&)>& condition, const std::function<Tensors(const Tensors&)>& body,
+                   const Tensors& values, WhileOptions options) {
+  if (Trace::current()) return traced_while(condition, body, values, options.maximum_iterations);
+  return eager_while(condition, body, values, options.maximum_iterations);
+}
+
+}  // namespace tandem
