@@ -1,5 +1,5 @@
 """Exceptions under TensorFlow's names. Each is also the built-in exception that fits: either may be caught."""
-from . import _tandem
+from . import _names, _tandem
 
 
 class OpError(Exception):
@@ -127,3 +127,6 @@ _CLASSES = {
 
 for _code, _name in _tandem.error_list():
     _tandem.register_error_class(_code, _CLASSES.get(_name, UnknownError))
+
+
+__getattr__, __dir__ = _names.lazy(__name__)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from . import _dtypes, _resizing, _tandem
+from . import _dtypes, _names, _resizing, _tandem
 from . import random as _random
 from ._colours import (  # noqa: F401
     adjust_brightness,
@@ -287,3 +287,6 @@ def psnr(a, b, max_val, name=None):
     a, b = (convert_image_dtype(x, _dtypes.float32) for x in (a, b))
     error = reduce_mean(squared_difference(a, b), [-3, -2, -1])
     return (20.0 * log(largest) - 10.0 * log(error)) / math.log(10.0)
+
+
+__getattr__, __dir__ = _names.lazy(__name__)

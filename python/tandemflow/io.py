@@ -2,7 +2,7 @@
 import glob as _glob
 import os
 
-from . import _dtypes, _tandem
+from . import _dtypes, _names, _tandem
 
 # --- NumPy's files, and MNIST's. ---
 
@@ -144,3 +144,8 @@ def parse_single_example(serialized, features, example_names=None, name=None):
 def parse_example(serialized, features, example_names=None, name=None):
     """The features of many serialised examples, by name, with a first axis."""
     return _parse(_tandem.parse_example, serialized, features)
+
+
+__getattr__, __dir__ = _names.lazy(
+    __name__, {"gfile": "_gfile:", **_names.places_of(_extras="decode_base64 decode_raw encode_base64 parse_tensor serialize_tensor")}
+)

@@ -1,4 +1,5 @@
 """tf.linalg: matrices."""
+from . import _names
 from ._arrays import diag, diag_part, matrix_transpose, norm, trace  # noqa: F401
 from ._arrays import matrix_band_part as band_part  # noqa: F401
 from ._arrays import global_norm, l2_normalize  # noqa: F401
@@ -7,3 +8,5 @@ from ._ops import eye, matmul, transpose  # noqa: F401
 from ._linalg import exported as _composed
 
 globals().update(_composed)
+
+__getattr__, __dir__ = _names.lazy(__name__)

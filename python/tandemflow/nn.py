@@ -1,5 +1,5 @@
 """tf.nn: what neural networks are made of."""
-from . import _ops, _replica, _tandem
+from . import _names, _ops, _replica, _tandem
 from ._arrays import in_top_k, l2_loss, l2_normalize, moments, top_k, zero_fraction
 from ._conv import (
     avg_pool1d,
@@ -80,3 +80,5 @@ def scale_regularization_loss(regularization_loss):
 
 
 swish = silu
+
+__getattr__, __dir__ = _names.lazy(__name__, _names.places_of(_extras="convolution"))

@@ -3,7 +3,7 @@ import builtins
 
 import numpy as np
 
-from . import _dtypes, _ops, _tandem
+from . import _dtypes, _names, _ops, _tandem
 from ._replica import drawn
 
 _MASK = 2**64 - 1
@@ -231,3 +231,6 @@ def fold_in(seed, data, alg="auto_select"):
     first, second = _tandem.as_ints(seed)
     mixed = (second ^ (int(data) + 1) * _GOLDEN) & _MASK
     return _Stateless([first, mixed - 2**64 if mixed >= 2**63 else mixed]).uniform([2], -(2**31), 2**31 - 1, _dtypes.int64)
+
+
+__getattr__, __dir__ = _names.lazy(__name__, _names.places_of(_generator="Generator get_global_generator set_global_generator"))

@@ -1,5 +1,5 @@
 """tf.train.Example and its lists: named values, as records of data files hold them."""
-from . import _tandem
+from . import _names, _tandem
 
 
 class _List:
@@ -95,3 +95,11 @@ class Example:
 
     def __repr__(self):
         return "".join(f"{name}: {feature!r}" for name, feature in sorted(self.features.feature.items()))
+
+
+__getattr__, __dir__ = _names.lazy(
+    __name__,
+    _names.places_of(
+        _checkpoint="Checkpoint CheckpointManager get_checkpoint_state latest_checkpoint list_variables load_variable update_checkpoint_state"
+    ),
+)

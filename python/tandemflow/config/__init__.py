@@ -3,7 +3,7 @@
 What says how devices are made is settled by the first tensor or the first look at the logical devices. A call that comes
 later and would change it raises a RuntimeError.
 """
-from .. import _tandem
+from .. import _names, _tandem
 from . import _devices, experimental, optimizer, threading
 from ._devices import LogicalDevice, LogicalDeviceConfiguration, PhysicalDevice
 
@@ -75,3 +75,6 @@ def run_functions_eagerly(run_eagerly):
 def functions_run_eagerly():
     """Whether functions made by tf.function run op by op."""
     return _tandem.functions_run_eagerly()
+
+
+__getattr__, __dir__ = _names.lazy(__name__)

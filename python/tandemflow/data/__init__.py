@@ -1,7 +1,11 @@
 """tf.data: input pipelines. See docs/input.md."""
+from .. import _names
 from . import experimental
 from .._dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset, DatasetIterator, Options
 from .._readers import TextLineDataset, TFRecordDataset
 from .._specs import DatasetSpec
 
 Iterator = DatasetIterator
+
+
+__getattr__, __dir__ = _names.lazy(__name__)

@@ -1,4 +1,6 @@
 """tf.data.experimental: names from before they moved into Dataset."""
+import enum
+
 from .._dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset  # noqa: F401
 from .._readers import CsvDataset, make_csv_dataset  # noqa: F401
 
@@ -84,3 +86,13 @@ def Counter(start=0, step=1, dtype="int64"):  # noqa: N802  TensorFlow's name
     """Numbers without end."""
     end = 2**62 if step > 0 else -(2**62)
     return Dataset.range(start, end, step, output_type=dtype)
+
+
+class AutoShardPolicy(enum.IntEnum):
+    """How a dataset is divided among workers; options take it, datasets are divided by element."""
+
+    OFF = -1
+    AUTO = 0
+    FILE = 1
+    DATA = 2
+    HINT = 3

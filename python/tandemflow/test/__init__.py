@@ -1,4 +1,5 @@
 """tf.test: what tests of programs ask about devices."""
+from .. import _names
 from .. import config
 from . import experimental
 
@@ -39,3 +40,6 @@ def is_built_with_rocm():
 def is_built_with_xla():
     """No: graphs are compiled by TandemFlow itself."""
     return False
+
+
+__getattr__, __dir__ = _names.lazy(__name__)

@@ -1,0 +1,62 @@
+"""Lets programs that import tensorflow and keras run with this package, unchanged."""
+import importlib
+import importlib.abc
+import importlib.machinery
+import sys
+
+# The longest prefix decides.
+PACKAGES = {
+    "tensorflow": "tandemflow",
+    "tensorflow.python.keras": "tandemflow.keras",
+    "tensorflow.compat.v2": "tandemflow",
+    "keras": "tandemflow.keras",
+    "tf_keras": "tandemflow.keras",
+}
+
+
+def target(name):
+    """The module of this package that stands for one of TensorFlow's or Keras'; None for others."""
+    for prefix in sorted(PACKAGES, key=len, reverse=True):
+        if name == prefix or name.startswith(prefix + "."):
+            return PACKAGES[prefix] + name[len(prefix) :]
+    return None
+
+
+class _Loader(importlib.abc.Loader):
+    def create_module(self, spec):
+        module = importlib.import_module(target(spec.name))
+        self._spec = module.__spec__
+        return module
+
+    def exec_module(self, module):
+        module.__spec__ = self._spec  # the module stays what it is under its own name
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target_module=None):
+        if target(name) is None:
+            return None
+        try:
+            importlib.import_module(target(name))
+        except ModuleNotFoundError as error:
+            if error.name is None or not target(name).startswith(error.name):
+                raise
+            return None
+        return importlib.machinery.ModuleSpec(name, _Loader(), is_package=True)
+
+
+_finder = _Finder()
+
+
+def install():
+    """From now on `import tensorflow` and `import keras` give this package."""
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+
+
+def remove():
+    """Undoes install()."""
+    if _finder in sys.meta_path:
+        sys.meta_path.remove(_finder)
+    for name in [name for name in sys.modules if target(name) is not None]:
+        del sys.modules[name]

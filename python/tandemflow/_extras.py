@@ -1,0 +1,89 @@
+"""Functions composed of ops, for names that programs take from tf.math, tf.nn and tf.io."""
+from . import _dtypes, _ops, _tandem
+
+
+def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=_dtypes.int32, name=None):
+    """How often a label (row) was predicted as a class (column)."""
+    labels, predictions = _ops.cast(_tandem.to_tensor(labels), _dtypes.int64), _ops.cast(_tandem.to_tensor(predictions), _dtypes.int64)
+    if labels.shape != predictions.shape or labels.ndim != 1:
+        raise ValueError(f"confusion_matrix: labels and predictions must be vectors of one length, got {labels.shape} and {predictions.shape}")
+    if num_classes is None:
+        num_classes = int(_ops.reduce_max(_ops.maximum(labels, predictions))) + 1 if labels.shape[0] else 0
+    count = int(num_classes)
+    if _tandem.executing_eagerly() and labels.shape[0]:
+        highest = int(_ops.reduce_max(_ops.maximum(labels, predictions)))
+        if highest >= count or int(_ops.reduce_min(_ops.minimum(labels, predictions))) < 0:
+            from .errors import InvalidArgumentError
+
+            raise InvalidArgumentError(f"confusion_matrix: labels and predictions must lie between 0 and {count - 1}, `num_classes` less 1")
+    one = _ops.ones([labels.shape[0]], dtype) if weights is None else _ops.cast(_tandem.to_tensor(weights), dtype)
+    places = _ops.stack([labels, predictions], 1)
+    return _ops.tensor_scatter_nd_add(_ops.zeros([count, count], dtype), places, one)
+
+
+def convolution(input, filters, strides=None, padding="VALID", data_format=None, dilations=None, name=None):
+    """A convolution over one or two axes, by the shape of the filters."""
+    from . import nn
+
+    axes = _tandem.to_tensor(filters).ndim - 2
+    if axes not in (1, 2):
+        raise ValueError(f"convolution: filters must have 3 or 4 axes, got {_tandem.to_tensor(filters).shape}")
+    function = nn.conv1d if axes == 1 else nn.conv2d
+    options = {"dilations": dilations} if dilations is not None else {}
+    return function(input, filters, 1 if strides is None else strides, padding, **options)
+
+
+def decode_raw(input_bytes, out_type, little_endian=True, fixed_length=None, name=None):
+    """The numbers that strings hold byte by byte."""
+    import numpy
+
+    dtype = _dtypes.as_dtype(out_type)
+    kind = numpy.dtype(dtype.as_numpy_dtype).newbyteorder("<" if little_endian else ">")
+    strings = _tandem.to_tensor(input_bytes)
+    rows = numpy.asarray(strings.numpy(), object)
+    flat = [numpy.frombuffer(item, kind) for item in rows.ravel()]
+    if len({len(row) for row in flat}) > 1:
+        raise ValueError("decode_raw: all strings must have the same length")
+    return _tandem.to_tensor(numpy.stack(flat).astype(dtype.as_numpy_dtype).reshape(*rows.shape, -1))
+
+
+def serialize_tensor(tensor, name=None):
+    """The tensor as a string that parse_tensor reads: NumPy's .npy format."""
+    import io
+
+    import numpy
+
+    file = io.BytesIO()
+    numpy.save(file, numpy.asarray(_tandem.to_tensor(tensor).numpy()), allow_pickle=False)
+    return _tandem.to_tensor(file.getvalue())
+
+
+def parse_tensor(serialized, out_type, name=None):
+    """What serialize_tensor wrote."""
+    import io
+
+    import numpy
+
+    array = numpy.load(io.BytesIO(_tandem.to_tensor(serialized).numpy()), allow_pickle=False)
+    tensor = _tandem.to_tensor(array)
+    if tensor.dtype != _dtypes.as_dtype(out_type):
+        raise ValueError(f"parse_tensor: the string holds {tensor.dtype.name}, asked for {_dtypes.as_dtype(out_type).name}")
+    return tensor
+
+
+def encode_base64(input, pad=False, name=None):
+    """Strings in the alphabet that is safe in addresses."""
+    import base64
+
+    from .strings import _each
+
+    return _each(lambda s: base64.urlsafe_b64encode(s) if pad else base64.urlsafe_b64encode(s).rstrip(b"="), input)
+
+
+def decode_base64(input, name=None):
+    """What encode_base64 made of strings."""
+    import base64
+
+    from .strings import _each
+
+    return _each(lambda s: base64.urlsafe_b64decode(s + b"=" * (-len(s) % 4)), input)

@@ -1,0 +1,113 @@
+"""tf.SparseTensor: the places and values of a tensor that is zero elsewhere; to_dense makes one that ops take."""
+from . import _dtypes, _ops, _tandem
+from ._shape import TensorShape
+
+
+class SparseTensor:
+    """values[i] stands at indices[i]; all else is zero."""
+
+    def __init__(self, indices, values, dense_shape):
+        self._indices = _tandem.to_tensor(indices, _dtypes.int64)
+        self._values = _tandem.to_tensor(values)
+        self._sizes = _tandem.as_ints(dense_shape)
+        if self._indices.ndim != 2 or self._indices.shape.as_list() != [self._values.shape[0], len(self._sizes)]:
+            raise ValueError(
+                f"SparseTensor: {self._values.shape[0]} values of shape {self._sizes} need indices of shape "
+                f"[{self._values.shape[0]}, {len(self._sizes)}], got {self._indices.shape}"
+            )
+
+    @classmethod
+    def from_value(cls, value):
+        return cls(value.indices, value.values, value.dense_shape)
+
+    @property
+    def indices(self):
+        return self._indices
+
+    @property
+    def values(self):
+        return self._values
+
+    @property
+    def dense_shape(self):
+        return _tandem.to_tensor(self._sizes, _dtypes.int64)
+
+    @property
+    def shape(self):
+        return TensorShape(self._sizes)
+
+    @property
+    def dtype(self):
+        return self._values.dtype
+
+    def get_shape(self):
+        return self.shape
+
+    def with_values(self, new_values):
+        return SparseTensor(self._indices, new_values, self._sizes)
+
+    def __repr__(self):
+        return f"SparseTensor(indices={self._indices.numpy().tolist()}, values={self._values.numpy().tolist()}, dense_shape={self._sizes})"
+
+
+def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
+    """The whole tensor; `default_value` where nothing stands."""
+    sizes = sp_input.shape.as_list()
+    if sp_input.dtype == _dtypes.string:
+        return _dense_strings(sp_input, sizes, b"" if default_value is None else default_value)
+    if default_value is None or sp_input.values.dtype.is_bool:
+        base = _tandem.fill(sizes, 0, sp_input.dtype)
+    else:
+        base = _ops.broadcast_to(_tandem.to_tensor(default_value, sp_input.dtype), sizes)
+    return _ops.tensor_scatter_nd_update(base, sp_input.indices, sp_input.values)
+
+
+def _dense_strings(sparse, sizes, default):
+    import numpy
+
+    array = numpy.full(sizes, default, object)
+    for place, value in zip(sparse.indices.numpy().tolist(), sparse.values.numpy().tolist()):
+        array[tuple(place)] = value
+    return _tandem.to_tensor(array.tolist(), _dtypes.string)
+
+
+def from_dense(tensor, name=None):
+    """The places that are not zero."""
+    tensor = _tandem.to_tensor(tensor)
+    places = _tandem.where_positions(_ops.not_equal(tensor, _tandem.fill([], 0, tensor.dtype)))
+    return SparseTensor(places, _ops.gather_nd(tensor, places), tensor.shape)
+
+
+def reorder(sp_input, name=None):
+    """The values in the order of their places."""
+    import numpy
+
+    order = numpy.lexsort(sp_input.indices.numpy().T[::-1])
+    return SparseTensor(_ops.gather(sp_input.indices, order), _ops.gather(sp_input.values, order), sp_input.shape)
+
+
+def concat(axis, sp_inputs, expand_nonconcat_dims=False, name=None):
+    """Sparse tensors joined along an axis."""
+    import numpy
+
+    axis = int(axis) % len(sp_inputs[0].shape)
+    offset, indices = 0, []
+    for part in sp_inputs:
+        moved = part.indices.numpy().copy()
+        moved[:, axis] += offset
+        indices.append(moved)
+        offset += part.shape[axis]
+    sizes = sp_inputs[0].shape.as_list()
+    sizes[axis] = offset
+    joined = SparseTensor(numpy.concatenate(indices), _ops.concat([part.values for part in sp_inputs], 0), sizes)
+    return reorder(joined)
+
+
+def sparse_dense_matmul(sp_a, b, adjoint_a=False, adjoint_b=False, name=None):
+    """The product with a matrix; computed densely."""
+    return _ops.matmul(to_dense(sp_a), b, adjoint_a, adjoint_b)
+
+
+def reduce_sum(sp_input, axis=None, keepdims=None, output_is_sparse=False, name=None):
+    """The sum over axes, dense."""
+    return _ops.reduce_sum(to_dense(sp_input), axis, bool(keepdims))

@@ -1,0 +1,37 @@
+"""tf.compat.v1.logging: the package's logger under its old name."""
+from ..._logging import get_logger
+
+DEBUG, INFO, WARN, ERROR, FATAL = 10, 20, 30, 40, 50
+
+
+def set_verbosity(v):
+    """Which messages are shown."""
+    get_logger().setLevel(v)
+
+
+def get_verbosity():
+    """Which messages are shown."""
+    return get_logger().level
+
+
+def debug(msg, *args):
+    get_logger().debug(msg, *args)
+
+
+def info(msg, *args):
+    get_logger().info(msg, *args)
+
+
+def warning(msg, *args):
+    get_logger().warning(msg, *args)
+
+
+warn = warning
+
+
+def error(msg, *args):
+    get_logger().error(msg, *args)
+
+
+def fatal(msg, *args):
+    get_logger().critical(msg, *args)

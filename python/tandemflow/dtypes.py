@@ -1,0 +1,20 @@
+"""tf.dtypes: dtypes, and tensors of another one."""
+from . import _names
+from ._dtypes import DType, as_dtype, bfloat16, bool, double, float16, float32, float64, half, int8, int32, int64, string, uint8  # noqa: F401
+from ._ops import cast  # noqa: F401
+
+
+def saturate_cast(value, dtype, name=None):
+    """Another dtype; what does not fit its range becomes the nearest value that does."""
+    from . import _ops, _tandem
+
+    value, wanted = _tandem.to_tensor(value), as_dtype(dtype)
+    if wanted.is_integer and value.dtype != wanted:
+        low, high = int(wanted.min), int(wanted.max)
+        if value.dtype.is_integer:
+            low, high = max(low, int(value.dtype.min)), min(high, int(value.dtype.max))
+        value = _ops.minimum(_ops.maximum(value, low), high)
+    return cast(value, wanted)
+
+
+__getattr__, __dir__ = _names.lazy(__name__)

@@ -1,0 +1,300 @@
+"""tf.strings: tensors of byte strings. In traced functions they are computed by Python when the function runs."""
+import re as _re
+
+from . import _dtypes, _names, _tandem
+from ._branch_values import is_tensor as _is_tensor
+from ._ragged import RaggedTensor
+from ._shape import TensorShape
+
+
+def _text(value):
+    return _tandem.to_tensor(value, None if _is_tensor(value) or _tandem.is_numpy(value) else _dtypes.string)
+
+
+def _array(tensor):
+    """The elements as a NumPy array of objects."""
+    import numpy
+
+    values = tensor.numpy()
+    out = numpy.empty(tensor.shape.as_list(), object)
+    out[...] = values
+    return out
+
+
+def _tensor(array, dtype):
+    return _tandem.to_tensor(array.tolist(), dtype)
+
+
+def _computed(function, tensors, shape, dtype):
+    """function(*arrays) as a tensor, now or when the traced function runs."""
+    def run(values):
+        return [_tensor(function(*map(_array, values)), dtype)]
+
+    if _tandem.executing_eagerly():
+        return run(tensors)[0]
+    return _tandem.python_call(run, tensors, [(shape, dtype)], None)[0]
+
+
+def _each(function, value, dtype=_dtypes.string):
+    """function of each string; of the values of a ragged tensor."""
+    import numpy
+
+    if isinstance(value, RaggedTensor):
+        return value.with_flat_values(_each(function, value.flat_values, dtype))
+    tensor = _text(value)
+    kind = object if dtype == _dtypes.string else dtype.as_numpy_dtype
+    return _computed(lambda array: numpy.vectorize(function, otypes=[kind])(array) if array.size else array.astype(kind), [tensor], tensor.shape, dtype)
+
+
+def _known_unit(unit):
+    if unit not in ("BYTE", "UTF8_CHAR"):
+        raise ValueError(f"unit must be 'BYTE' or 'UTF8_CHAR', got {unit!r}")
+    return unit == "UTF8_CHAR"
+
+
+def _as_bytes(value):
+    value = value.numpy() if hasattr(value, "numpy") else value
+    return value.encode() if isinstance(value, str) else bytes(value)
+
+
+# --- String by string. ---
+
+
+def lower(input, encoding="", name=None):
+    """Small letters; with encoding='utf-8' also those beyond ASCII."""
+    return _each((lambda s: s.decode().lower().encode()) if encoding else bytes.lower, input)
+
+
+def upper(input, encoding="", name=None):
+    """Capital letters; with encoding='utf-8' also those beyond ASCII."""
+    return _each((lambda s: s.decode().upper().encode()) if encoding else bytes.upper, input)
+
+
+def strip(input, name=None):
+    """Without blanks at both ends."""
+    return _each(bytes.strip, input)
+
+
+def length(input, unit="BYTE", name=None):
+    """How many bytes, or characters, each string has."""
+    return _each((lambda s: len(s.decode("utf-8", "replace"))) if _known_unit(unit) else len, input, _dtypes.int32)
+
+
+def substr(input, pos, len, unit="BYTE", name=None):  # noqa: A002  TensorFlow's name
+    """`len` bytes, or characters, from `pos` on; a negative one counts from the end."""
+    import numpy
+
+    characters = _known_unit(unit)
+    tensor, begin, count = _text(input), _tandem.to_tensor(pos), _tandem.to_tensor(len)
+
+    def cut(s, start, size):
+        whole = s.decode() if characters else s
+        total = whole.__len__()
+        if not -total <= start <= total:
+            from .errors import InvalidArgumentError
+
+            raise InvalidArgumentError(f"pos {start} out of range for string {s!r}")
+        start = start + total if start < 0 else start
+        part = whole[start : start + max(size, 0)]
+        return part.encode() if characters else part
+
+    shape = numpy.broadcast_shapes(*[tuple(t.shape.as_list()) for t in (tensor, begin, count)])
+    return _computed(lambda *arrays: numpy.vectorize(cut, otypes=[object])(*arrays), [tensor, begin, count], TensorShape(shape), _dtypes.string)
+
+
+def _replacement(rewrite):
+    """RE2's \\1 as Python's \\g<1>."""
+    return _re.sub(rb"\\(\d)", rb"\\g<\1>", _as_bytes(rewrite))
+
+
+def regex_replace(input, pattern, rewrite, replace_global=True, name=None):
+    """What matches the pattern replaced; \\1 stands for the first group."""
+    compiled, new = _re.compile(_as_bytes(pattern)), _replacement(rewrite)
+    return _each(lambda s: compiled.sub(new, s, count=0 if replace_global else 1), input)
+
+
+def regex_full_match(input, pattern, name=None):
+    """Whether the whole string matches."""
+    compiled = _re.compile(_as_bytes(pattern))
+    return _each(lambda s: compiled.fullmatch(s) is not None, input, _dtypes.bool)
+
+
+def to_number(input, out_type=_dtypes.float32, name=None):
+    """The numbers that the strings spell."""
+    dtype = _dtypes.as_dtype(out_type)
+
+    def read(s):
+        try:
+            return (float if dtype.is_floating else int)(s)
+        except ValueError:
+            from .errors import InvalidArgumentError
+
+            raise InvalidArgumentError(f"StringToNumberOp could not correctly convert string: {s.decode('utf-8', 'replace')}") from None
+
+    return _each(read, input, dtype)
+
+
+def to_hash_bucket_fast(input, num_buckets, name=None):
+    """A number below num_buckets for each string, the same for the same string; not TensorFlow's numbers."""
+    import zlib
+
+    return _each(lambda s: zlib.crc32(s) % int(num_buckets), input, _dtypes.int64)
+
+
+to_hash_bucket = to_hash_bucket_fast
+
+
+def as_string(input, precision=-1, scientific=False, shortest=False, width=-1, fill="", name=None):
+    """The values written out: floats with six digits after the point, unless told otherwise."""
+    import numpy
+
+    tensor = _tandem.to_tensor(input)
+    pad = f"{fill}{width}" if width > 0 else ""
+    digits = f".{precision}" if precision >= 0 else ""
+    form = f"%{pad}{digits}{'e' if scientific else 'g' if shortest else 'f'}"
+
+    def show(value):
+        if isinstance(value, bytes):
+            return value
+        if tensor.dtype.is_bool:
+            return b"true" if value else b"false"
+        return (form % value if tensor.dtype.is_floating else f"%{pad}d" % value).encode()
+
+    return _computed(lambda array: numpy.vectorize(show, otypes=[object])(array) if array.size else array, [tensor], tensor.shape, _dtypes.string)
+
+
+def _quoted(tensor):
+    return _each(lambda s: b'"' + s + b'"', tensor) if tensor.dtype == _dtypes.string else tensor
+
+
+def format(template, inputs, placeholder="{}", summarize=3, name=None):
+    """The template with the values in place, as tf.print shows them; strings in quotes."""
+    from ._print import _text as shown
+
+    values = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    if template.count(placeholder) != len(values):
+        raise ValueError(f"{template.count(placeholder)} placeholder(s) in template does not match {len(values)} tensor(s) provided as input")
+    tensors = [_tandem.to_tensor(value) for value in values]
+
+    def fill(tensors):
+        pieces = template.split(placeholder)
+        text = "".join(piece + mid for piece, mid in zip(pieces, [*(shown(_quoted(t), summarize) for t in tensors), ""]))
+        return [_tandem.to_tensor(text.encode())]
+
+    if _tandem.executing_eagerly():
+        return fill(tensors)[0]
+    return _tandem.python_call(fill, tensors, [(TensorShape([]), _dtypes.string)], None)[0]
+
+
+# --- Several strings to one. ---
+
+
+def join(inputs, separator="", name=None):
+    """Strings of several tensors joined, element by element."""
+    import numpy
+
+    tensors = [_text(value) for value in inputs]
+    shape = numpy.broadcast_shapes(*[tuple(t.shape.as_list()) for t in tensors])
+    glue = _as_bytes(separator)
+    return _computed(lambda *arrays: numpy.vectorize(lambda *parts: glue.join(parts), otypes=[object])(*arrays), tensors, TensorShape(shape), _dtypes.string)
+
+
+def reduce_join(inputs, axis=None, keepdims=False, separator="", name=None):
+    """Strings joined along axes, one after the other; along all, the last first, when none is named."""
+    import numpy
+
+    glue = _as_bytes(separator)
+    if isinstance(inputs, RaggedTensor):
+        return _tandem.to_tensor([glue.join(row) for row in inputs.to_list()], _dtypes.string)
+    tensor = _text(inputs)
+    rank = tensor.ndim
+    axes = list(range(rank - 1, -1, -1)) if axis is None else [a % rank for a in _tandem.as_ints(axis)]
+    kept = [i for i in range(rank) if i not in axes]
+    sizes = tensor.shape.as_list()
+    shape = [1 if i in axes else sizes[i] for i in range(rank)] if keepdims else [sizes[i] for i in kept]
+
+    def run(array):
+        moved = numpy.transpose(array, kept + axes[::-1]).reshape([sizes[i] for i in kept] + [-1])
+        flat = moved.reshape(-1, moved.shape[-1])
+        out = numpy.empty(len(flat), object)
+        out[:] = [glue.join(row) for row in flat]
+        return out.reshape(shape)
+
+    return _computed(run, [tensor], TensorShape(shape), _dtypes.string)
+
+
+# --- One string to several. ---
+
+
+def _rows(function, value):
+    """A list for each string: a tensor for one string, a ragged tensor for more."""
+    if not _tandem.executing_eagerly():
+        from .errors import UnimplementedError
+
+        raise UnimplementedError("E0702 tf.strings: how many parts a string has is not known while a function is traced; split it outside")
+    if isinstance(value, RaggedTensor):
+        return value.with_flat_values(_rows(function, value.flat_values))
+    tensor = _text(value)
+    if tensor.ndim == 0:
+        return _tandem.to_tensor(function(tensor.numpy()), _dtypes.string)
+    parts = [function(s) for s in _array(tensor).ravel()]
+    flat = [part for row in parts for part in row]
+    rows = RaggedTensor.from_row_lengths(_tandem.to_tensor(flat, _dtypes.string), [len(row) for row in parts])
+    for size in reversed(tensor.shape.as_list()[1:]):
+        rows = RaggedTensor.from_row_lengths(rows, [size] * (len(rows) // max(size, 1)))
+    return rows
+
+
+def split(input, sep=None, maxsplit=-1, name=None):
+    """The parts between separators, or between blanks when none is given."""
+    separator = _as_bytes(sep) if sep is not None and _as_bytes(sep) else None
+    return _rows(lambda s: s.split(separator, maxsplit), input)
+
+
+def bytes_split(input, name=None):
+    """The single bytes."""
+    return _rows(lambda s: [s[i : i + 1] for i in range(len(s))], input)
+
+
+def unicode_split(input, input_encoding="UTF-8", errors="replace", replacement_char=65533, name=None):
+    """The single characters."""
+    return _rows(lambda s: [c.encode() for c in s.decode(input_encoding, errors)], input)
+
+
+def unicode_decode(input, input_encoding="UTF-8", errors="replace", replacement_char=65533, replace_control_characters=False, name=None):
+    """The numbers of the characters."""
+    parts = unicode_split(input, input_encoding, errors)
+    number = lambda s: ord(s.decode())  # noqa: E731
+    return _each(number, parts, _dtypes.int32)
+
+
+def unicode_encode(input, output_encoding="UTF-8", errors="replace", replacement_char=65533, name=None):
+    """Strings of the numbers of characters."""
+    if isinstance(input, RaggedTensor):
+        return _tandem.to_tensor(["".join(map(chr, row)).encode() for row in input.to_list()], _dtypes.string)
+    rows = _tandem.to_tensor(input).numpy()
+    if rows.ndim == 1:
+        return _tandem.to_tensor("".join(map(chr, rows)).encode())
+    return _tandem.to_tensor(["".join(map(chr, row)).encode() for row in rows], _dtypes.string)
+
+
+def ngrams(data, ngram_width, separator=" ", pad_values=None, padding_width=None, preserve_short_sequences=False, name=None):
+    """Neighbours joined, so many at a time."""
+    widths = [ngram_width] if isinstance(ngram_width, int) else list(ngram_width)
+    glue = _as_bytes(separator)
+    ragged = isinstance(data, RaggedTensor)
+    rows = data.to_list() if ragged else _array(_text(data)).tolist()
+    single = bool(rows) and isinstance(rows[0], bytes)
+    made = [_ngrams_of(row, widths, glue, preserve_short_sequences) for row in ([rows] if single else rows)]
+    if single:
+        return _tandem.to_tensor(made[0], _dtypes.string)
+    flat = [part for row in made for part in row]
+    return RaggedTensor.from_row_lengths(_tandem.to_tensor(flat, _dtypes.string), [len(row) for row in made])
+
+
+def _ngrams_of(row, widths, glue, keep_short):
+    out = [glue.join(row[i : i + width]) for width in widths for i in range(len(row) - width + 1)]
+    return [glue.join(row)] if not out and keep_short and row else out
+
+
+__getattr__, __dir__ = _names.lazy(__name__)

@@ -1,0 +1,130 @@
+"""tf.Module, tf.train.Checkpoint and CheckpointManager."""
+import numpy as np
+import pytest
+import tandemflow as tf
+
+
+class Dense(tf.Module):
+    def __init__(self, inputs, outputs, name=None):
+        super().__init__(name)
+        self.w = tf.Variable(tf.random.normal([inputs, outputs]), name="w")
+        self.b = tf.Variable(tf.zeros([outputs]), name="b")
+        self.steps = tf.Variable(0, trainable=False)
+
+    @tf.function
+    def __call__(self, x):
+        return tf.nn.relu(tf.matmul(x, self.w) + self.b)
+
+
+class Network(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = [Dense(3, 4, "first"), Dense(4, 2)]
+        self.named = {"extra": tf.Variable(1.0)}
+
+    @tf.Module.with_name_scope
+    def __call__(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+def test_a_module_knows_its_variables():
+    network = Network()
+    assert network.name == "network" and [m.name for m in network.submodules] == ["first", "dense"]
+    assert len(network.variables) == 7 and len(network.trainable_variables) == 5 and len(network.non_trainable_variables) == 2
+    assert network(tf.ones([2, 3])).shape == (2, 2)
+    network.again = network.layers[0]
+    assert len(network.variables) == 7
+    with pytest.raises(ValueError, match="not a valid module name"):
+        tf.Module("a b")
+
+
+def test_saves_and_restores(tmp_path):
+    first, second = Network(), Network()
+    step, other = tf.Variable(5, dtype=tf.int64), tf.Variable(0, dtype=tf.int64)
+    path = tf.train.Checkpoint(model=first, step=step).save(tmp_path / "ckpt")
+    assert path == str(tmp_path / "ckpt-1") and tf.train.latest_checkpoint(tmp_path) == path
+    checkpoint = tf.train.Checkpoint(model=second, step=other)
+    checkpoint.restore(path).assert_consumed()
+    assert other.numpy() == 5 and checkpoint.save_counter.numpy() == 1
+    for a, b in zip(first.variables, second.variables):
+        np.testing.assert_array_equal(a.numpy(), b.numpy())
+    assert checkpoint.save(str(tmp_path / "ckpt")).endswith("ckpt-2")
+    assert ("step", []) in tf.train.list_variables(path) and tf.train.load_variable(path, "step") == 5
+
+
+def test_says_what_does_not_fit(tmp_path):
+    path = tf.train.Checkpoint(a=tf.Variable(1.0), b=tf.Variable([1.0, 2.0])).write(tmp_path / "x")
+    status = tf.train.Checkpoint(a=tf.Variable(0.0)).read(path)
+    with pytest.raises(AssertionError, match="no variable for b"):
+        status.assert_consumed()
+    status.expect_partial().assert_existing_objects_matched()
+    with pytest.raises(AssertionError, match="No checkpointed value for c"):
+        tf.train.Checkpoint(c=tf.Variable(0.0)).read(path).assert_existing_objects_matched()
+    unchanged = tf.Variable(7.0)
+    with pytest.raises(ValueError, match=r"b has shape \(3,\), the file holds \(2,\)"):
+        tf.train.Checkpoint(a=unchanged, b=tf.Variable([0.0, 0.0, 0.0])).read(path)
+    assert unchanged.numpy() == 7
+    with pytest.raises(tf.errors.NotFoundError, match="Failed to find any matching files"):
+        tf.train.Checkpoint(a=unchanged).restore(str(tmp_path / "none"))
+    with pytest.raises(ValueError, match="trackable"):
+        tf.train.Checkpoint(a=3)
+
+
+@pytest.mark.parametrize("damage", [lambda d: d[:-1], lambda d: d[:-2] + b"xx", lambda d: b"other" + d, lambda d: b""])
+def test_damaged_files_are_recognised(tmp_path, damage):
+    v = tf.Variable([1.0, 2.0, 3.0])
+    path = tf.train.Checkpoint(v=v).write(tmp_path / "x")
+    file = tmp_path / "x.index"
+    file.write_bytes(damage(file.read_bytes()))
+    with pytest.raises(tf.errors.DataLossError):
+        tf.train.Checkpoint(v=v).read(path)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int8", "uint8", "int32", "int64", "bool"])
+def test_every_dtype_comes_back(tmp_path, dtype):
+    value = tf.cast(tf.constant([[0, 1], [1, 0]]), dtype)
+    path = tf.train.Checkpoint(v=tf.Variable(value)).write(tmp_path / "x")
+    v = tf.Variable(tf.cast(tf.zeros([2, 2]), dtype))
+    tf.train.Checkpoint(v=v).read(path)
+    assert v.dtype == value.dtype and tf.reduce_all(tf.equal(v, value)).numpy()
+
+
+def test_a_failed_save_leaves_the_old_one(tmp_path, monkeypatch):
+    v = tf.Variable(1.0)
+    checkpoint = tf.train.Checkpoint(v=v)
+    path = checkpoint.write(tmp_path / "x")
+    v.assign(2.0)
+    monkeypatch.setattr("os.replace", lambda *names: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        checkpoint.write(tmp_path / "x")
+    monkeypatch.undo()
+    checkpoint.read(path)
+    assert v.numpy() == 1 and [p.name for p in tmp_path.iterdir()] == ["x.index"]
+
+
+def test_a_manager_keeps_the_last_ones(tmp_path):
+    v = tf.Variable(0.0)
+    manager = tf.train.CheckpointManager(tf.train.Checkpoint(v=v), tmp_path, max_to_keep=2)
+    assert manager.latest_checkpoint is None and manager.restore_or_initialize() is None
+    for value in range(4):
+        v.assign(float(value))
+        manager.save()
+    assert [p.rsplit("-")[-1] for p in manager.checkpoints] == ["3", "4"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["checkpoint", "ckpt-3.index", "ckpt-4.index"]
+    v.assign(9.0)
+    again = tf.train.CheckpointManager(tf.train.Checkpoint(v=v), tmp_path, max_to_keep=2)
+    assert again.restore_or_initialize() == str(tmp_path / "ckpt-4") and v.numpy() == 3
+    assert again.save().endswith("ckpt-5")
+    assert tf.train.get_checkpoint_state(tmp_path).model_checkpoint_path == str(tmp_path / "ckpt-5")
+
+
+def test_a_manager_with_an_interval(tmp_path):
+    step = tf.Variable(0, dtype=tf.int64)
+    manager = tf.train.CheckpointManager(tf.train.Checkpoint(step=step), tmp_path, 5, step_counter=step, checkpoint_interval=10)
+    saved = []
+    for _ in range(25):
+        step.assign_add(1)
+        saved.append(manager.save() is not None)
+    assert sum(saved) == 3

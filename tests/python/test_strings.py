@@ -1,0 +1,106 @@
+"""tf.strings and ragged tensors: the answers are TensorFlow's."""
+import numpy as np
+import pytest
+import tandemflow as tf
+
+WORDS = ["Hello World", "a,b,,c", "", "Ümlaut 12"]
+
+
+def texts(tensor):
+    return [item.decode() for item in np.asarray(tensor.numpy(), object).ravel()]
+
+
+CASES = {
+    "lower": (lambda x: tf.strings.lower(x), ["hello world", "a,b,,c", "", "Ümlaut 12"]),
+    "lower utf-8": (lambda x: tf.strings.lower(x, "utf-8"), ["hello world", "a,b,,c", "", "ümlaut 12"]),
+    "upper": (lambda x: tf.strings.upper(x), ["HELLO WORLD", "A,B,,C", "", "ÜMLAUT 12"]),
+    "strip": (lambda x: tf.strings.strip(tf.strings.join(["  ", x, "\n"])), WORDS),
+    "substr": (lambda x: tf.strings.substr(tf.strings.join(["0", x, "abcdef"]), 1, 3), ["Hel", "a,b", "abc", "Üm"]),
+    "replace": (lambda x: tf.strings.regex_replace(x, "[a-z]+", "<\\0>"), ["H<ello> W<orld>", "<a>,<b>,,<c>", "", "Ü<mlaut> 12"]),
+    "replace once": (lambda x: tf.strings.regex_replace(x, "([a-z])([a-z])", r"\2\1", replace_global=False), ["Hlelo World", "a,b,,c", "", "Ülmaut 12"]),
+    "join": (lambda x: tf.strings.join([x, "!"], separator="-"), ["Hello World-!", "a,b,,c-!", "-!", "Ümlaut 12-!"]),
+}
+
+
+@pytest.mark.parametrize("traced", [False, True])
+@pytest.mark.parametrize("case", CASES)
+def test_string_by_string(case, traced):
+    function, wanted = CASES[case]
+    assert texts((tf.function(function) if traced else function)(tf.constant(WORDS))) == wanted
+
+
+def test_lengths_numbers_and_matches():
+    x = tf.constant(WORDS)
+    assert tf.strings.length(x).numpy().tolist() == [11, 6, 0, 10]
+    assert tf.strings.length(x, unit="UTF8_CHAR").numpy().tolist() == [11, 6, 0, 9]
+    assert tf.strings.to_number(tf.constant(["1.5", "-2e3"])).numpy().tolist() == [1.5, -2000]
+    assert tf.strings.to_number(tf.constant(["7", "-3"]), tf.int64).numpy().tolist() == [7, -3]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="could not correctly convert string: x"):
+        tf.strings.to_number("x")
+    assert tf.strings.regex_full_match(x, ".*[0-9]+").numpy().tolist() == [False, False, False, True]
+    assert tf.strings.substr("Ümlaut", 0, 1, unit="UTF8_CHAR").numpy().decode() == "Ü"
+    assert tf.strings.substr("hello", -3, 2).numpy() == b"ll"
+
+
+def test_values_written_out():
+    assert texts(tf.strings.as_string(tf.constant([1.5, -2.25]))) == ["1.500000", "-2.250000"]
+    assert texts(tf.strings.as_string(tf.constant([3, -4]))) == ["3", "-4"]
+    assert texts(tf.strings.as_string(tf.constant([True, False]))) == ["true", "false"]
+    assert texts(tf.strings.as_string(3.14159, precision=2)) == ["3.14"]
+    assert tf.strings.format("{} and {}", (tf.constant([1, 2]), tf.constant("x"))).numpy() == b'[1 2] and "x"'
+    with pytest.raises(ValueError, match="placeholder"):
+        tf.strings.format("{}", (1, 2))
+
+
+def test_reduce_join():
+    x = tf.constant([["a", "b"], ["c", "d"]])
+    assert texts(tf.strings.reduce_join(x)) == ["abcd"]
+    assert texts(tf.strings.reduce_join(x, axis=0)) == ["ac", "bd"]
+    assert texts(tf.strings.reduce_join(x, axis=-1, separator=" ", keepdims=True)) == ["a b", "c d"]
+    assert texts(tf.strings.reduce_join(x, axis=[1, 0])) == ["abcd"] and texts(tf.strings.reduce_join(x, axis=[0, 1])) == ["acbd"]
+
+
+def test_splitting_gives_ragged_rows():
+    assert texts(tf.strings.split("a b  c")) == ["a", "b", "c"]
+    rows = tf.strings.split(tf.constant(["a b", "c", ""]))
+    assert isinstance(rows, tf.RaggedTensor) and rows.to_list() == [[b"a", b"b"], [b"c"], []]
+    assert tf.strings.split(tf.constant(["a,b,,c"]), sep=",").to_list() == [[b"a", b"b", b"", b"c"]]
+    assert texts(tf.strings.unicode_split("Üb", "UTF-8")) == ["Ü", "b"]
+    assert tf.strings.unicode_decode(tf.constant(["ab", "c"]), "UTF-8").to_list() == [[97, 98], [99]]
+    assert texts(tf.strings.unicode_encode(tf.ragged.constant([[97, 98], [99]]), "UTF-8")) == ["ab", "c"]
+    assert tf.strings.bytes_split(tf.constant(["ab"])).to_list() == [[b"a", b"b"]]
+    assert tf.strings.ngrams(tf.constant(["a", "b", "c"]), 2).numpy().tolist() == [b"a b", b"b c"]
+    assert texts(tf.strings.reduce_join(rows, axis=-1, separator="+")) == ["a+b", "c", ""]
+    with pytest.raises(NotImplementedError, match="E0702"):
+        tf.function(lambda x: tf.strings.split(x))(tf.constant("a b"))
+
+
+def test_ragged_tensors():
+    rows = tf.ragged.constant([[1, 2], [], [3]])
+    assert rows.shape.as_list() == [3, None] and rows.ragged_rank == 1 and rows.dtype == tf.int32
+    assert rows.to_tensor().numpy().tolist() == [[1, 2], [0, 0], [3, 0]]
+    assert rows.to_tensor(-1).numpy().tolist() == [[1, 2], [-1, -1], [3, -1]]
+    assert rows[0].numpy().tolist() == [1, 2] and rows[1:].to_list() == [[], [3]] and rows[:, :1].to_list() == [[1], [], [3]]
+    assert rows.row_lengths().numpy().tolist() == [2, 0, 1] and rows.row_splits.numpy().tolist() == [0, 2, 2, 3]
+    assert rows.value_rowids().numpy().tolist() == [0, 0, 2]
+    assert (rows + 1).to_list() == [[2, 3], [], [4]] and (rows * rows).to_list() == [[1, 4], [], [9]]
+    assert tf.RaggedTensor.from_row_lengths([1.0, 2.0, 3.0], [1, 2]).to_list() == [[1.0], [2.0, 3.0]]
+    assert tf.RaggedTensor.from_value_rowids([1, 2, 3], [0, 0, 2]).to_list() == [[1, 2], [], [3]]
+    assert tf.RaggedTensor.from_tensor([[1, 2, 0], [3, 0, 0]], padding=0).to_list() == [[1, 2], [3]]
+    deep = tf.ragged.constant([[[1], [2, 3]], [[4]]])
+    assert deep.to_list() == [[[1], [2, 3]], [[4]]] and deep.to_tensor().numpy().tolist() == [[[1, 0], [2, 3]], [[4, 0], [0, 0]]]
+    with pytest.raises(ValueError, match="row_splits"):
+        tf.RaggedTensor.from_row_splits([1, 2], [0, 3])
+
+
+def test_lookup_tables():
+    table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2]), default_value=-1)
+    assert table.lookup(tf.constant(["b", "x", "a"])).numpy().tolist() == [2, -1, 1] and table.size().numpy() == 2
+    assert tf.function(lambda x: table.lookup(x) + 10)(tf.constant([["a"], ["b"]])).numpy().tolist() == [[11], [12]]
+    with pytest.raises(TypeError, match="Keys must be dtype"):
+        table.lookup(tf.constant([1]))
+    words = tf.lookup.StaticVocabularyTable(tf.lookup.KeyValueTensorInitializer(["a"], tf.constant([0], tf.int64)), 3)
+    assert words["a"].numpy() == 0 and 1 <= words["unknown"].numpy() <= 3 and words.size().numpy() == 4
+    changing = tf.lookup.experimental.MutableHashTable(tf.int64, tf.string, "none")
+    changing.insert([1], ["one"])
+    assert changing.lookup(tf.constant([1, 2], tf.int64)).numpy().tolist() == [b"one", b"none"]
