@@ -219,6 +219,21 @@ def test_loops_of_static_length_unroll():
     assert traced == [0, 1, 2, "n", "n"]
 
 
+def test_a_loop_that_counts_in_tensors_is_not_unrolled():
+    traced = []
+
+    @tf.function
+    def f(x):
+        i = tf.constant(0)
+        while i < 1000:
+            traced.append(1)
+            x += 1
+            i += 1
+        return x
+
+    assert f(tf.constant(0.0)).numpy() == 1000 and len(traced) == 1
+
+
 def test_a_break_in_an_unrolled_loop_may_depend_on_a_tensor():
     def f(x):
         for factor in [1.0, 2.0, 4.0]:

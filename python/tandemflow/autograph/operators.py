@@ -67,7 +67,8 @@ def while_stmt(test, body, get_state, set_state, names):
     """Turns run one by one as long as the test is known, the rest as a loop of the graph."""
     while True:
         go_on = test()
-        if is_symbolic(go_on):
+        # A tensor counts even when its value is known: what counts in Python's numbers unrolls, what in tensors does not.
+        if is_symbolic(go_on) or (isinstance(go_on, _tandem.Tensor) and not _tandem.executing_eagerly()):
             return _loops.traced_loop(test, body, get_state, set_state, names)
         if not go_on:
             return None
