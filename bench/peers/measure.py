@@ -18,10 +18,15 @@ OUR_PATH = f"{ROOT / 'bench'}:{BUILD / 'python'}"
 SCALING = ("tandemflow", "tensorflow", "torch", "jax")
 
 
-def threads_environment(threads):
-    """As many threads for every library, whoever reads which variable."""
+def threads_environment(threads, load=None):
+    """As many threads for every library, whoever reads which variable.
+
+    Where others use the cores too, OpenMP's threads sleep while they wait: spinning, they take the time of those they wait for.
+    """
+    load = os.getloadavg()[0] if load is None else load
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TANDEM_CPU_THREADS")
-    return {"TF_CPP_MIN_LOG_LEVEL": "3", **dict.fromkeys(names, str(threads))}
+    waiting = {"OMP_WAIT_POLICY": "passive"} if load >= table.BUSY else {}
+    return {"TF_CPP_MIN_LOG_LEVEL": "3", **dict.fromkeys(names, str(threads)), **waiting}
 
 
 def python_of(column):
@@ -33,6 +38,7 @@ def python_of(column):
 
 def start(columns, threads, scratch):
     """({column: Session}, {column: why there is none})."""
+    shared = threads_environment(threads)
     cores = sorted(os.sched_getaffinity(0))[:threads]
     failed = environment.install(missing_packages(columns))
     sessions, problems = {}, {}
@@ -43,7 +49,7 @@ def start(columns, threads, scratch):
         python, path = (None, "") if column == CPP else python_of(column)
         command = [BUILD / "tandem_peer_worker"] if column == CPP else [python, "-m", "peers.worker", column, threads]
         try:
-            sessions[column] = Session(command, Path(scratch) / f"{column}.log", {**threads_environment(threads), "PYTHONPATH": path}, cores)
+            sessions[column] = Session(command, Path(scratch) / f"{column}.log", {**shared, "PYTHONPATH": path}, cores)
         except OSError as error:
             problems[column] = str(error)
     return sessions, problems

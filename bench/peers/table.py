@@ -3,6 +3,7 @@ from .figures import OURS, fastest, limit_seconds, ratio
 from .libraries import CPP, PEERS, TITLES
 
 COLUMNS = [CPP, OURS, *PEERS]
+BUSY = 0.5  # load average from which others are said to use the machine too
 
 
 def duration(seconds):
@@ -59,9 +60,10 @@ def lines(report):
 def load_lines(report):
     """A busy machine is said: threads that wait for one another suffer more from it than those that do not."""
     load = report.get("load")
-    if load is None or load < 0.5:
+    if load is None or load < BUSY:
         return []
-    return [f"The machine was busy: a load of {load:.1f} from others at the start; libraries whose threads wait for each other suffer most"]
+    return [f"The machine was busy: a load of {load:.1f} at the start; libraries whose threads wait for each other suffer most, "
+            "though OpenMP's were told to sleep meanwhile"]
 
 
 def limit_lines(limits):

@@ -3,7 +3,7 @@ import json
 import sys
 
 import pytest
-from peers import environment, page, table
+from peers import environment, measure, page, table
 from peers.command import arguments, chosen, main
 from peers.session import Session, WorkerFailed
 from peers.suite import Suite
@@ -115,6 +115,12 @@ def test_packages_are_installed_one_by_one_and_only_once(tmp_path):
     commands.clear()
     environment.install(["numpy", "torch"], tmp_path, run, lambda *_, **__: None)
     assert [command[-1] for command in commands if "install" in command] == ["torch"]
+
+
+def test_every_library_gets_as_many_threads_and_on_a_busy_machine_they_sleep_while_they_wait():
+    quiet, busy = measure.threads_environment(3, load=0.1), measure.threads_environment(3, load=8.0)
+    assert {quiet[name] for name in quiet if name.endswith("_THREADS")} == {"3"}
+    assert "OMP_WAIT_POLICY" not in quiet and busy["OMP_WAIT_POLICY"] == "passive"
 
 
 def test_without_a_python_for_the_environment_every_package_says_why(tmp_path):
