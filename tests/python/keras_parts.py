@@ -259,7 +259,10 @@ OPTIMIZERS = {
     )
 }  # fmt: skip
 OPTIMIZERS |= {
-    "MultiOptimizer": ("MultiOptimizer", {"bias": ("Adam", {"learning_rate": 0.02}), "": ("SGD", {"learning_rate": 0.1, "momentum": 0.5})}),
+    "MultiOptimizer": (
+        "MultiOptimizer",
+        {"bias": ("Adam", {"learning_rate": 0.02}), "": ("SGD", {"learning_rate": 0.1, "momentum": 0.5})},
+    ),
     "Muon_plain": ("Muon", {"learning_rate": 0.1, "nesterov": False, "rms_rate": None, "adam_lr_ratio": 0.5, "ns_steps": 3}),
     "SGD_momentum": ("SGD", {"learning_rate": 0.1, "momentum": 0.9}),
     "SGD_nesterov": ("SGD", {"learning_rate": 0.1, "momentum": 0.8, "nesterov": True, "weight_decay": 0.02}),
@@ -291,8 +294,14 @@ OPTIMIZERS |= {
         },
     ),
     "Adafactor_large": ("Adafactor", {"learning_rate": 0.5, "relative_step": False, "clip_threshold": 0.7}),
-    "Adam_schedule": ("Adam", {"learning_rate": ("ExponentialDecay", {"initial_learning_rate": 0.05, "decay_steps": 2, "decay_rate": 0.5})}),
-    "LossScaleOptimizer": ("LossScaleOptimizer", {"inner_optimizer": ("Adam", {"learning_rate": 0.02}), "dynamic_growth_steps": 2}),
+    "Adam_schedule": (
+        "Adam",
+        {"learning_rate": ("ExponentialDecay", {"initial_learning_rate": 0.05, "decay_steps": 2, "decay_rate": 0.5})},
+    ),
+    "LossScaleOptimizer": (
+        "LossScaleOptimizer",
+        {"inner_optimizer": ("Adam", {"learning_rate": 0.02}), "dynamic_growth_steps": 2},
+    ),
 }  # fmt: skip
 
 
@@ -300,7 +309,8 @@ def make_optimizer(case, keras):
     name, options = OPTIMIZERS[case]
     if name == "MultiOptimizer":
         made = {pattern: getattr(keras.optimizers, cls)(**arguments) for pattern, (cls, arguments) in options.items()}
-        return keras.optimizers.MultiOptimizer(keras.optimizers.OptimizerMap(made.pop(""), {f".*{p}.*": o for p, o in made.items()}))
+        by_path = keras.optimizers.OptimizerMap(made.pop(""), {f".*{part}.*": inner for part, inner in made.items()})
+        return keras.optimizers.MultiOptimizer(by_path)
     options = dict(options)
     if isinstance(options.get("learning_rate"), tuple):
         schedule, arguments = options["learning_rate"]

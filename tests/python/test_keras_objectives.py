@@ -262,7 +262,15 @@ def test_classes_out_of_range_are_not_counted_by_iou():
 # --- Activations, initializers, regularizers, constraints ---
 
 
-@pytest.mark.parametrize("module, name, near", [("activations", "rel", "relu"), ("initializers", "he_normel", "he_normal"), ("regularizers", "l1_l3", "l1_l2"), ("constraints", "nonneg_", "nonneg")])  # fmt: skip
+@pytest.mark.parametrize(
+    "module, name, near",
+    [
+        ("activations", "rel", "relu"),
+        ("initializers", "he_normel", "he_normal"),
+        ("regularizers", "l1_l3", "l1_l2"),
+        ("constraints", "nonneg_", "nonneg"),
+    ],
+)
 def test_unknown_names_are_refused_with_the_nearest_one(module, name, near):
     with pytest.raises(ValueError, match=f"'{name}'. Did you mean '{near}'"):
         getattr(keras, module).get(name)

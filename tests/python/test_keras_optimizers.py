@@ -1,4 +1,6 @@
 """keras.optimizers: what is not numbers compared with Keras (that is test_keras_parts.py)."""
+import re
+
 import numpy as np
 import pytest
 import tandemflow as tf
@@ -197,7 +199,8 @@ def test_half_precision_variables_keep_their_dtype():
     for name in ("SGD", "Adam", "RMSprop", "Nadam"):
         optimizer = getattr(optimizers, name)(0.1)
         optimizer.apply_gradients([(tf.ones([4]), variable)])
-        assert variable.dtype == tf.float16 and all(v.dtype in (tf.float16, tf.float32, tf.int64) for v in optimizer.variables)
+        iterations, rate, *slots = optimizer.variables
+        assert variable.dtype == tf.float16 and rate.dtype == tf.float32 and {v.dtype for v in slots} <= {tf.float16}
 
 
 def test_own_optimizers_are_written_as_in_keras():
@@ -221,7 +224,8 @@ def test_a_step_of_adam_is_one_op_a_variable_and_few_for_all():
     plan = tf.function(lambda *grads: optimizer.apply(grads, variables))
     plan(*gradients)
     text = str(plan.get_concrete_function(*gradients).graph.optimized)
-    ops = [line.split(" = ")[1].split("(")[0].split("{")[0] for line in text.splitlines() if line.startswith("%") and "(" in line]
+    calls = [line.split(" = ")[1] for line in text.splitlines() if line.startswith("%") and "(" in line]
+    ops = [re.match(r"\w+", call)[0] for call in calls]
     assert ops.count("apply_adamw") == 2 and len(ops) <= 8
 
 
@@ -303,8 +307,9 @@ def test_variables_may_have_optimizers_of_their_own():
 
 
 def test_configurations_of_keras_2_are_read():
-    config = {"name": "Adam", "learning_rate": 0.25, "decay": 0.0, "beta_1": 0.5, "jit_compile": True, "is_legacy_optimizer": False}
+    config = {"name": "Adam", "learning_rate": 0.25, "decay": 0.0, "beta_1": 0.5, "jit_compile": True}
     made = optimizers.deserialize({"class_name": "Adam", "config": config})
     assert float(made.learning_rate) == 0.25 and made.beta_1 == 0.5
     assert optimizers.deserialize({"class_name": "adam", "config": {}}).epsilon == 1e-7
-    assert keras.losses.deserialize({"class_name": "Huber", "config": {"reduction": "auto", "name": "huber_loss", "delta": 2.0}})._fn_kwargs == {"delta": 2.0}
+    huber = keras.losses.deserialize({"class_name": "Huber", "config": {"reduction": "auto", "delta": 2.0}})
+    assert huber.get_config() == {"name": "huber_loss", "reduction": "sum_over_batch_size", "delta": 2.0}

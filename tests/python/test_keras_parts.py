@@ -92,7 +92,9 @@ def test_optimizers_step_the_same_in_a_traced_function_and_op_by_op(case):
 
 
 # What Keras 3.15 leaves out of its files although it matters, and reads where it is there.
-MORE_THAN_KERAS = {"Huber": {"delta"}, "CosineSimilarity": {"axis"}, "Identity": {"gain"}, "SparseCategoricalCrossentropy": {"axis"}}
+MORE_THAN_KERAS = {
+    "Huber": {"delta"}, "CosineSimilarity": {"axis"}, "Identity": {"gain"}, "SparseCategoricalCrossentropy": {"axis"},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("family, case", CASES)

@@ -65,7 +65,8 @@ class OptimizerMap(MutableMapping):
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
-        return cls(*(deserialize_keras_object(config[name], custom_objects) for name in ("default_optimizer", "optimizer_map")))
+        names = ("default_optimizer", "optimizer_map")
+        return cls(*(deserialize_keras_object(config[name], custom_objects) for name in names))
 
 
 class MultiOptimizer(Optimizer):
