@@ -35,8 +35,11 @@ def cell(column):
     return "wrong" if column.get("why", "").startswith("wrong") else "-"
 
 
-def number(value, form="{:.2f}"):
-    return "-" if value is None else form.format(value)
+def number(value, form=None):
+    """A ratio with two digits after the point, three where it is small."""
+    if value is None:
+        return "-"
+    return (form or ("{:.2f}" if value >= 0.1 else "{:.3f}")).format(value)
 
 
 def lines(report):

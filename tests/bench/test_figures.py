@@ -51,6 +51,11 @@ def test_durations_have_three_digits_and_the_unit_that_fits():
     assert [table.duration(t) for t in (2.5, 0.0123, 0.000456, 7.8e-8, 0)] == ["2.50 s", "12.3 ms", "456 us", "78.0 ns", "0.00 ns"]
 
 
+def test_small_ratios_keep_a_digit_more():
+    assert [table.number(value) for value in (1.234, 0.0034, None)] == ["1.23", "0.003", "-"]
+    assert table.number(0.5, "{:.0%}") == "50%"
+
+
 def test_a_busy_machine_is_said_and_a_quiet_one_is_not():
     assert "a load of 3.2" in table.load_lines({"load": 3.2})[0]
     assert table.load_lines({"load": 0.1}) == table.load_lines({}) == []
