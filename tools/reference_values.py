@@ -202,10 +202,26 @@ def volume(cases):
         cases.add(f"{kind}_pool3d_valid", lambda x, f=function: f(x, 2, 2, "VALID"), x=x)
 
 
+def pictures(cases):
+    """Files that TensorFlow wrote, and what it reads in them for each number of channels."""
+    y, x = np.mgrid[0:11, 0:13]
+    colour = np.stack([x * 19, y * 23, x * y * 3], -1).astype(np.uint8)
+    kinds = {"grey": colour[..., :1], "grey_alpha": colour[..., :2], "colour": colour, "colour_alpha": np.concatenate([colour, colour[..., :1]], -1)}
+    for name, picture in kinds.items():
+        file = tf.io.encode_png(picture)
+        cases.arrays[f"png_{name}/file"] = np.frombuffer(file.numpy(), np.uint8)
+        for channels in (0, 1, 3, 4):
+            cases.arrays[f"png_{name}/{channels}"] = tf.io.decode_png(file, channels).numpy()
+    for name in ("grey", "colour"):
+        file = tf.io.encode_jpeg(kinds[name], quality=90)
+        cases.arrays[f"jpeg_{name}/file"] = np.frombuffer(file.numpy(), np.uint8)
+        for channels in (0, 1, 3):
+            cases.arrays[f"jpeg_{name}/{channels}"] = tf.io.decode_jpeg(file, channels, dct_method="INTEGER_ACCURATE").numpy()
+
+
 FAMILIES = {
     "convolution": convolution, "normalization": normalization, "recurrent": recurrent, "objective": objective, "image": image,
-    "volume": volume,
-}  # fmt: skip
+    "volume": volume, "pictures": pictures}  # fmt: skip
 
 
 def main():

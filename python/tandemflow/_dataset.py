@@ -97,10 +97,27 @@ class DatasetIterator:
         return self
 
     def __next__(self):
-        return self._pass.next()
+        return self._pass.next() if _tandem.executing_eagerly() else self._next_of_a_run()
+
+    def _next_of_a_run(self):
+        """In a traced function: the next element each time it runs."""
+        from . import nest
+
+        specs = nest.flatten(self.element_spec)
+        if not all(isinstance(spec, TensorSpec) and spec.shape.is_fully_defined() for spec in specs):
+            from .errors import UnimplementedError
+
+            raise UnimplementedError(
+                f"E0702 next(iterator): a traced function has fixed shapes, but the elements are {self.element_spec!r}; batch "
+                "with drop_remainder=True, pass next(iterator) as an argument, or loop over the dataset"
+            )
+        tensors = _tandem.python_call(lambda _: nest.flatten(self.get_next()), [], [(spec.shape, spec.dtype) for spec in specs], None)
+        return nest.pack_sequence_as(self.element_spec, tensors)
 
     def get_next(self):
         """The next element; OutOfRangeError at the end."""
+        if not _tandem.executing_eagerly():
+            return self._next_of_a_run()
         try:
             return self._pass.next()
         except StopIteration:

@@ -289,4 +289,6 @@ def psnr(a, b, max_val, name=None):
     return (20.0 * log(largest) - 10.0 * log(error)) / math.log(10.0)
 
 
-__getattr__, __dir__ = _names.lazy(__name__)
+__getattr__, __dir__ = _names.lazy(
+    __name__, _names.places_of(_pictures="decode_image decode_jpeg decode_png encode_jpeg encode_png is_jpeg")
+)

@@ -147,5 +147,12 @@ def parse_example(serialized, features, example_names=None, name=None):
 
 
 __getattr__, __dir__ = _names.lazy(
-    __name__, {"gfile": "_gfile:", **_names.places_of(_extras="decode_base64 decode_raw encode_base64 parse_tensor serialize_tensor")}
+    __name__,
+    {
+        "gfile": "_gfile:",
+        **_names.places_of(
+            _extras="decode_base64 decode_raw encode_base64 parse_tensor serialize_tensor",
+            _pictures="decode_image decode_jpeg decode_png encode_jpeg encode_png is_jpeg",
+        ),
+    },
 )

@@ -25,4 +25,7 @@ struct WhileOptions {
 Tensors while_loop(const std::function<Tensor(const Tensors&)>& condition, const std::function<Tensors(const Tensors&)>& body,
                    const Tensors& values, WhileOptions options = {});
 
+/// Called now and then by loops of traced functions; ends them by throwing, as Ctrl-C in Python does.
+void set_interruption(void (*check)());
+
 }  // namespace tandem

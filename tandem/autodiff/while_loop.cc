@@ -1,3 +1,4 @@
+#include <atomic>
 #include <mutex>
 
 #include "tandem/autodiff/control_flow.h"
@@ -9,6 +10,9 @@ namespace tandem {
 using namespace control_flow;
 
 namespace {
+
+std::atomic<void (*)()> interruption = nullptr;
+constexpr std::int64_t kTurnsBetweenChecks = 64;
 
 /// A loop over graphs. Its inputs: the values, what the condition reads, what the body reads.
 struct Loop {
@@ -32,6 +36,7 @@ struct Loop {
       return list;
     };
     for (std::int64_t turn = 0; most < 0 || turn < most; ++turn) {
+      if (auto* check = interruption.load(); check && turn % kTurnsBetweenChecks == kTurnsBetweenChecks - 1) check();
       Tensor go_on;
       test->run(with_captures(values.size(), of_condition), {&go_on, 1});
       if (!go_on.item<bool>()) break;
@@ -194,5 +199,7 @@ Tensors while_loop(const std::function<Tensor(const Tensors&)>& condition, const
   if (Trace::current()) return traced_while(condition, body, values, options.maximum_iterations);
   return eager_while(condition, body, values, options.maximum_iterations);
 }
+
+void set_interruption(void (*check)()) { interruption = check; }
 
 }  // namespace tandem

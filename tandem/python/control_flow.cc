@@ -4,6 +4,7 @@
 #include "tandem/graph/trace.h"
 #include "tandem/python/concrete.h"
 #include "tandem/python/convert.h"
+#include "tandem/python/dataset_values.h"
 
 namespace tandem::python {
 namespace {
@@ -48,6 +49,11 @@ struct PyInitScope {
 }  // namespace
 
 void add_control_flow(nb::module_& module) {
+  set_interruption([] {
+    with_lock([] {
+      if (PyErr_CheckSignals() != 0) throw PythonErrorSet{};
+    });
+  });
   module.def("traced_cond", py_cond);
   module.def("while_loop", py_while);
   module.def("probe", probe);

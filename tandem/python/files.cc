@@ -1,7 +1,8 @@
-// NumPy's files.
+// NumPy's files, and pictures.
 #include <nanobind/stl/string.h>
 
 #include "tandem/files/npy.h"
+#include "tandem/files/pictures.h"
 #include "tandem/core/print.h"
 #include "tandem/python/convert.h"
 #include "tandem/python/module.h"
@@ -15,6 +16,26 @@ nb::dict named(NamedTensors tensors) {
   return out;
 }
 
+/// Without the interpreter's lock: pictures take milliseconds.
+nb::object decoded(Tensor (*decode)(std::string_view, int), const nb::bytes& bytes, int channels) {
+  Tensor picture;
+  {
+    const WithoutGil without;
+    picture = decode({bytes.c_str(), bytes.size()}, channels);
+  }
+  return to_object(std::move(picture));
+}
+
+nb::bytes encoded(std::string (*encode)(const Tensor&, int), nb::handle picture, int option) {
+  const Tensor tensor = to_tensor(picture.ptr());
+  std::string bytes;
+  {
+    const WithoutGil without;
+    bytes = encode(tensor, option);
+  }
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
 }  // namespace
 
 void add_files(nb::module_& module) {
@@ -26,6 +47,14 @@ void add_files(nb::module_& module) {
     NamedTensors all;
     for (auto [name, tensor] : tensors) all.emplace(nb::cast<std::string>(name), to_tensor(tensor.ptr()));
     save_npz(path, all, compressed);
+  });
+  module.def("decode_png", [](const nb::bytes& bytes, int channels) { return decoded(decode_png, bytes, channels); });
+  module.def("decode_jpeg", [](const nb::bytes& bytes, int channels) { return decoded(decode_jpeg, bytes, channels); });
+  module.def("encode_png", [](nb::handle picture, int compression) { return encoded(encode_png, picture, compression); });
+  module.def("encode_jpeg", [](nb::handle picture, int quality) { return encoded(encode_jpeg, picture, quality); });
+  module.def("picture_format", [](const nb::bytes& bytes) {
+    constexpr const char* kNames[] = {"png", "jpeg", "other"};
+    return kNames[static_cast<int>(picture_format({bytes.c_str(), bytes.size()}))];
   });
   module.def("numpy_str", [](nb::handle tensor) { return numpy_str(to_tensor(tensor.ptr())); });
   module.def("numpy_repr", [](nb::handle tensor) { return numpy_repr(to_tensor(tensor.ptr())); });

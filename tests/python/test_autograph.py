@@ -1,6 +1,10 @@
 """Python's control flow in tf.function: what runs eagerly runs traced, with the same result."""
 import functools
 import inspect
+import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -422,6 +426,24 @@ def test_breaking_out_of_a_dataset():
     assert f(tf.constant(1000, tf.int64)).numpy() == 2500
 
 
+def test_iterators_of_datasets():
+    iterator = iter(tf.data.Dataset.from_tensor_slices({"a": [1.0, 2.0, 3.0, 4.0, 5.0]}))
+
+    @tf.function
+    def f(steps):
+        total = 0.0
+        for _ in tf.range(steps):
+            total += next(iterator)["a"]
+        return total
+
+    assert f(tf.constant(2)).numpy() == 3 and f(tf.constant(3)).numpy() == 12
+    with pytest.raises(tf.errors.OutOfRangeError):
+        f(tf.constant(1))
+    ragged = iter(tf.data.Dataset.range(5).batch(2))
+    with pytest.raises(NotImplementedError, match="drop_remainder=True"):
+        tf.function(lambda: next(ragged))()
+
+
 # --- Functions of all kinds. ---
 
 
@@ -600,6 +622,20 @@ def test_builtins_of_tensors():
         return max(x, y), min(x, y), abs(x), float(y), int(x)
 
     same(f, (3.0, -4.0))
+
+
+def test_a_loop_can_be_interrupted():
+    code = (
+        "import tandemflow as tf\n"
+        "f = tf.function(lambda: tf.while_loop(lambda i: i >= 0.0, lambda i: (i * 1.0,), (tf.constant(1.0),)))\n"
+        "print('ready', flush=True)\n"
+        "try:\n    f()\nexcept KeyboardInterrupt:\n    print('interrupted')\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout.readline() == "ready\n"
+        time.sleep(0.5)
+        program.send_signal(signal.SIGINT)
+        assert program.communicate(timeout=60)[0] == "interrupted\n"
 
 
 # --- Switching it off, looking at it. ---
