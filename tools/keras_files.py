@@ -19,6 +19,8 @@ import numpy as np  # noqa: E402
 
 
 def flat(value):
+    if isinstance(value, dict):
+        return [value[key] for key in sorted(value)]
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
@@ -37,8 +39,7 @@ def write(folder):
 def compare(folder):
     for name in keras_file_models.NAMES:
         arrays = np.load(folder / f"{name}.npz")
-        x = [arrays[key] for key in sorted(arrays) if key[0] == "x"]
-        x = x[0] if len(x) == 1 else x
+        _, x, y = keras_file_models.compiled(name, keras)
         for ending in (".keras", ".h5"):
             model = keras.saving.load_model(folder / (name + ending))
             worst = [np.abs(p - arrays[f"y{i}"]).max() for i, p in enumerate(flat(model.predict(x, verbose=0)))]
@@ -46,7 +47,6 @@ def compare(folder):
             print(f"{name}{ending}: predictions differ by {max(worst):.1e}, {len(state)} variables of the optimizer by "
                   f"{max(state):.1e}, loss {model.loss}")  # fmt: skip
             if ending == ".keras":
-                _, _, y = keras_file_models.compiled(name, keras)
                 model.fit(x, y, verbose=0)
                 with warnings.catch_warnings():
                     warnings.simplefilter("error")

@@ -56,6 +56,21 @@ def attentive(keras):
     return keras.Model(entry, layers.GlobalAveragePooling1D()(x), name="attentive")
 
 
+def functions(keras):
+    """Functions of keras.ops and Python's operators as parts of a model."""
+    layers, ops = keras.layers, keras.ops
+    entry, scale = keras.Input((4, 6), name="entry"), keras.Input((1,), name="scale")
+    x = entry * 2.0 + 1.0 - entry[:, :, ::-1] / 4.0
+    x = ops.concatenate([x, -entry, ops.abs(entry)], axis=-1)
+    x = ops.reshape(x, (-1, 8, 9)) @ ops.transpose(ops.ones((6, 9)))
+    x = ops.where(x > 0.5, ops.maximum(x, 0.75), ops.exp(ops.minimum(x, 0.0)))
+    x = layers.Dense(3)(x) + ops.mean(x, axis=-1, keepdims=True)
+    x = ops.softmax(ops.relu(x), axis=1) ** 2.0
+    pooled = ops.sum(ops.max(x, axis=1), axis=-1, keepdims=True)
+    joined = ops.stack([pooled, ops.expand_dims(scale[:, 0], 1) * 0.5], axis=1)
+    return keras.Model({"a": entry, "b": scale}, {"y": layers.Flatten()(joined), "z": ops.squeeze(pooled, -1)}, name="functions")
+
+
 def compiled(name, keras):
     """The model of a name, compiled and with data: (model, x, y)."""
     keras.utils.set_random_seed(3)
@@ -77,8 +92,12 @@ def compiled(name, keras):
         words = random.randint(1, 7, (8, 5))
         words[:, 3:] *= random.randint(0, 2, (8, 1))
         return model, words.astype("int32"), random.rand(8, 2)
+    if name == "functions":
+        model.compile(optimizers.Lion(0.01), {"y": "mse", "z": "mae"})
+        x = {"a": random.rand(8, 4, 6).astype("float32"), "b": random.rand(8, 1).astype("float32")}
+        return model, x, {"y": random.rand(8, 2), "z": random.rand(8)}
     model.compile(optimizers.AdamW(0.01, weight_decay=0.02, global_clipnorm=1.0), "mse")
     return model, random.rand(8, 4, 6).astype("float32"), random.rand(8, 5)
 
 
-NAMES = ("convolutional", "branched", "recurrent", "attentive")
+NAMES = ("convolutional", "branched", "recurrent", "attentive", "functions")

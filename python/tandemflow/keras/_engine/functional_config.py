@@ -138,6 +138,8 @@ class _Reader:
                 try:
                     while uses:
                         args, kwargs = self.arguments(uses[0])
+                        if isinstance(layer, Operation):
+                            args = operation_config.arguments_of_use(layer, args)
                         layer(*args, **kwargs)
                         del uses[0]
                         progress = True

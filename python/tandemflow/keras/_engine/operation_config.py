@@ -2,6 +2,7 @@
 import inspect
 import operator
 
+from .keras_tensor import keras_tensors
 from .naming import snake_case
 
 # Which module of Keras holds the class; all others are in numpy.
@@ -57,17 +58,28 @@ def serialize_operation(operation):
 
 
 def split_use(operation, args, kwargs):
-    """(what goes with the use, what goes with the operation), both by name where names are known."""
+    """(args, kwargs) that go with the use, and the constants that go with the operation, by name."""
     names = _parameters(operation.function)
-    used, constants = [], {}
+    used, keywords, constants = [], {}, {}
     for name, value in zip(names + [None] * len(args), args):
-        if name is None or name in _WHEN_USED:
+        if name is None or _is_of_the_use(name, value):
             used.append(value)
         else:
             constants[name] = value
-    keywords = {name: value for name, value in kwargs.items() if name in _WHEN_USED}
-    constants.update({name: value for name, value in kwargs.items() if name not in _WHEN_USED})
+    for name, value in kwargs.items():
+        (keywords if _is_of_the_use(name, value) else constants)[name] = value
     return used, keywords, constants
+
+
+def arguments_of_use(operation, args):
+    """As the function takes them: files have lists where x[:, 0] has a tuple."""
+    if operation.function == "get_item" and isinstance(args[-1], list):
+        return [*args[:-1], tuple(args[-1])]
+    return args
+
+
+def _is_of_the_use(name, value):
+    return name in _WHEN_USED or bool(keras_tensors(value))
 
 
 def _constants_of_uses(operation):

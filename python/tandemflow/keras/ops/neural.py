@@ -1,4 +1,6 @@
 """keras.ops: what neural networks are made of."""
+import inspect
+
 from ... import _conv, _conv3d, _network, _ops
 from .. import activations
 from .._engine import data_format as formats
@@ -14,6 +16,7 @@ _ACTIVATIONS = ("celu", "elu", "glu", "hard_shrink", "hard_sigmoid", "hard_silu"
 for _name in _ACTIVATIONS:
     _function = getattr(activations, _name)
     globals()[_name] = made(_name, lambda *args, _f=_function, **kwargs: _f(*args, **kwargs), _function.__doc__)
+    globals()[_name].__signature__ = inspect.signature(_function)  # files tell constants from tensors by it
 
 
 @drawable
