@@ -124,7 +124,8 @@ std::string safetensors_to_bytes(const Safetensors& file) {
   if (!file.metadata.empty()) header["__metadata__"] = file.metadata;
   std::uint64_t at = 0;
   for (const auto* item : order) {
-    const auto& [name, tensor] = *item;
+    const std::string& name = item->first;
+    const Tensor& tensor = item->second;
     const auto type = std::find_if(kTypes.begin(), kTypes.end(), [&](const NamedType& one) { return one.dtype == tensor.dtype(); });
     if (type == kTypes.end()) fail(ErrorCode::unsupported_dtype, "safetensors: tensor '", name, "' is ", tensor.dtype(), "; numbers and bools can be stored");
     const std::uint64_t end = at + tensor.spec().bytes();

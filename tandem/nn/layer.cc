@@ -1,8 +1,9 @@
 #include "tandem/nn/layer.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
+
+#include "tandem/op/elementwise.h"
 
 namespace tandem {
 
@@ -11,28 +12,85 @@ Tensor Layer::operator()(const Tensor& x, bool training) {
   return call(x, training);
 }
 
+Tensors Layer::operator()(const Tensors& inputs, bool training) {
+  if (inputs.empty()) fail(ErrorCode::wrong_arity, "layer '", name_, "' was called without an input");
+  build(inputs[0].shape());
+  return call_all(inputs, training);
+}
+
+Tensors Layer::call_all(const Tensors& inputs, bool training) {
+  if (inputs.size() != 1) fail(ErrorCode::wrong_arity, "layer '", name_, "' takes one input, got ", inputs.size());
+  return {call(inputs[0], training)};
+}
+
 void Layer::build(const Shape& input) {
   if (built_) return;
   InitScope now;  // variables outlive the trace in which the layer may be met first
+  variables_.clear();  // of an attempt that failed
   make_variables(input);
+  if (has_given_ && given_.size() > variables_.size())
+    fail(ErrorCode::shape_mismatch, "layer '", name_, "' has ", variables_.size(), " variables, but ", given_.size(), " were given");
   built_ = true;
+  built_for_ = input;
+  given_.clear();
+  has_given_ = false;
 }
 
-Variable Layer::add_weight(std::string name, const Tensor& initial, bool trainable) {
-  variables_.emplace_back(initial, trainable, name_ + "/" + name);
+namespace {
+
+/// A value as the variable wants it; files may keep it in another float type.
+Tensor fitting(const Tensor& value, DType dtype) { return value.dtype() == dtype ? value : cast(value, dtype); }
+
+}  // namespace
+
+Variable Layer::add_weight(std::string name, const Shape& shape, const std::function<Tensor(const Shape&)>& initial, bool trainable) {
+  const std::size_t index = variables_.size();
+  if (has_given_ && index >= given_.size())  // before a value of any size is made
+    fail(ErrorCode::shape_mismatch, "layer '", name_, "' has more variables than the ", given_.size(), " that were given");
+  Tensor value;
+  if (has_given_) {
+    value = given_[index];
+    if (value.shape() != shape)
+      fail(ErrorCode::shape_mismatch, "layer '", name_, "': variable '", name, "' has shape ", shape, ", but a value of shape ", value.shape(), " was given");
+    if (is_floating(value.dtype())) value = fitting(value, DType::f32);
+  } else {
+    value = initial(shape);
+  }
+  variables_.emplace_back(value, trainable && config_.flag("trainable", true), name_ + "/" + name);
   return variables_.back();
+}
+
+void Layer::set_weights(Tensors values) {
+  if (!built_) {
+    given_ = std::move(values);
+    has_given_ = true;
+    return;
+  }
+  if (values.size() != variables_.size())
+    fail(ErrorCode::shape_mismatch, "layer '", name_, "' has ", variables_.size(), " variables, but ", values.size(), " were given");
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i].shape() != variables_[i].shape())
+      fail(ErrorCode::shape_mismatch, "variable '", variables_[i].name(), "' has shape ", variables_[i].shape(), ", but a value of shape ", values[i].shape(), " was given");
+  for (std::size_t i = 0; i < values.size(); ++i) variables_[i].assign(fitting(values[i], variables_[i].dtype()));
+}
+
+std::vector<Variable> Layer::variables() const {
+  std::vector<Variable> all = variables_;
+  for (const auto& [path, child] : children())
+    for (const Variable& variable : child->variables()) all.push_back(variable);
+  return all;
 }
 
 std::vector<Variable> Layer::trainable_variables() const {
   std::vector<Variable> trainable;
-  for (const Variable& variable : variables_)
+  for (const Variable& variable : variables())
     if (variable.trainable()) trainable.push_back(variable);
   return trainable;
 }
 
 std::int64_t Layer::count_params() const {
   std::int64_t count = 0;
-  for (const Variable& variable : variables_) count += variable.shape().elements();
+  for (const Variable& variable : variables()) count += variable.shape().elements();
   return count;
 }
 
@@ -49,6 +107,21 @@ constexpr std::array kActivations{
     NamedActivation{"softmax", [](const Tensor& x) { return softmax(x); }},
     NamedActivation{"tanh", [](const Tensor& x) { return tanh(x); }},
     NamedActivation{"gelu", [](const Tensor& x) { return gelu(x); }},
+    NamedActivation{"elu", [](const Tensor& x) { return elu(x); }},
+    NamedActivation{"selu", [](const Tensor& x) { return selu(x); }},
+    NamedActivation{"silu", [](const Tensor& x) { return silu(x); }},
+    NamedActivation{"swish", [](const Tensor& x) { return silu(x); }},
+    NamedActivation{"mish", [](const Tensor& x) { return mish(x); }},
+    NamedActivation{"relu6", [](const Tensor& x) { return relu6(x); }},
+    NamedActivation{"leaky_relu", [](const Tensor& x) { return leaky_relu(x); }},
+    NamedActivation{"softplus", [](const Tensor& x) { return softplus(x); }},
+    NamedActivation{"softsign", [](const Tensor& x) { return softsign(x); }},
+    NamedActivation{"exponential", [](const Tensor& x) { return exp(x); }},
+    NamedActivation{"hard_sigmoid", [](const Tensor& x) { return hard_sigmoid(x); }},
+    NamedActivation{"hard_silu", [](const Tensor& x) { return hard_silu(x); }},
+    NamedActivation{"hard_swish", [](const Tensor& x) { return hard_silu(x); }},
+    NamedActivation{"log_sigmoid", [](const Tensor& x) { return log_sigmoid(x); }},
+    NamedActivation{"log_softmax", [](const Tensor& x) { return log_softmax(x); }},
 };
 
 }  // namespace

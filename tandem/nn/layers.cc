@@ -1,110 +1,113 @@
-// The layers there are.
-#include "tandem/nn/layer.h"
-#include "tandem/op/network_ops.h"
+#include "tandem/nn/layers.h"
+
+#include <algorithm>
+#include <array>
+
+#include "tandem/nn/layer_records.h"
 
 namespace tandem {
 namespace {
 
-/// Layers that end with bias and activation.
-class Activated : public Layer {
- public:
-  Activated(std::string name, const std::string& activation)
-      : Layer(std::move(name)), softmax_(activation == "softmax"), activation_(find_activation(activation)) {}
+std::vector<LayerRecord> all_records() {
+  std::vector<LayerRecord> all;
+  for (const auto family : {basic_layers(), convolution_layers(), normalization_layers(), shape_layers(), merge_layers(), recurrent_layers(), attention_layers()})
+    all.insert(all.end(), family.begin(), family.end());
+  std::sort(all.begin(), all.end(), [](const LayerRecord& a, const LayerRecord& b) { return a.class_name < b.class_name; });
+  return all;
+}
 
-  bool ends_with_softmax() const override { return softmax_; }
-  Tensor logits(const Tensor& x, bool training) override { return softmax_ ? linear(x) : call(x, training); }
+const std::vector<LayerRecord>& records() {
+  static const std::vector<LayerRecord> all = all_records();
+  return all;
+}
 
- protected:
-  virtual Tensor linear(const Tensor& x) = 0;
-  Tensor call(const Tensor& x, bool) override { return activation_(linear(x)); }
-
- private:
-  bool softmax_;
-  Activation activation_;
-};
-
-class DenseLayer final : public Activated {
- public:
-  DenseLayer(std::int64_t units, DenseOptions options)
-      : Activated(options.name, options.activation), units_(units), use_bias_(options.use_bias) {
-    if (units < 1) fail(ErrorCode::invalid_argument, "Dense: units must be positive, got ", units);
-  }
-
- private:
-  void make_variables(const Shape& input) override {
-    if (input.rank() < 2) fail(ErrorCode::shape_mismatch, "layer '", name(), "' needs at least two axes, batch and features, got ", input);
-    kernel_ = add_weight("kernel", glorot_uniform({input[-1], units_}));
-    if (use_bias_) bias_ = add_weight("bias", zeros({units_}));
-  }
-  Tensor linear(const Tensor& x) override {
-    if (x.rank() < 2 || x.shape()[-1] != kernel_->shape()[0])
-      fail(ErrorCode::shape_mismatch, "layer '", name(), "' was built for inputs whose last axis is ", kernel_->shape()[0],
-           ", got ", x.shape());
-    const Tensor y = matmul(x, *kernel_);
-    return use_bias_ ? bias_add(y, *bias_) : y;
-  }
-  std::int64_t units_;
-  bool use_bias_;
-  std::optional<Variable> kernel_, bias_;
-};
-
-class Conv2DLayer final : public Activated {
- public:
-  Conv2DLayer(std::int64_t filters, Ints size, Conv2DOptions options)
-      : Activated(options.name, options.activation), filters_(filters), size_(std::move(size)), options_(std::move(options)) {}
-
- private:
-  void make_variables(const Shape& input) override {
-    if (input.rank() != 4)
-      fail(ErrorCode::shape_mismatch, "layer '", name(), "' needs four axes, batch, height, width and channels, got ", input);
-    kernel_ = add_weight("kernel", glorot_uniform({size_[0], size_[1], input[3], filters_}));
-    if (options_.use_bias) bias_ = add_weight("bias", zeros({filters_}));
-  }
-  Tensor linear(const Tensor& x) override {
-    const Tensor y = conv2d(x, *kernel_, {.strides = options_.strides, .padding = options_.padding});
-    return options_.use_bias ? bias_add(y, *bias_) : y;
-  }
-  std::int64_t filters_;
-  Ints size_;
-  Conv2DOptions options_;
-  std::optional<Variable> kernel_, bias_;
-};
-
-/// A layer without variables.
-class Plain final : public Layer {
- public:
-  using Body = std::function<Tensor(const Tensor&, bool)>;
-  Plain(std::string name, Body body) : Layer(std::move(name)), body_(std::move(body)) {}
-
- private:
-  Tensor call(const Tensor& x, bool training) override { return body_(x, training); }
-  Body body_;
-};
+/// Layers compute in float32; with a mixed policy, Keras' variables are float32 too.
+void check_policy(const LayerConfig& config) {
+  if (config.class_name() == "InputLayer") return;  // its dtype is the input's
+  const std::string policy = config.activation("dtype", "float32");  // a name, or an object with one in it
+  if (policy != "float32" && policy != "mixed_float16" && policy != "mixed_bfloat16")
+    config.refuse("dtype '", policy, "' is not supported in C++; 'float32' and the mixed policies are");
+}
 
 }  // namespace
 
-LayerPtr Dense(std::int64_t units, DenseOptions options) { return std::make_shared<DenseLayer>(units, std::move(options)); }
+LayerPtr make_layer(const LayerConfig& config, const LayerMakers& custom) {
+  if (const auto own = custom.find(config.class_name()); own != custom.end()) return own->second(config);
+  for (const LayerRecord& record : records())
+    if (record.class_name == config.class_name()) {
+      check_policy(config);
+      return record.make(config, custom);
+    }
+  fail(ErrorCode::invalid_argument, "layer '", config.name(), "' is of the unknown class '", config.class_name(),
+       "'; give load_model a maker for it: {.custom_layers = {{\"", config.class_name(), "\", [](const LayerConfig& config) { … }}}}; known are ",
+       join(known_layers()));
+}
+
+std::vector<std::string> known_layers() {
+  std::vector<std::string> names;
+  for (const LayerRecord& record : records()) names.emplace_back(record.class_name);
+  return names;
+}
+
+std::int64_t positive(const LayerConfig& config, std::string_view argument) {
+  const std::int64_t value = config.integer(argument);
+  if (value < 1) config.refuse(argument, " must be positive, got ", value);
+  return value;
+}
+
+void need_rank(const Layer& layer, const Shape& input, int rank, std::string_view axes) {
+  constexpr std::array kWords{"no", "one", "two", "three", "four", "five"};
+  if (input.rank() != rank) fail(ErrorCode::shape_mismatch, "layer '", layer.name(), "' needs ", kWords.at(static_cast<std::size_t>(rank)), " axes, ", axes, ", got ", input);
+}
+
+Ints axes_of(const LayerConfig& config, std::string_view key, int rank, std::int64_t fallback) {
+  Ints axes;
+  const Tensor given = config.has(key) ? config.numbers(key) : Tensor::scalar(fallback, DType::f32);
+  for (const float axis : given.to_vector<float>()) axes.push_back(normalize_axis(config.class_name(), static_cast<std::int64_t>(axis), rank));
+  return axes;
+}
+
+LayerPtr Dense(std::int64_t units, DenseOptions options) {
+  return make_layer(LayerConfig("Dense", options.name).set("units", units).set("activation", options.activation).set("use_bias", options.use_bias));
+}
 LayerPtr Conv2D(std::int64_t filters, Ints kernel_size, Conv2DOptions options) {
-  if (kernel_size.size() != 2) fail(ErrorCode::invalid_argument, "Conv2D: kernel_size needs two numbers, got [", join(kernel_size), "]");
-  return std::make_shared<Conv2DLayer>(filters, std::move(kernel_size), std::move(options));
+  return make_layer(LayerConfig("Conv2D", options.name)
+                        .set("filters", filters).set("kernel_size", kernel_size).set("strides", options.strides).set("padding", options.padding)
+                        .set("dilation_rate", options.dilation_rate).set("groups", options.groups).set("activation", options.activation)
+                        .set("use_bias", options.use_bias));
 }
-LayerPtr MaxPooling2D(Ints pool_size, std::string name) {
-  return std::make_shared<Plain>(std::move(name), [pool_size](const Tensor& x, bool) {
-    return max_pool2d(x, {.ksize = pool_size, .strides = pool_size});
-  });
+
+namespace {
+
+LayerPtr pooling(const char* class_name, const Ints& pool_size, const PoolingOptions& options) {
+  LayerConfig config(class_name, options.name);
+  config.set("pool_size", pool_size).set("padding", options.padding);
+  if (!options.strides.empty()) config.set("strides", options.strides);
+  return make_layer(config);
 }
-LayerPtr Flatten(std::string name) {
-  return std::make_shared<Plain>(std::move(name), [](const Tensor& x, bool) {
-    const std::int64_t batch = x.rank() ? x.shape()[0] : 1;
-    return reshape(x, Shape{batch, batch ? x.size() / batch : 0});
-  });
+
+LayerPtr recurrent(const char* class_name, std::int64_t units, const RecurrentOptions& options) {
+  return make_layer(LayerConfig(class_name, options.name).set("units", units).set("return_sequences", options.return_sequences));
 }
-LayerPtr Dropout(double rate, std::string name) {
-  if (!(rate >= 0 && rate < 1)) fail(ErrorCode::invalid_argument, "Dropout: rate must lie in [0, 1), got ", rate);
-  return std::make_shared<Plain>(std::move(name), [rate](const Tensor& x, bool training) { return training && rate > 0 ? dropout(x, rate) : x; });
+
+}  // namespace
+
+LayerPtr MaxPooling2D(Ints pool_size, PoolingOptions options) { return pooling("MaxPooling2D", pool_size, options); }
+LayerPtr AveragePooling2D(Ints pool_size, PoolingOptions options) { return pooling("AveragePooling2D", pool_size, options); }
+LayerPtr GlobalAveragePooling2D(std::string name) { return make_layer(LayerConfig("GlobalAveragePooling2D", std::move(name))); }
+LayerPtr GlobalMaxPooling2D(std::string name) { return make_layer(LayerConfig("GlobalMaxPooling2D", std::move(name))); }
+LayerPtr BatchNormalization(BatchNormalizationOptions options) {
+  return make_layer(LayerConfig("BatchNormalization", options.name).set("momentum", options.momentum).set("epsilon", options.epsilon));
 }
-LayerPtr ActivationLayer(std::string activation, std::string name) {
-  return std::make_shared<Plain>(std::move(name), [f = find_activation(activation)](const Tensor& x, bool) { return f(x); });
+LayerPtr LayerNormalization(double epsilon, std::string name) { return make_layer(LayerConfig("LayerNormalization", std::move(name)).set("epsilon", epsilon)); }
+LayerPtr Dropout(double rate, std::string name) { return make_layer(LayerConfig("Dropout", std::move(name)).set("rate", rate)); }
+LayerPtr ActivationLayer(std::string activation, std::string name) { return make_layer(LayerConfig("Activation", std::move(name)).set("activation", activation)); }
+LayerPtr Flatten(std::string name) { return make_layer(LayerConfig("Flatten", std::move(name))); }
+LayerPtr Reshape(Ints target_shape, std::string name) { return make_layer(LayerConfig("Reshape", std::move(name)).set("target_shape", target_shape)); }
+LayerPtr Embedding(std::int64_t input_dim, std::int64_t output_dim, std::string name) {
+  return make_layer(LayerConfig("Embedding", std::move(name)).set("input_dim", input_dim).set("output_dim", output_dim));
 }
+LayerPtr LSTM(std::int64_t units, RecurrentOptions options) { return recurrent("LSTM", units, options); }
+LayerPtr GRU(std::int64_t units, RecurrentOptions options) { return recurrent("GRU", units, options); }
 
 }  // namespace tandem

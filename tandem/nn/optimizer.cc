@@ -44,6 +44,24 @@ const std::vector<Variable>& Optimizer::slots_of(const Variable& variable) {
   return slots;
 }
 
+Tensors Optimizer::state(const std::vector<Variable>& variables) {
+  Tensors out{iterations_.value(), in_dtype(learning_rate_.value(), DType::f32)};
+  for (const Variable& variable : variables)
+    for (const Variable& slot : slots_of(variable)) out.push_back(slot.value());
+  return out;
+}
+
+void Optimizer::set_state(const std::vector<Variable>& variables, const Tensors& state) {
+  std::vector<Variable> targets{iterations_, learning_rate_};
+  for (const Variable& variable : variables)
+    for (const Variable& slot : slots_of(variable)) targets.push_back(slot);
+  if (targets.size() != state.size()) fail(ErrorCode::shape_mismatch, "optimizer: the state has ", targets.size(), " values, ", state.size(), " were given");
+  for (std::size_t i = 0; i < targets.size(); ++i)
+    if (targets[i].shape() != state[i].shape())
+      fail(ErrorCode::shape_mismatch, "optimizer: '", targets[i].name(), "' has shape ", targets[i].shape(), ", but a value of shape ", state[i].shape(), " was given");
+  for (std::size_t i = 0; i < targets.size(); ++i) targets[i].assign(in_dtype(state[i], targets[i].dtype()));
+}
+
 const Tensor& Optimizer::number(double value, DType dtype) {
   Tensor& tensor = numbers_[{value, dtype}];
   if (!tensor.defined()) tensor = Tensor::scalar(value, dtype);
@@ -88,6 +106,10 @@ void Sgd::update(const Variable& variable, const Tensor& gradient) {
 }
 
 Adam::Adam(AdamOptions options) : Optimizer(options.learning_rate, 2), options_(options) {}
+
+std::map<std::string, double> Adam::arguments() const {
+  return {{"learning_rate", learning_rate()}, {"beta_1", options_.beta_1}, {"beta_2", options_.beta_2}, {"epsilon", options_.epsilon}};
+}
 
 const Tensor& Adam::corrected_rate(DType dtype) {
   Tensor& corrected = corrected_[dtype];

@@ -3,6 +3,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -22,6 +23,13 @@ class Optimizer {
 
   double learning_rate() const { return learning_rate_.cell()->read().item<double>(); }
   void set_learning_rate(double rate) { learning_rate_.assign(Tensor::scalar(rate, learning_rate_.dtype())); }
+  /// As Keras' files have it: iterations, learning rate, then the slots of each variable in turn.
+  Tensors state(const std::vector<Variable>& variables);
+  /// Throws shape_mismatch when it does not fit the variables; then nothing has changed.
+  void set_state(const std::vector<Variable>& variables, const Tensors& state);
+  /// Keras' name of the class and its arguments.
+  virtual std::string_view class_name() const = 0;
+  virtual std::map<std::string, double> arguments() const = 0;
   std::int64_t iterations() const { return iterations_.cell()->read().item<std::int64_t>(); }
 
  protected:
@@ -56,6 +64,8 @@ struct SgdOptions {
 class Sgd final : public Optimizer {
  public:
   explicit Sgd(SgdOptions options = {});
+  std::string_view class_name() const override { return "SGD"; }
+  std::map<std::string, double> arguments() const override { return {{"learning_rate", learning_rate()}, {"momentum", momentum_}}; }
 
  private:
   void update(const Variable& variable, const Tensor& gradient) override;
@@ -71,6 +81,8 @@ struct AdamOptions {
 class Adam final : public Optimizer {
  public:
   explicit Adam(AdamOptions options = {});
+  std::string_view class_name() const override { return "Adam"; }
+  std::map<std::string, double> arguments() const override;
 
  private:
   void begin_step() override { corrected_.clear(); }

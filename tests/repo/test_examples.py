@@ -1,7 +1,9 @@
-"""The programs of the README run."""
+"""The programs of the README and of examples/ run."""
 import os
 import subprocess
 import sys
+
+import numpy as np
 
 from check_docs import ROOT
 
@@ -18,3 +20,21 @@ def test_the_python_program_of_the_readme_runs():
     result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert result.returncode == 0, result.stderr
     assert "tf.Tensor(" in result.stdout
+
+
+def test_the_example_that_loads_a_keras_file_predicts_what_keras_did(tmp_path):
+    models = ROOT / "tests" / "data" / "models"
+    recorded = np.load(models / "tiny_cnn_io.npz")
+    np.save(tmp_path / "x.npy", recorded["x"])
+    result = subprocess.run([ROOT / "build" / "predict", models / "tiny_cnn.keras", tmp_path / "x.npy"], capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0, result.stderr
+    shown = result.stdout.split("tf.Tensor(")[1].split("shape=")[0]
+    values = np.array([float(word) for word in shown.replace("[", " ").replace("]", " ").replace(",", " ").split()])
+    assert np.allclose(values, recorded["pred"].ravel(), atol=1e-4)
+
+
+def test_the_example_says_what_is_wrong_with_a_file(tmp_path):
+    (tmp_path / "x.keras").write_bytes(b"PK")
+    result = subprocess.run([ROOT / "build" / "predict", tmp_path / "x.keras", "none"], capture_output=True, text=True, timeout=60)
+    assert result.returncode == 1
+    assert "E0502" in result.stderr and "x.keras" in result.stderr

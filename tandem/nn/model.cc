@@ -1,4 +1,4 @@
-#include "tandem/nn/sequential.h"
+#include "tandem/nn/model.h"
 
 #include <cstdio>
 
@@ -53,13 +53,14 @@ void run_all(ArrayLoop& loop, const Function& step) {
 
 }  // namespace
 
-struct Sequential::Compiled {
+struct Model::Compiled {
+  CompileOptions options;
   Loss loss;
   bool accuracy = false;
   std::shared_ptr<Optimizer> optimizer;
   // What the metrics have seen since the epoch began: kept by the plan, read when shown.
   Variable loss_sum{Tensor(0.0f), false, "loss_sum"}, right{Tensor(0.0f), false, "right"}, seen{Tensor(0.0f), false, "seen"};
-  std::optional<Function> train, test, predict;
+  std::optional<Function> train, test;
 
   void reset() const {
     for (const Variable* variable : {&loss_sum, &right, &seen}) variable->assign(Tensor(0.0f));
@@ -80,25 +81,34 @@ struct Sequential::Compiled {
   }
 };
 
-Sequential::Sequential(std::vector<LayerPtr> layers, std::string name) : layers_(std::move(layers)), name_(std::move(name)) {}
+Model::Model(LayerGraph graph, std::string name) : graph_(std::move(graph)), name_(std::move(name)) { make_predict(); }
+Model::~Model() = default;
 
-Tensor Sequential::operator()(const Tensor& x, bool training) const {
-  Tensor value = x;
-  for (const LayerPtr& layer : layers_) value = (*layer)(value, training);
-  return value;
+void Model::make_predict() {
+  predict_.emplace([this](const Tensors& batch) { return (*this)(batch, false); }, FunctionOptions{.name = name_ + " predict step"});
 }
 
-Tensor Sequential::logits(const Tensor& x, bool training) const {
-  Tensor value = x;
-  for (std::size_t i = 0; i + 1 < layers_.size(); ++i) value = (*layers_[i])(value, training);
-  layers_.back()->build(value.shape());
-  return layers_.back()->logits(value, training);
+void Model::append(LayerPtr layer) {
+  graph_.set_outputs({graph_.add(std::move(layer), graph_.outputs())});
+  make_predict();  // what was traced is without the layer
 }
 
-void Sequential::compile(CompileOptions options) {
-  if (layers_.empty()) fail(ErrorCode::invalid_argument, "compile: model '", name_, "' has no layers");
+Tensors Model::operator()(const Tensors& inputs, bool training) const { return graph_.run(inputs, training); }
+
+Tensor Model::operator()(const Tensor& x, bool training) const {
+  if (graph_.outputs().size() != 1) fail(ErrorCode::wrong_arity, "model '", name_, "' has ", graph_.outputs().size(), " outputs; call it with a list of inputs");
+  return graph_.run({x}, training)[0];
+}
+
+Tensor Model::logits(const Tensor& x, bool training) const { return graph_.run({x}, training, LayerGraph::Ending::logits)[0]; }
+
+void Model::compile(CompileOptions options) {
+  if (layers().empty()) fail(ErrorCode::invalid_argument, "compile: model '", name_, "' has no layers");
+  if (graph_.input_count() != 1 || graph_.outputs().size() != 1)
+    fail(ErrorCode::invalid_argument, "compile: model '", name_, "' has ", graph_.input_count(), " inputs and ", graph_.outputs().size(), " outputs; one of each can be trained from C++");
   auto compiled = std::make_shared<Compiled>();
   compiled->loss = find_loss(options.loss);
+  compiled->options = options;
   compiled->optimizer = options.optimizer_object ? options.optimizer_object : make_optimizer(options.optimizer);
   for (const std::string& metric : options.metrics) {
     if (metric != "accuracy") fail(ErrorCode::invalid_argument, "unknown metric '", metric, "'; the known one is accuracy");
@@ -106,7 +116,7 @@ void Sequential::compile(CompileOptions options) {
   }
   // Cross entropies read what goes into the softmax: the same value without its rounding.
   const bool crossentropy = compiled->loss != Loss::mse;
-  if (crossentropy && !options.from_logits && !layers_.back()->ends_with_softmax())
+  if (crossentropy && !options.from_logits && !graph_.last_layer()->ends_with_softmax())
     fail(ErrorCode::invalid_argument, "compile: ", options.loss, " needs a last layer with activation 'softmax', or from_logits = true");
   Compiled* state = compiled.get();  // the functions below live in it
   compiled->train.emplace([this, state, crossentropy](const Tensors& batch) -> Tensors {
@@ -120,16 +130,15 @@ void Sequential::compile(CompileOptions options) {
   compiled->test.emplace([this, state, crossentropy](const Tensors& batch) -> Tensors {
     return {state->observe(batch[1], crossentropy ? logits(batch[0], false) : (*this)(batch[0], false))};
   }, FunctionOptions{.name = name_ + " test step"});
-  compiled->predict.emplace([this](const Tensors& batch) -> Tensors { return {(*this)(batch[0], false)}; }, FunctionOptions{.name = name_ + " predict step"});
   compiled_ = std::move(compiled);
 }
 
-Sequential::Compiled& Sequential::compiled() const {
+Model::Compiled& Model::compiled() const {
   if (!compiled_) fail(ErrorCode::invalid_argument, "model '", name_, "' must be compiled first: compile({.optimizer = …, .loss = …})");
   return *compiled_;
 }
 
-History Sequential::fit(const Tensor& x, const Tensor& y, FitOptions options) {
+History Model::fit(const Tensor& x, const Tensor& y, FitOptions options) {
   Compiled& state = compiled();
   ArrayLoop loop({x, y}, options.batch_size, "fit");
   History history;
@@ -147,7 +156,7 @@ History Sequential::fit(const Tensor& x, const Tensor& y, FitOptions options) {
   return history;
 }
 
-std::map<std::string, double> Sequential::evaluate(const Tensor& x, const Tensor& y, std::int64_t batch_size) const {
+std::map<std::string, double> Model::evaluate(const Tensor& x, const Tensor& y, std::int64_t batch_size) const {
   const Compiled& state = compiled();
   ArrayLoop loop({x, y}, batch_size, "evaluate");
   state.reset();
@@ -155,33 +164,40 @@ std::map<std::string, double> Sequential::evaluate(const Tensor& x, const Tensor
   return state.read();
 }
 
-Tensor Sequential::predict(const Tensor& x, std::int64_t batch_size) const {
-  const Compiled& state = compiled();
-  ArrayLoop loop({x}, batch_size, "predict");
+Tensors Model::predict(const Tensors& inputs, std::int64_t batch_size) const {
+  ArrayLoop loop(inputs, batch_size, "predict");
   loop.collect();
-  run_all(loop, *state.predict);
-  return loop.collected()[0];
+  run_all(loop, *predict_);
+  return loop.collected();
 }
 
-std::vector<Variable> Sequential::variables() const {
+Tensor Model::predict(const Tensor& x, std::int64_t batch_size) const {
+  if (graph_.outputs().size() != 1) fail(ErrorCode::wrong_arity, "model '", name_, "' has ", graph_.outputs().size(), " outputs; give predict a list of inputs");
+  return predict(Tensors{x}, batch_size)[0];
+}
+
+std::vector<Variable> Model::variables() const {
   std::vector<Variable> all;
-  for (const LayerPtr& layer : layers_) all.insert(all.end(), layer->variables().begin(), layer->variables().end());
+  for (const LayerPtr& layer : layers())
+    for (const Variable& variable : layer->variables()) all.push_back(variable);
   return all;
 }
 
-std::vector<Variable> Sequential::trainable_variables() const {
+std::vector<Variable> Model::trainable_variables() const {
   std::vector<Variable> all;
-  for (const LayerPtr& layer : layers_)
+  for (const LayerPtr& layer : layers())
     for (const Variable& variable : layer->trainable_variables()) all.push_back(variable);
   return all;
 }
 
-std::int64_t Sequential::count_params() const {
+std::int64_t Model::count_params() const {
   std::int64_t count = 0;
-  for (const LayerPtr& layer : layers_) count += layer->count_params();
+  for (const LayerPtr& layer : layers()) count += layer->count_params();
   return count;
 }
 
-const Function& Sequential::train_function() const { return *compiled().train; }
+const Function& Model::train_function() const { return *compiled().train; }
+const CompileOptions* Model::compile_options() const { return compiled_ ? &compiled_->options : nullptr; }
+const std::shared_ptr<Optimizer>& Model::optimizer() const { return compiled().optimizer; }
 
 }  // namespace tandem

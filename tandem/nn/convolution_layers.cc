@@ -1,0 +1,168 @@
+// Convolutions and pooling over [batch, …, channels].
+#include <algorithm>
+
+#include "tandem/nn/layer_records.h"
+
+namespace tandem {
+namespace {
+
+/// What convolutions share: window, steps, bias. `axes` is how many the window moves along.
+class Convolution : public Activated {
+ public:
+  Convolution(const LayerConfig& config, int axes) : Activated(config), axes_(axes), size_(config.ints("kernel_size", axes)), strides_(config.ints("strides", axes, Ints(static_cast<std::size_t>(axes), 1))),
+        dilation_(config.ints("dilation_rate", axes, Ints(static_cast<std::size_t>(axes), 1))), padding_(config.text("padding", "valid")), use_bias_(config.flag("use_bias", true)) {
+    config.require("data_format", "channels_last");
+    for (const Ints* list : {&size_, &strides_, &dilation_})
+      if (std::any_of(list->begin(), list->end(), [](std::int64_t value) { return value < 1; })) config.refuse("kernel_size, strides and dilation_rate must be positive, got [", join(*list), "]");
+    if (padding_ != "valid" && padding_ != "same" && !(padding_ == "causal" && axes == 1)) config.refuse("unknown padding '", padding_, "'");
+  }
+
+ protected:
+  void make_variables(const Shape& input) final {
+    need_rank(*this, input, axes_ + 2, axes_ == 1 ? "batch, steps and channels" : "batch, height, width and channels");
+    const std::int64_t outputs = make_kernels(input[-1]);
+    if (use_bias_) bias_ = add_weight("bias", {outputs}, zeros_of);
+  }
+  Tensor linear(const Tensor& x) final {
+    const Tensor y = convolve(x);
+    return use_bias_ ? bias_add(y, *bias_) : y;
+  }
+  /// Makes the kernels for inputs of so many channels; how many channels come out.
+  virtual std::int64_t make_kernels(std::int64_t channels) = 0;
+  virtual Tensor convolve(const Tensor& x) const = 0;
+  ConvOptions options() const { return {.strides = strides_, .padding = padding_, .dilations = dilation_}; }
+
+  int axes_;
+  Ints size_, strides_, dilation_;
+  std::string padding_;
+
+ private:
+  bool use_bias_;
+  std::optional<Variable> bias_;
+};
+
+/// Channels of one group; throws unless the groups are equal.
+std::int64_t channels_of_group(const LayerConfig& config, std::int64_t channels, std::int64_t filters) {
+  const std::int64_t groups = config.integer("groups", 1);
+  if (groups < 1 || channels % groups || filters % groups) config.refuse(groups, " groups do not divide ", channels, " channels and ", filters, " filters");
+  return channels / groups;
+}
+
+class Conv2DLayer final : public Convolution {
+ public:
+  explicit Conv2DLayer(const LayerConfig& config) : Convolution(config, 2), filters_(positive(config, "filters")) {}
+
+ private:
+  std::int64_t make_kernels(std::int64_t channels) override {
+    kernel_ = add_weight("kernel", {size_[0], size_[1], channels_of_group(config(), channels, filters_), filters_}, glorot_of);
+    return filters_;
+  }
+  Tensor convolve(const Tensor& x) const override { return conv2d(x, *kernel_, options()); }
+  std::int64_t filters_;
+  std::optional<Variable> kernel_;
+};
+
+class Conv1DLayer final : public Convolution {
+ public:
+  explicit Conv1DLayer(const LayerConfig& config) : Convolution(config, 1), filters_(positive(config, "filters")) {}
+
+ private:
+  std::int64_t make_kernels(std::int64_t channels) override {
+    kernel_ = add_weight("kernel", {size_[0], channels_of_group(config(), channels, filters_), filters_}, glorot_of);
+    return filters_;
+  }
+  Tensor convolve(const Tensor& x) const override {
+    if (padding_ != "causal") return conv1d(x, *kernel_, options());
+    ConvOptions without = options();
+    without.padding = "valid";
+    return conv1d(pad(x, {0, 0, (size_[0] - 1) * dilation_[0], 0, 0, 0}), *kernel_, without);
+  }
+  std::int64_t filters_;
+  std::optional<Variable> kernel_;
+};
+
+class DepthwiseConv2DLayer final : public Convolution {
+ public:
+  explicit DepthwiseConv2DLayer(const LayerConfig& config) : Convolution(config, 2), multiplier_(config.integer("depth_multiplier", 1)) {}
+
+ private:
+  std::int64_t make_kernels(std::int64_t channels) override {
+    kernel_ = add_weight("kernel", {size_[0], size_[1], channels, multiplier_}, glorot_of);
+    return channels * multiplier_;
+  }
+  Tensor convolve(const Tensor& x) const override { return depthwise_conv2d(x, *kernel_, options()); }
+  std::int64_t multiplier_;
+  std::optional<Variable> kernel_;
+};
+
+class SeparableConv2DLayer final : public Convolution {
+ public:
+  explicit SeparableConv2DLayer(const LayerConfig& config) : Convolution(config, 2), filters_(positive(config, "filters")), multiplier_(config.integer("depth_multiplier", 1)) {}
+
+ private:
+  std::int64_t make_kernels(std::int64_t channels) override {
+    depthwise_ = add_weight("depthwise_kernel", {size_[0], size_[1], channels, multiplier_}, glorot_of);
+    pointwise_ = add_weight("pointwise_kernel", {1, 1, channels * multiplier_, filters_}, glorot_of);
+    return filters_;
+  }
+  Tensor convolve(const Tensor& x) const override { return separable_conv2d(x, *depthwise_, *pointwise_, options()); }
+  std::int64_t filters_, multiplier_;
+  std::optional<Variable> depthwise_, pointwise_;
+};
+
+class Conv2DTransposeLayer final : public Convolution {
+ public:
+  explicit Conv2DTransposeLayer(const LayerConfig& config) : Convolution(config, 2), filters_(positive(config, "filters")) {
+    if (config.has("output_padding")) config.refuse("output_padding is not supported in C++");
+  }
+
+ private:
+  std::int64_t make_kernels(std::int64_t channels) override {
+    kernel_ = add_weight("kernel", {size_[0], size_[1], filters_, channels}, glorot_of);
+    return filters_;
+  }
+  Tensor convolve(const Tensor& x) const override {
+    const auto length = [&](int axis) {
+      const auto i = static_cast<std::size_t>(axis - 1);
+      const std::int64_t window = (size_[i] - 1) * dilation_[i] + 1;
+      return x.shape()[axis] * strides_[i] + (padding_ == "valid" ? std::max<std::int64_t>(window - strides_[i], 0) : 0);
+    };
+    return conv2d_transpose(x, *kernel_, {x.shape()[0], length(1), length(2), filters_}, options());
+  }
+  std::int64_t filters_;
+  std::optional<Variable> kernel_;
+};
+
+template <Tensor (*kPool)(const Tensor&, const PoolOptions&), int kAxes>
+LayerPtr make_pooling(const LayerConfig& config, const LayerMakers&) {
+  config.require("data_format", "channels_last");
+  const Ints size = config.ints("pool_size", kAxes, Ints(kAxes, 2)), strides = config.ints("strides", kAxes, size);
+  return plain(config, [=, padding = config.text("padding", "valid")](const Tensor& x, bool) { return kPool(x, {.ksize = size, .strides = strides, .padding = padding}); });
+}
+
+template <Tensor (*kReduce)(const Tensor&, const Ints&, bool), int kAxes>
+LayerPtr make_global_pooling(const LayerConfig& config, const LayerMakers&) {
+  config.require("data_format", "channels_last");
+  const Ints axes = kAxes == 1 ? Ints{1} : Ints{1, 2};
+  return plain(config, [axes, keep = config.flag("keepdims", false)](const Tensor& x, bool) { return kReduce(x, axes, keep); });
+}
+
+constexpr LayerRecord kRecords[] = {{"AveragePooling1D", make_pooling<avg_pool1d, 1>},
+                                    {"AveragePooling2D", make_pooling<avg_pool2d, 2>},
+                                    {"Conv1D", make_as<Conv1DLayer>},
+                                    {"Conv2D", make_as<Conv2DLayer>},
+                                    {"Conv2DTranspose", make_as<Conv2DTransposeLayer>},
+                                    {"DepthwiseConv2D", make_as<DepthwiseConv2DLayer>},
+                                    {"GlobalAveragePooling1D", make_global_pooling<reduce_mean, 1>},
+                                    {"GlobalAveragePooling2D", make_global_pooling<reduce_mean, 2>},
+                                    {"GlobalMaxPooling1D", make_global_pooling<reduce_max, 1>},
+                                    {"GlobalMaxPooling2D", make_global_pooling<reduce_max, 2>},
+                                    {"MaxPooling1D", make_pooling<max_pool1d, 1>},
+                                    {"MaxPooling2D", make_pooling<max_pool2d, 2>},
+                                    {"SeparableConv2D", make_as<SeparableConv2DLayer>}};
+
+}  // namespace
+
+std::span<const LayerRecord> convolution_layers() { return kRecords; }
+
+}  // namespace tandem

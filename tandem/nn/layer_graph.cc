@@ -1,0 +1,69 @@
+#include "tandem/nn/layer_graph.h"
+
+#include <map>
+
+namespace tandem {
+
+LayerGraph LayerGraph::identity() {
+  LayerGraph graph;
+  graph.set_outputs({graph.add_input()});
+  return graph;
+}
+
+LayerGraph::Value LayerGraph::add_input(LayerPtr layer) {
+  if (layer) layers_.push_back(layer);
+  nodes_.push_back({std::move(layer), {}});
+  inputs_.push_back(nodes_.size() - 1);
+  return {nodes_.size() - 1, 0};
+}
+
+LayerGraph::Value LayerGraph::add(LayerPtr layer, std::vector<Value> inputs) {
+  TANDEM_CHECK(layer && !inputs.empty(), "a node needs a layer and inputs");
+  for (const Value& input : inputs) TANDEM_CHECK(input.node < nodes_.size(), "an input that does not exist yet");
+  if (known_.insert(layer.get()).second) layers_.push_back(layer);
+  nodes_.push_back({std::move(layer), std::move(inputs)});
+  return {nodes_.size() - 1, 0};
+}
+
+Tensors LayerGraph::run(const Tensors& inputs, bool training, Ending ending) const {
+  if (inputs.size() != inputs_.size()) fail(ErrorCode::wrong_arity, "the model takes ", inputs_.size(), " inputs, got ", inputs.size());
+  std::vector<Tensors> results(nodes_.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const LayerPtr& layer = nodes_[inputs_[i]].layer;
+    results[inputs_[i]] = {layer ? (*layer)(inputs[i], training) : inputs[i]};
+  }
+  const auto value_of = [&](const Value& value) -> const Tensor& {
+    const Tensors& made = results[value.node];
+    if (value.result >= made.size())
+      fail(ErrorCode::invalid_argument, "result ", value.result, " of layer '", nodes_[value.node].layer->name(), "' is used, but it has ", made.size());
+    return made[value.result];
+  };
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const Node& node = nodes_[i];
+    if (node.inputs.empty()) continue;
+    Tensors arguments;
+    for (const Value& input : node.inputs) arguments.push_back(value_of(input));
+    if (ending == Ending::logits && i == outputs_[0].node) {
+      node.layer->build(arguments[0].shape());
+      results[i] = {node.layer->logits(arguments[0], training)};
+    } else {
+      results[i] = (*node.layer)(arguments, training);
+    }
+  }
+  Tensors out;
+  for (const Value& output : outputs_) out.push_back(value_of(output));
+  return out;
+}
+
+std::vector<std::pair<std::string, LayerPtr>> LayerGraph::stored_layers() const {
+  std::map<std::string, int> used;
+  std::vector<std::pair<std::string, LayerPtr>> out;
+  for (const LayerPtr& layer : layers_) {
+    const std::string name = snake_case(layer->config().class_name());
+    const int count = used[name]++;
+    out.emplace_back("layers/" + (count ? text(name, "_", count) : name), layer);
+  }
+  return out;
+}
+
+}  // namespace tandem

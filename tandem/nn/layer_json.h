@@ -1,0 +1,20 @@
+// The JSON inside a LayerConfig, for the sources of nn: users of the library need no JSON headers.
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include "tandem/nn/layer_config.h"
+
+namespace tandem {
+
+using Json = nlohmann::ordered_json;  // keeps the order of a file's keys
+
+struct LayerConfig::Json {
+  tandem::Json value = tandem::Json::object();
+};
+
+/// Reads JSON; throws bad_file naming `file` and the place of the mistake.
+Json parse_json(std::string_view text, const std::string& file);
+/// Short, for errors.
+std::string shown(const Json& value);
+
+}  // namespace tandem

@@ -1,0 +1,288 @@
+#include "tandem/nn/model_config.h"
+
+#include <deque>
+#include <map>
+
+namespace tandem {
+namespace {
+
+/// The names by which Keras' files call a value: layer, use of it, result of the use.
+struct History {
+  std::string layer;
+  std::size_t use = 0, result = 0;
+  bool operator<(const History& other) const { return std::tie(layer, use) < std::tie(other.layer, other.use); }
+};
+
+class ModelReader {
+ public:
+  ModelReader(const LayerMakers& custom, const std::string& file) : custom_(custom), file_(file) {}
+
+  DescribedModel read(const Json& description) {
+    const std::string class_name = text_at(description, "class_name", "the model");
+    const Json& config = at(description, "config", class_name);
+    DescribedModel model{.class_name = class_name, .name = config.value("name", snake_case(class_name))};
+    if (class_name == "Sequential") read_sequential(description, config, model);
+    else if (class_name == "Functional" || class_name == "Model") read_functional(config, model);
+    else refuse("the model is of class ", class_name, "; Sequential and Functional can be loaded. A subclassed model has no description of its layers: build it in code and load its weights");
+    return model;
+  }
+
+ private:
+  template <class... Parts>
+  [[noreturn]] void refuse(const Parts&... parts) const {
+    fail(ErrorCode::bad_file, file_, ": ", parts...);
+  }
+
+  const Json& at(const Json& object, const char* key, const std::string& whose) const {
+    if (!object.is_object() || !object.contains(key)) refuse(whose, " has no '", key, "'");
+    return object[key];
+  }
+  std::string text_at(const Json& object, const char* key, const std::string& whose) const {
+    const Json& value = at(object, key, whose);
+    if (!value.is_string()) refuse("'", key, "' of ", whose, " must be a string, got ", shown(value));
+    return value.get<std::string>();
+  }
+  const Json& list_at(const Json& object, const char* key, const std::string& whose) const {
+    const Json& value = at(object, key, whose);
+    if (!value.is_array()) refuse("'", key, "' of ", whose, " must be a list, got ", shown(value));
+    return value;
+  }
+
+  // --- Layers ---
+
+  /// A shape such as [null, 28, 28, 1]; empty when it is none.
+  static std::vector<std::int64_t> shape_of(const Json& value) {
+    std::vector<std::int64_t> shape;
+    if (!value.is_array() || value.size() > kMaxRank) return {};
+    for (const Json& size : value) {
+      if (!size.is_null() && !size.is_number_integer()) return {};
+      shape.push_back(size.is_null() ? -1 : size.get<std::int64_t>());
+    }
+    return shape;
+  }
+
+  LayerPtr read_layer(const Json& described, DescribedModel& model, bool causal) {
+    const std::string class_name = text_at(described, "class_name", "a layer");
+    const Json& arguments = at(described, "config", "a layer of class " + class_name);
+    if (!arguments.is_object()) refuse("the config of a layer of class ", class_name, " must be an object, got ", shown(arguments));
+    check_module(described, class_name);
+    if (!custom_.count(class_name) && (class_name == "Sequential" || class_name == "Functional" || class_name == "Model")) return read_nested(described, class_name, model);
+    Json copy = arguments;
+    if (!copy.contains("name") && described.contains("name")) copy["name"] = described["name"];
+    LayerConfig config(class_name, std::make_shared<LayerConfig::Json>(LayerConfig::Json{std::move(copy)}));
+    if (causal) config.set("use_causal_mask", true);
+    LayerPtr layer = make_layer(config, custom_);
+    if (described.contains("build_config") && described["build_config"].is_object() && described["build_config"].contains("input_shape"))
+      if (auto shape = shape_of(described["build_config"]["input_shape"]); !shape.empty()) model.built_for.emplace_back(layer, std::move(shape));
+    return layer;
+  }
+
+  LayerPtr read_nested(const Json& described, const std::string& class_name, DescribedModel& model) {
+    if (++nesting_ > kMostNesting) refuse("models are nested more than ", kMostNesting, " deep");
+    DescribedModel inner = read(described);
+    --nesting_;
+    for (auto& item : inner.built_for) model.built_for.push_back(std::move(item));
+    return std::make_shared<NestedModel>(LayerConfig(class_name, inner.name), std::move(inner.graph));
+  }
+
+  /// Functions such as x + y in a functional model are written as classes of keras.ops.
+  void check_module(const Json& described, const std::string& class_name) const {
+    const auto module = described.find("module");
+    if (module == described.end() || !module->is_string() || module->get<std::string>().find(".ops") == std::string::npos) return;
+    for (const char* known : {"Add", "Subtract", "Multiply", "Maximum", "Minimum"})
+      if (class_name == known) return;
+    refuse("the model calls keras.ops.", class_name, ", which C++ does not know as a layer; use a layer instead");
+  }
+
+  void note_input(const LayerConfig& config, DescribedModel& model) const {
+    const Json& json = config.json().value;
+    std::vector<std::int64_t> shape;
+    for (const char* key : {"batch_shape", "batch_input_shape"})
+      if (json.contains(key) && shape.empty()) shape = shape_of(json[key]);
+    if (shape.empty() && json.contains("shape")) {
+      shape = shape_of(json["shape"]);
+      shape.insert(shape.begin(), -1);
+    }
+    model.input_shapes.push_back(std::move(shape));
+    model.input_dtypes.push_back(parse_dtype(config.activation("dtype", "float32")).value_or(DType::f32));
+  }
+
+  // --- Sequential ---
+
+  void read_sequential(const Json& description, const Json& config, DescribedModel& model) {
+    std::vector<LayerPtr> stored;
+    std::optional<LayerGraph::Value> value;
+    for (const Json& described : list_at(config, "layers", "the model " + model.name)) {
+      const LayerPtr layer = read_layer(described, model, false);
+      const bool input = layer->config().class_name() == "InputLayer";
+      if (input && value) refuse("the InputLayer '", layer->name(), "' of a Sequential must be the first layer");
+      if (input) {
+        value = model.graph.add_input(layer);
+        note_input(layer->config(), model);
+        continue;
+      }
+      if (!value) {
+        value = model.graph.add_input();
+        note_input(layer->config(), model);  // batch_input_shape of the first layer, as Keras 2 has it
+      }
+      value = model.graph.add(layer, {*value});
+      stored.push_back(layer);
+    }
+    if (stored.empty()) refuse("the model ", model.name, " has no layers");
+    model.graph.set_outputs({*value});
+    model.graph.set_layers(std::move(stored));
+    if (!model.input_shapes[0].empty()) return;
+    if (config.contains("build_input_shape")) model.input_shapes[0] = shape_of(config["build_input_shape"]);
+    else if (description.contains("build_config") && description["build_config"].is_object() && description["build_config"].contains("input_shape"))
+      model.input_shapes[0] = shape_of(description["build_config"]["input_shape"]);
+  }
+
+  // --- Functional ---
+
+  struct Use {
+    LayerPtr layer;
+    std::vector<History> inputs;
+  };
+
+  History history_of(const Json& list, const std::string& whose) const {
+    if (!list.is_array() || list.size() < 3 || !list[0].is_string() || !list[1].is_number_unsigned() || !list[2].is_number_unsigned())
+      refuse("an input of ", whose, " must be [layer, use, result], got ", shown(list));
+    return {list[0].get<std::string>(), list[1].get<std::size_t>(), list[2].get<std::size_t>()};
+  }
+
+  /// Every tensor mentioned in `value`, in order.
+  void collect(const Json& value, const std::string& whose, std::vector<History>& out) const {
+    if (value.is_object() && value.value("class_name", Json()) == "__keras_tensor__") {
+      out.push_back(history_of(at(at(value, "config", whose), "keras_history", whose), whose));
+    } else if (value.is_structured()) {
+      for (const Json& item : value) collect(item, whose, out);
+    } else if (value.is_number()) {
+      refuse(whose, " is called with the number ", shown(value), ", which C++ does not know; use a layer such as Rescaling instead");
+    }
+  }
+
+  /// Keras 3: {"args": […], "kwargs": {…}}.
+  std::vector<History> read_call(const Json& node, const std::string& whose) const {
+    std::vector<History> inputs;
+    collect(list_at(node, "args", whose), whose, inputs);
+    if (!node.contains("kwargs")) return inputs;
+    for (const char* name : {"inputs", "query", "value", "key", "initial_state"})
+      if (node["kwargs"].contains(name)) collect(node["kwargs"][name], whose, inputs);
+    for (const auto& [name, value] : node["kwargs"].items())
+      if (name.find("mask") != std::string::npos && name != "use_causal_mask" && !value.is_null()) refuse(whose, " is called with ", name, "; masks are not supported in C++");
+    return inputs;
+  }
+
+  std::vector<std::vector<History>> read_calls(const Json& described, const std::string& whose) const {
+    std::vector<std::vector<History>> calls;
+    if (!described.contains("inbound_nodes")) return calls;
+    for (const Json& node : list_at(described, "inbound_nodes", whose)) {
+      if (node.is_object()) {
+        calls.push_back(read_call(node, whose));
+        continue;
+      }
+      // Keras 2: a list of [layer, use, result, arguments].
+      std::vector<History> inputs;
+      if (!node.is_array()) refuse("inbound_nodes of ", whose, " must be lists or objects, got ", shown(node));
+      for (const Json& one : node) inputs.push_back(history_of(one, whose));
+      calls.push_back(std::move(inputs));
+    }
+    return calls;
+  }
+
+  /// One value, a list of them, or an object of them.
+  std::vector<History> read_ends(const Json& config, const char* key, const std::string& name) const {
+    const Json& value = at(config, key, "the model " + name);
+    if (value.is_array() && value.size() == 3 && value[0].is_string()) return {history_of(value, key)};
+    std::vector<History> out;
+    if (value.is_structured())
+      for (const Json& one : value) out.push_back(history_of(one, key));
+    if (out.empty()) refuse("'", key, "' of the model ", name, " names nothing");
+    return out;
+  }
+
+  static bool asks_for_causal_mask(const Json& described) {
+    if (!described.contains("inbound_nodes") || !described["inbound_nodes"].is_array()) return false;
+    for (const Json& node : described["inbound_nodes"])
+      if (node.is_object() && node.contains("kwargs") && node["kwargs"].is_object() && node["kwargs"].value("use_causal_mask", Json()) == true) return true;
+    return false;
+  }
+
+  void read_functional(const Json& config, DescribedModel& model) {
+    std::map<History, Use> uses;
+    std::vector<LayerPtr> layers;
+    for (const Json& described : list_at(config, "layers", "the model " + model.name)) {
+      const LayerPtr layer = read_layer(described, model, asks_for_causal_mask(described));
+      const std::string name = described.contains("name") && described["name"].is_string() ? described["name"].get<std::string>() : layer->name();
+      layers.push_back(layer);
+      auto calls = read_calls(described, "layer '" + name + "'");
+      if (calls.empty()) calls.emplace_back();  // an input
+      for (std::size_t i = 0; i < calls.size(); ++i)
+        if (!uses.emplace(History{name, i, 0}, Use{layer, std::move(calls[i])}).second) refuse("two layers are named '", name, "'");
+    }
+    for (auto& [key, use] : uses)
+      for (History& input : use.inputs) input = counted_from_zero(input, uses, false);
+    const auto values = put_in_order(uses, read_ends(config, "input_layers", model.name), model);
+    std::vector<LayerGraph::Value> outputs;
+    for (const History& output : read_ends(config, "output_layers", model.name)) outputs.push_back(value_of(values, counted_from_zero(output, uses, true), "output_layers"));
+    model.graph.set_outputs(std::move(outputs));
+    model.graph.set_layers(std::move(layers));
+  }
+
+  /// The ends of a model, and Keras 2 everywhere, count the uses of a model inside it from one: its own making was the first.
+  static History counted_from_zero(History value, const std::map<History, Use>& uses, bool is_end) {
+    const auto first = uses.find(History{value.layer, 0, 0});
+    const bool model = first != uses.end() && first->second.layer->config().class_name() == "Functional";
+    if (model && value.use > 0 && (is_end || !uses.count(value))) --value.use;
+    return value;
+  }
+
+  LayerGraph::Value value_of(const std::map<History, LayerGraph::Value>& values, const History& wanted, const std::string& whose) const {
+    const auto found = values.find(wanted);
+    if (found == values.end()) refuse(whose, " refers to use ", wanted.use, " of layer '", wanted.layer, "', which does not exist or depends on itself");
+    return {found->second.node, wanted.result};
+  }
+
+  /// Adds the inputs, then every use whose inputs are there, until none is left.
+  std::map<History, LayerGraph::Value> put_in_order(const std::map<History, Use>& uses, const std::vector<History>& inputs, DescribedModel& model) const {
+    std::map<History, LayerGraph::Value> values;
+    std::map<History, std::size_t> missing;           // inputs that are not there yet
+    std::map<History, std::vector<History>> readers;  // of each value
+    std::deque<History> ready;
+    for (const auto& [key, use] : uses) {
+      missing[key] = use.inputs.size();
+      for (const History& input : use.inputs) readers[input].push_back(key);
+    }
+    for (const History& input : inputs) {
+      const auto use = uses.find(input);
+      if (use == uses.end() || !use->second.inputs.empty()) refuse("input_layers refers to layer '", input.layer, "', which is no input");
+      if (!values.emplace(input, model.graph.add_input(use->second.layer)).second) refuse("input_layers names '", input.layer, "' twice");
+      note_input(use->second.layer->config(), model);
+      ready.push_back(input);
+    }
+    while (!ready.empty()) {
+      const History done = ready.front();
+      ready.pop_front();
+      for (const History& reader : readers[done]) {
+        if (--missing[reader] > 0) continue;
+        const Use& use = uses.at(reader);
+        std::vector<LayerGraph::Value> arguments;
+        for (const History& input : use.inputs) arguments.push_back(value_of(values, input, "layer '" + reader.layer + "'"));
+        values.emplace(reader, model.graph.add(use.layer, std::move(arguments)));
+        ready.push_back(reader);
+      }
+    }
+    return values;
+  }
+
+  static constexpr int kMostNesting = 16;
+  const LayerMakers& custom_;
+  const std::string& file_;
+  int nesting_ = 0;
+};
+
+}  // namespace
+
+DescribedModel read_model(const Json& description, const LayerMakers& custom, const std::string& file) { return ModelReader(custom, file).read(description); }
+
+}  // namespace tandem

@@ -1,0 +1,229 @@
+#include "tandem/nn/model_file.h"
+
+#include <algorithm>
+#include <ctime>
+#include <set>
+
+#include "tandem/files/file_bytes.h"
+#include "tandem/files/zip.h"
+#include "tandem/nn/compile_config.h"
+#include "tandem/nn/model_config.h"
+#include "tandem/nn/weights_file.h"
+
+namespace tandem {
+
+struct Model::Origin {
+  Json description;                      // config.json
+  Hdf5Object optimizer;                  // its state, as the file had it
+  std::shared_ptr<Optimizer> made = {};  // from it, if that was possible
+};
+
+namespace {
+
+constexpr const char* kConfig = "config.json";
+constexpr const char* kMetadata = "metadata.json";
+constexpr const char* kWeights = "model.weights.h5";
+constexpr const char* kKerasVersion = "3.15.1";  // whose files these are like
+
+// --- Loading ---
+
+/// Runs `body`; errors say which file they are about.
+template <class F>
+void about(const std::string& path, F body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    if (error.message().starts_with(path)) throw;
+    fail(error.code(), path, ": ", error.message());
+  } catch (const Json::exception& error) {
+    fail(ErrorCode::bad_file, path, ": the model's description is malformed: ", error.what());
+  }
+}
+
+Shape with_sizes(std::vector<std::int64_t> shape, std::int64_t open) {
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] < 0) shape[i] = i == 0 ? 1 : open;
+  return Shape(std::span<const std::int64_t>(shape));
+}
+
+bool anybody_waits(const Layer& layer) {
+  if (layer.waits_for_input()) return true;
+  for (const auto& [path, child] : layer.children())
+    if (anybody_waits(*child)) return true;
+  return false;
+}
+
+/// Sends symbolic inputs through the graph: every layer is built, and every shape compared.
+void try_shapes(const DescribedModel& model, std::int64_t open) {
+  Trace trace;
+  Tensors inputs;
+  for (std::size_t i = 0; i < model.input_shapes.size(); ++i) inputs.push_back(trace.parameter({model.input_dtypes[i], with_sizes(model.input_shapes[i], open)}));
+  model.graph.run(inputs, false);
+}
+
+/// Makes the variables, from what the file says about shapes.
+void build_layers(const DescribedModel& model) {
+  constexpr std::int64_t kOpenSize = 32;  // for axes of any size; variables do not depend on them
+  for (const auto& [layer, shape] : model.built_for)
+    if (layer->waits_for_input()) layer->build(with_sizes(shape, 1));
+  bool known = true, open = false, waiting = false;
+  for (const auto& shape : model.input_shapes) {
+    known = known && !shape.empty();
+    for (std::size_t i = 1; i < shape.size(); ++i) open = open || shape[i] < 0;
+  }
+  for (const LayerPtr& layer : model.graph.layers()) waiting = waiting || anybody_waits(*layer);
+  if (known && (waiting || !open)) try_shapes(model, kOpenSize);
+  else if (waiting) fail(ErrorCode::bad_file, "the description has no input shape, neither in an InputLayer nor in build_config, so the weights cannot be put in place");
+}
+
+Json parsed_entry(const ZipEntries& entries, const char* name, const std::string& path) {
+  const auto entry = entries.find(name);
+  if (entry == entries.end()) fail(ErrorCode::bad_file, path, ": no entry '", name, "'; it is no .keras file");
+  return parse_json(entry->second, path + ", " + name);
+}
+
+/// Compiles as the file says, where that is possible here.
+void compile_from_file(Model& model, Model::Origin& origin) {
+  const auto config = origin.description.find("compile_config");
+  const auto options = config == origin.description.end() ? std::nullopt : read_compile_config(*config);
+  if (!options) return;
+  try {
+    model.compile(*options);
+  } catch (const Error&) {
+    return;  // for example a cross entropy of probabilities that come from no softmax; predicting needs no compile
+  }
+  const Hdf5Object* stored = origin.optimizer.find("vars");
+  Tensors state;
+  for (std::size_t i = 0; stored && i < stored->items.size(); ++i)
+    if (const Hdf5Object* item = stored->find(std::to_string(i)); item && !item->is_group()) state.push_back(item->value);
+  if (!state.empty()) options->optimizer_object->set_state(model.trainable_variables(), state);
+  origin.made = options->optimizer_object;
+}
+
+std::unique_ptr<Model> finish(DescribedModel described, std::shared_ptr<Model::Origin> origin, const LoadOptions& options) {
+  build_layers(described);
+  auto model = std::make_unique<Model>(std::move(described.graph), described.name);
+  if (options.compile) compile_from_file(*model, *origin);
+  model->set_origin(std::move(origin));
+  return model;
+}
+
+std::unique_ptr<Model> load_archive(std::string_view bytes, const std::string& path, const LoadOptions& options) {
+  const ZipEntries entries = zip_from_bytes(bytes, path);
+  auto origin = std::make_shared<Model::Origin>();
+  origin->description = parsed_entry(entries, kConfig, path);
+  DescribedModel described = read_model(origin->description, options.custom_layers, path);
+  const auto weights = entries.find(kWeights);
+  if (weights == entries.end()) fail(ErrorCode::bad_file, path, ": no entry '", kWeights, "'");
+  const Hdf5Object root = hdf5_from_bytes(weights->second, path + ", " + kWeights);
+  give_weights(described.graph, root, path);
+  if (const Hdf5Object* optimizer = root.find("optimizer")) origin->optimizer = *optimizer;
+  return finish(std::move(described), std::move(origin), options);
+}
+
+/// The values of a layer in an older file, in the order of its attribute weight_names.
+Tensors legacy_values(const Hdf5Object& weights, const Layer& layer, const std::string& path) {
+  const Hdf5Object* group = weights.find(layer.name());
+  const auto names = group ? group->attributes.find("weight_names") : weights.attributes.end();
+  Tensors values;
+  if (!group || names == group->attributes.end() || names->second.dtype() != DType::string) return values;
+  for (const std::string& name : names->second.strings()) {
+    const Hdf5Object* item = group->find(name);
+    if (!item || item->is_group()) fail(ErrorCode::bad_file, path, ": layer '", layer.name(), "' has no array '", name, "'");
+    values.push_back(item->value);
+  }
+  if (!values.empty() && !layer.children().empty())
+    fail(ErrorCode::bad_file, path, ": layer '", layer.name(), "' contains layers, which C++ does not read from older .h5 files; save the model as .keras");
+  return values;
+}
+
+std::unique_ptr<Model> load_legacy(std::string_view bytes, const std::string& path, const LoadOptions& options) {
+  const Hdf5Object root = hdf5_from_bytes(bytes, path);
+  const auto config = root.attributes.find("model_config");
+  if (config == root.attributes.end() || config->second.dtype() != DType::string || config->second.size() != 1)
+    fail(ErrorCode::bad_file, path, ": no attribute 'model_config'; a file of weights alone is read by load_weights");
+  auto origin = std::make_shared<Model::Origin>();
+  origin->description = parse_json(config->second.strings()[0], path + ", model_config");
+  DescribedModel described = read_model(origin->description, options.custom_layers, path);
+  const bool sequential = described.class_name == "Sequential";
+  origin->description["module"] = sequential ? "keras" : "keras.src.models.functional";
+  if (!sequential) origin->description["class_name"] = "Functional";
+  const Hdf5Object* weights = root.find("model_weights");
+  if (!weights) fail(ErrorCode::bad_file, path, ": no group 'model_weights'");
+  for (const LayerPtr& layer : described.graph.layers()) layer->set_weights(legacy_values(*weights, *layer, path));
+  return finish(std::move(described), std::move(origin), options);
+}
+
+// --- Saving ---
+
+Json shape_json(const Shape& shape) {
+  Json out = Json::array({nullptr});  // any batch
+  for (int i = 1; i < shape.rank(); ++i) out.push_back(shape[i]);
+  return out;
+}
+
+Json layer_json(const std::string& class_name, Json config, bool known) {
+  return {{"module", known ? Json("keras.layers") : Json()}, {"class_name", class_name}, {"config", std::move(config)}, {"registered_name", known ? Json() : Json(class_name)}};
+}
+
+/// The description of a stack of layers that was made in C++.
+Json describe(const Model& model) {
+  const std::vector<std::string> known = known_layers();
+  std::set<std::string> names;
+  Json layers = Json::array();
+  for (const LayerPtr& layer : model.layers()) {
+    const std::string& class_name = layer->config().class_name();
+    if (class_name.empty()) fail(ErrorCode::invalid_argument, "save: layer '", layer->name(), "' has no class; make it from a LayerConfig(\"NameOfTheClass\")");
+    if (!layer->built()) fail(ErrorCode::invalid_argument, "save: layer '", layer->name(), "' was never built; call the model, or fit it, first");
+    if (layers.empty()) layers.push_back(layer_json("InputLayer", {{"batch_shape", shape_json(layer->built_for())}, {"dtype", "float32"}, {"name", "input_layer"}}, true));
+    Json config = layer->config().json().value;
+    std::string name = layer->name();
+    for (int i = 1; !names.insert(name).second; ++i) name = text(layer->name(), "_", i);
+    config["name"] = name;
+    Json one = layer_json(class_name, std::move(config), std::binary_search(known.begin(), known.end(), class_name));
+    one["build_config"] = {{"input_shape", shape_json(layer->built_for())}};
+    layers.push_back(std::move(one));
+  }
+  return {{"module", "keras"}, {"class_name", "Sequential"}, {"config", {{"name", model.name()}, {"layers", std::move(layers)}}}, {"registered_name", nullptr}};
+}
+
+std::string now() {
+  const std::time_t time = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&time, &local);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d@%H:%M:%S", &local);
+  return text;
+}
+
+}  // namespace
+
+std::unique_ptr<Model> load_model(const std::string& path, const LoadOptions& options) {
+  std::unique_ptr<Model> model;
+  about(path, [&] {
+    const std::string bytes = read_file(path);
+    if (bytes.starts_with("PK")) model = load_archive(bytes, path, options);
+    else if (bytes.starts_with("\x89HDF")) model = load_legacy(bytes, path, options);
+    else fail(ErrorCode::bad_file, path, ": neither a .keras archive nor an HDF5 file");
+  });
+  return model;
+}
+
+void Model::save(const std::string& path) const {
+  Json description = origin_ ? origin_->description : describe(*this);
+  Hdf5Object weights = weights_of(graph_, name_);
+  if (compiled_) {
+    if (!origin_ || optimizer() != origin_->made) description["compile_config"] = compile_config(*compile_options(), *optimizer());
+    const Tensors state = optimizer()->state(trainable_variables());
+    for (std::size_t i = 0; i < state.size(); ++i) weights.group("optimizer/vars").items[std::to_string(i)].value = state[i];
+  } else if (origin_ && !origin_->optimizer.items.empty()) {
+    weights.items["optimizer"] = origin_->optimizer;
+  }
+  const Json metadata{{"keras_version", kKerasVersion}, {"date_saved", now()}};
+  write_file_atomically(path, zip_to_bytes({{kConfig, description.dump()}, {kMetadata, metadata.dump()}, {kWeights, hdf5_to_bytes(weights)}}));
+}
+
+void Model::save_weights(const std::string& path) const { save_hdf5(path, weights_of(graph_, name_)); }
+void Model::load_weights(const std::string& path) { give_weights(graph_, load_hdf5(path), path); }
+
+}  // namespace tandem

@@ -1,0 +1,104 @@
+// Normalisation by statistics of a batch, a row or a group.
+#include "tandem/nn/layer_records.h"
+#include "tandem/op/arrays.h"
+#include "tandem/op/network_ops.h"
+
+namespace tandem {
+namespace {
+
+/// Layers that scale by gamma and shift by beta along the last axis.
+class Affine : public Layer {
+ public:
+  explicit Affine(const LayerConfig& config) : Layer(config), epsilon_(config.real("epsilon", 1e-3)), scale_(config.flag("scale", true)), center_(config.flag("center", true)) {}
+
+ protected:
+  void make_variables(const Shape& input) override {
+    const Ints axes = axes_of(config(), "axis", input.rank());
+    if (axes != Ints{input.rank() - 1}) config().refuse("only the last axis is supported in C++, got axis [", join(axes), "] of ", input);
+    const Shape features{input[-1]};
+    if (scale_) gamma_ = add_weight("gamma", features, ones_of);
+    if (center_) beta_ = add_weight("beta", features, zeros_of);
+  }
+  Tensor gamma() const { return gamma_ ? gamma_->value() : ones({built_for()[-1]}); }
+  Tensor beta() const { return beta_ ? beta_->value() : zeros({built_for()[-1]}); }
+  double epsilon_;
+
+ private:
+  bool scale_, center_;
+  std::optional<Variable> gamma_, beta_;
+};
+
+class BatchNormalizationLayer final : public Affine {
+ public:
+  explicit BatchNormalizationLayer(const LayerConfig& config) : Affine(config), momentum_(config.real("momentum", 0.99)) {}
+
+ private:
+  void make_variables(const Shape& input) override {
+    Affine::make_variables(input);
+    mean_ = add_weight("moving_mean", {input[-1]}, zeros_of, false);
+    variance_ = add_weight("moving_variance", {input[-1]}, ones_of, false);
+  }
+  Tensor call(const Tensor& x, bool training) override {
+    if (!training || !config().flag("trainable", true)) return batch_normalization(x, *mean_, *variance_, beta(), gamma(), epsilon_);
+    const Tensors results = batch_normalization_training(x, gamma(), beta(), epsilon_);
+    mean_->assign(*mean_ * momentum_ + results[1] * (1 - momentum_));
+    variance_->assign(*variance_ * momentum_ + results[2] * (1 - momentum_));
+    return results[0];
+  }
+  double momentum_;
+  std::optional<Variable> mean_, variance_;
+};
+
+class LayerNormalizationLayer final : public Affine {
+ public:
+  explicit LayerNormalizationLayer(const LayerConfig& config) : Affine(config) { config.require("rms_scaling", false); }
+
+ private:
+  Tensor call(const Tensor& x, bool) override { return layer_normalization(x, gamma(), beta(), epsilon_); }
+};
+
+class GroupNormalizationLayer final : public Affine {
+ public:
+  using Affine::Affine;
+
+ private:
+  Tensor call(const Tensor& x, bool) override {
+    const std::int64_t channels = x.shape()[-1], asked = config().integer("groups", 32), groups = asked == -1 ? channels : asked;
+    if (groups < 1 || channels % groups) config().refuse(groups, " groups do not divide ", channels, " channels");
+    const Tensor grouped = reshape(x, Ints{x.shape()[0], -1, groups, channels / groups});  // [batch, positions, groups, channels of one]
+    const Tensor mean = reduce_mean(grouped, {1, 3}, true), variance = reduce_variance(grouped, {1, 3}, true);
+    return reshape((grouped - mean) * rsqrt(variance + epsilon_), x.shape()) * gamma() + beta();
+  }
+};
+
+class RMSNormalizationLayer final : public Layer {
+ public:
+  using Layer::Layer;
+
+ private:
+  void make_variables(const Shape& input) override {
+    if (axes_of(config(), "axis", input.rank()) != Ints{input.rank() - 1}) config().refuse("only the last axis is supported in C++");
+    scale_ = add_weight("scale", {input[-1]}, ones_of);
+  }
+  Tensor call(const Tensor& x, bool) override { return x * rsqrt(reduce_mean(square(x), {-1}, true) + config().real("epsilon", 1e-6)) * *scale_; }
+  std::optional<Variable> scale_;
+};
+
+LayerPtr make_unit_normalization(const LayerConfig& config, const LayerMakers&) {
+  return plain(config, [config](const Tensor& x, bool) {
+    constexpr double kEpsilon = 1e-12;
+    return x * rsqrt(maximum(reduce_sum(square(x), axes_of(config, "axis", x.rank()), true), kEpsilon));
+  });
+}
+
+constexpr LayerRecord kRecords[] = {{"BatchNormalization", make_as<BatchNormalizationLayer>},
+                                    {"GroupNormalization", make_as<GroupNormalizationLayer>},
+                                    {"LayerNormalization", make_as<LayerNormalizationLayer>},
+                                    {"RMSNormalization", make_as<RMSNormalizationLayer>},
+                                    {"UnitNormalization", make_unit_normalization}};
+
+}  // namespace
+
+std::span<const LayerRecord> normalization_layers() { return kRecords; }
+
+}  // namespace tandem

@@ -1,0 +1,190 @@
+#include "tandem/nn/model_file.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+#include "tandem/files/file_bytes.h"
+#include "tandem/files/hdf5.h"
+#include "tandem/files/npy.h"
+#include "tandem/files/zip.h"
+#include "tandem/nn/sequential.h"
+
+namespace tandem {
+namespace {
+
+const std::string kModels = TANDEM_SOURCE_DIR "/tests/data/models/";
+
+double largest_difference(const Tensor& a, const Tensor& b) {
+  if (a.shape() != b.shape()) return std::numeric_limits<double>::infinity();
+  double largest = 0;
+  for (std::size_t i = 0; i < a.data<float>().size(); ++i) largest = std::max(largest, std::abs(static_cast<double>(a.data<float>()[i]) - b.data<float>()[i]));
+  return largest;
+}
+
+/// The inputs or outputs that Keras recorded: x0, x1, … or y0, y1, ….
+Tensors recorded(const NamedTensors& arrays, const std::string& letter) {
+  Tensors out;
+  for (int i = 0; arrays.count(letter + std::to_string(i)); ++i) out.push_back(arrays.at(letter + std::to_string(i)));
+  return out;
+}
+
+template <class F>
+std::string message_of(F f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+class ModelFile : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string path(const std::string& name) const { return folder_ / name; }
+  const std::filesystem::path folder_ = std::filesystem::temp_directory_path() / ("tandem_models_" + std::to_string(::getpid()));
+};
+
+class KerasModel : public testing::TestWithParam<const char*> {};
+
+TEST_P(KerasModel, PredictsWhatKerasPredicted) {
+  const auto model = load_model(kModels + GetParam() + ".keras");
+  const NamedTensors arrays = load_npz(kModels + GetParam() + "_io.npz");
+  const Tensors expected = recorded(arrays, "y"), got = model->predict(recorded(arrays, "x"), 3);
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_LT(largest_difference(got[i], expected[i]), 1e-5);
+}
+
+TEST_P(KerasModel, SavedAndLoadedPredictsTheSame) {
+  const std::string path = std::filesystem::temp_directory_path() / (GetParam() + std::to_string(::getpid()) + ".keras");
+  load_model(kModels + GetParam() + ".keras")->save(path);
+  const NamedTensors arrays = load_npz(kModels + GetParam() + "_io.npz");
+  const Tensors expected = recorded(arrays, "y"), got = load_model(path)->predict(recorded(arrays, "x"));
+  std::filesystem::remove(path);
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_LT(largest_difference(got[i], expected[i]), 1e-5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, KerasModel, testing::Values("two_towers", "recurrent", "small_resnet", "nested", "attention"));
+
+TEST_F(ModelFile, TheSmallCnnIsReadFromAllOfKerasFormats) {
+  const NamedTensors arrays = load_npz(kModels + "tiny_cnn_io.npz");
+  for (const char* name : {"tiny_cnn.keras", "tiny_cnn_legacy.h5"})
+    EXPECT_LT(largest_difference(load_model(kModels + name)->predict(arrays.at("x")), arrays.at("pred")), 1e-5) << name;
+  const auto model = load_model(kModels + "tiny_cnn.keras");
+  for (const Variable& variable : model->variables()) variable.assign(zeros_like(variable));
+  model->load_weights(kModels + "tiny_cnn.weights.h5");
+  EXPECT_LT(largest_difference(model->predict(arrays.at("x")), arrays.at("pred")), 1e-5);
+}
+
+TEST_F(ModelFile, AFileWrittenByHandWithTheLeastThatKerasNeedsIsRead) {
+  const NamedTensors arrays = load_npz(kModels + "hand_made_min_io.npz");
+  EXPECT_LT(largest_difference(load_model(kModels + "hand_made_min.keras")->predict(arrays.at("x")), arrays.at("pred")), 1e-5);
+}
+
+TEST_F(ModelFile, OptimizerAndItsStateComeFromTheFileAndGoBack) {
+  const auto model = load_model(kModels + "small_resnet.keras");
+  EXPECT_EQ(model->optimizer()->iterations(), 4);
+  model->save(path("again.keras"));
+  const auto root = hdf5_from_bytes(load_zip(path("again.keras")).at("model.weights.h5"));
+  const auto before = hdf5_from_bytes(load_zip(kModels + "small_resnet.keras").at("model.weights.h5"));
+  ASSERT_EQ(root.find("optimizer/vars")->items.size(), before.find("optimizer/vars")->items.size());
+  for (const auto& [name, item] : before.find("optimizer/vars")->items) {
+    const Tensor& now = root.find("optimizer/vars/" + name)->value;
+    ASSERT_EQ(now.spec(), item.value.spec()) << name;
+    EXPECT_EQ(std::memcmp(now.raw_data(), item.value.raw_data(), now.spec().bytes()), 0) << name;
+  }
+}
+
+TEST_F(ModelFile, StateThatIsNotUnderstoodIsKept) {
+  const auto model = load_model(kModels + "tiny_cnn.keras", {.compile = false});
+  EXPECT_EQ(model->compile_options(), nullptr);
+  model->save(path("kept.keras"));
+  const auto root = hdf5_from_bytes(load_zip(path("kept.keras")).at("model.weights.h5"));
+  EXPECT_EQ(root.find("optimizer/vars/0")->value.item<std::int64_t>(), 2);
+  EXPECT_NE(load_zip(path("kept.keras")).at("config.json").find("compile_config"), std::string::npos);
+}
+
+TEST_F(ModelFile, AStackMadeHereIsSavedWithItsTrainingState) {
+  set_seed(1);
+  Sequential model({Dense(8, "relu"), BatchNormalization(), Dropout(0.1), Dense(8, "tanh"), Dense(3, "softmax")}, "stack");
+  model.compile({.loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}});
+  const Tensor x = random_normal({64, 5}), y = random_uniform({64}, 0, 3, DType::i32);
+  EXPECT_NE(message_of([&] { model.save(path("early.keras")); }).find("save: layer 'dense' was never built"), std::string::npos);
+  model.fit(x, y, {.epochs = 2, .verbose = 0});
+  model.save(path("stack.keras"));
+
+  const auto loaded = load_model(path("stack.keras"));
+  EXPECT_EQ(largest_difference(loaded->predict(x), model.predict(x)), 0);
+  EXPECT_EQ(loaded->optimizer()->iterations(), 4);
+  const auto now = model.evaluate(x, y), then = loaded->evaluate(x, y);
+  EXPECT_EQ(now, then);
+  EXPECT_LT(loaded->fit(x, y, {.epochs = 30, .verbose = 0})["loss"].back(), now.at("loss"));
+}
+
+/// Multiplies by its argument `factor`.
+class Scale final : public Layer {
+ public:
+  explicit Scale(const LayerConfig& config) : Layer(config), factor_(config.real("factor")) {}
+
+ private:
+  Tensor call(const Tensor& x, bool) override { return x * factor_; }
+  double factor_;
+};
+
+TEST_F(ModelFile, ALayerOfOnesOwnIsSavedAndFoundByTheNameOfItsClass) {
+  Sequential model({std::make_shared<Scale>(LayerConfig("Scale").set("factor", 3.0)), Dense(2)});
+  const Tensor x = ones({1, 4});
+  const Tensor y = model(x);
+  model.save(path("own.keras"));
+  const std::string message = message_of([&] { load_model(path("own.keras")); });
+  EXPECT_NE(message.find("own.keras: layer 'scale' is of the unknown class 'Scale'; give load_model a maker for it"), std::string::npos) << message;
+  const auto loaded = load_model(path("own.keras"), {.custom_layers = {{"Scale", [](const LayerConfig& config) { return std::make_shared<Scale>(config); }}}});
+  EXPECT_EQ(largest_difference((*loaded)(x), y), 0);
+}
+
+/// tiny_cnn.keras with a part of its config replaced.
+std::string changed(const std::string& from, const std::string& to) {
+  ZipEntries entries = load_zip(kModels + "tiny_cnn.keras");
+  std::string& config = entries.at("config.json");
+  const std::size_t at = config.find(from);
+  if (at == std::string::npos) throw std::runtime_error("no " + from);
+  config.replace(at, from.size(), to);
+  return zip_to_bytes(entries);
+}
+
+TEST_F(ModelFile, WrongFilesAreRefusedWithTheLayersName) {
+  const auto error = [&](const std::string& bytes) {
+    write_file_atomically(path("bad.keras"), bytes);
+    return message_of([&] { load_model(path("bad.keras")); });
+  };
+  EXPECT_NE(error("no model").find("bad.keras: neither a .keras archive nor an HDF5 file"), std::string::npos);
+  EXPECT_NE(error(zip_to_bytes({{"a", "b"}})).find("no entry 'config.json'"), std::string::npos);
+  EXPECT_NE(error(zip_to_bytes({{"config.json", "{"}})).find("bad.keras, config.json: "), std::string::npos);
+  EXPECT_NE(error(zip_to_bytes({{"config.json", std::string(1000, '[')}})).find("nested more than 200 deep"), std::string::npos);
+  EXPECT_NE(error(changed("\"units\": 8", "\"units\": 9")).find("layer 'dense': variable 'kernel' has shape [100, 9], but a value of shape [100, 8] was given"), std::string::npos);
+  // As large as a machine: refused by comparison with the file, never allocated.
+  EXPECT_NE(error(changed("\"units\": 8", "\"units\": 80000000000")).find("has shape [100, 80000000000]"), std::string::npos);
+  EXPECT_NE(error(changed("\"units\": 8", "\"units\": \"eight\"")).find("Dense layer 'dense': 'units' must be an integer, got \"eight\""), std::string::npos);
+  EXPECT_NE(error(changed("\"valid\"", "\"vaild\"")).find("Conv2D layer 'conv2d': unknown padding 'vaild'"), std::string::npos);
+}
+
+TEST_F(ModelFile, WeightsThatDoNotFitChangeNothing) {
+  Sequential model({Dense(4), Dense(2)});
+  const Tensor x = ones({1, 3}), y = model(x);
+  Sequential other({Dense(4), Dense(3)});
+  other(x);
+  other.save_weights(path("other.weights.h5"));
+  const std::string message = message_of([&] { model.load_weights(path("other.weights.h5")); });
+  EXPECT_NE(message.find("variable 'dense/kernel' has shape [4, 2], in the file [4, 3]"), std::string::npos) << message;
+  EXPECT_EQ(largest_difference(model(x), y), 0);
+  other.save_weights(path("same.weights.h5"));
+  other.load_weights(path("same.weights.h5"));
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,145 @@
+"""Models that real Keras writes for the tests, and a check that Keras opens ours.
+
+Run with a Python that has TensorFlow and Keras:
+  python tools/keras_models.py write [NAME…]         tests/data/models/*.keras with inputs and predictions beside them
+  python tools/keras_models.py check FILE.keras IO   opens a file of ours and compares its predictions with those in IO
+"""
+import os
+import sys
+from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+import keras
+import numpy as np
+from keras import layers
+
+FOLDER = Path(__file__).resolve().parent.parent / "tests" / "data" / "models"
+
+
+def two_towers():
+    """Two inputs, two outputs, a layer used twice."""
+    a, b = keras.Input((6,), name="a"), keras.Input((6,), name="b")
+    shared = layers.Dense(5, activation="tanh", name="shared")
+    x, y = shared(a), shared(b)
+    both = layers.Concatenate()([x, y, layers.Multiply()([x, y])])
+    both = layers.Subtract()([layers.LayerNormalization()(both), layers.Dropout(0.5)(both)])
+    return keras.Model([a, b], [layers.Dense(3, activation="softmax", name="class")(both), layers.Average(name="mean")([x, y])], name="two_towers")
+
+
+def recurrent():
+    """Embedding, LSTM, GRU, Bidirectional, TimeDistributed; sequences of any length."""
+    x = tokens = keras.Input((None,), dtype="int32")
+    x = layers.Embedding(11, 4)(x)
+    x = layers.LSTM(5, return_sequences=True)(x)
+    x = layers.Bidirectional(layers.GRU(3, return_sequences=True))(x)
+    x = layers.TimeDistributed(layers.Dense(4, activation="relu"))(x)
+    x = layers.Bidirectional(layers.SimpleRNN(2), merge_mode="sum")(x)
+    return keras.Model(tokens, layers.Dense(1, activation="sigmoid")(x), name="recurrent")
+
+
+def small_resnet():
+    """Convolutions of all kinds, normalisations, a shortcut; compiled and fitted."""
+    x = image = keras.Input((12, 12, 3))
+    x = layers.Rescaling(1 / 127.5, offset=-1)(x)
+    x = layers.ZeroPadding2D(((1, 0), (0, 1)))(x)
+    x = short = layers.Conv2D(4, 3, padding="same", use_bias=False)(x)
+    x = layers.BatchNormalization()(x)
+    x = layers.ReLU(max_value=6)(x)
+    x = layers.DepthwiseConv2D(3, padding="same", depth_multiplier=1)(x)
+    x = layers.GroupNormalization(groups=2)(x)
+    x = layers.PReLU(shared_axes=[1, 2])(x)
+    x = layers.Add()([x, short])
+    x = layers.SeparableConv2D(6, 3, strides=2, activation="swish")(x)
+    x = layers.UpSampling2D(2)(x)
+    x = layers.Conv2DTranspose(4, 3, strides=2, padding="valid")(x)
+    x = layers.LeakyReLU(negative_slope=0.1)(x)
+    x = layers.Cropping2D(1)(x)
+    x = layers.AveragePooling2D(3, strides=2, padding="same")(x)
+    x = layers.Conv2D(4, 3, dilation_rate=2, groups=2, activation="elu")(x)
+    x = layers.Concatenate()([layers.GlobalAveragePooling2D()(x), layers.GlobalMaxPooling2D()(x)])
+    model = keras.Model(image, layers.Dense(3, activation="softmax")(x), name="small_resnet")
+    model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
+    model.fit(inputs_of(model)[0], np.arange(8) % 3, epochs=2, batch_size=4, verbose=0)
+    return model
+
+
+def nested():
+    """A Sequential and a Functional model as layers of another."""
+    encoder = keras.Sequential([layers.Dense(6, activation="relu"), layers.Reshape((2, 3)), layers.Permute((2, 1))], name="encoder")
+    x = start = keras.Input((3, 2))
+    head = keras.Model(start, layers.Dense(2)(layers.Flatten()(layers.UnitNormalization()(x))), name="head")
+    features = keras.Input((5,))
+    normalized = layers.Normalization()
+    normalized.adapt(np.random.default_rng(7).normal(2, 3, (20, 5)))
+    return keras.Model(features, head(encoder(normalized(features))), name="nested")
+
+
+def attention():
+    """A layer of a transformer, causal, and one-dimensional convolutions."""
+    x = start = keras.Input((8, 6))
+    x = layers.Conv1D(6, 3, padding="causal", activation="gelu")(x)
+    x = layers.Add()([x, layers.MultiHeadAttention(2, 3)(x, x, use_causal_mask=True)])
+    x = layers.LayerNormalization(epsilon=1e-6)(x)
+    x = layers.MaxPooling1D(2)(x)
+    x = layers.GlobalAveragePooling1D()(x)
+    return keras.Model(start, layers.RepeatVector(2)(x), name="attention")
+
+
+MODELS = [two_towers, recurrent, small_resnet, nested, attention]
+
+
+def inputs_of(model):
+    random = np.random.default_rng(5)
+    arrays = []
+    for tensor in model.inputs:
+        shape = [8] + [7 if size is None else size for size in tensor.shape[1:]]
+        if "int" in tensor.dtype:
+            arrays.append(random.integers(0, 11, shape).astype("int32"))
+        else:
+            arrays.append(random.uniform(0, 2, shape).astype("float32"))
+    return arrays
+
+
+def randomize(model):
+    """Biases and statistics away from zeros and ones, so that a mix-up shows."""
+    random = np.random.default_rng(3)
+    for variable in model.variables:
+        # Normalization keeps a copy of its statistics, which an assignment would not reach.
+        if "float" in str(variable.dtype) and "seed" not in variable.path and not variable.path.startswith("normalization/"):
+            variable.assign(variable + random.uniform(0.1, 0.4, variable.shape))
+
+
+def write(make):
+    keras.utils.set_random_seed(1)
+    model = make()
+    randomize(model)
+    inputs = inputs_of(model)
+    outputs = model.predict(inputs if len(inputs) > 1 else inputs[0], verbose=0)
+    outputs = outputs if isinstance(outputs, list) else [outputs]
+    model.save(FOLDER / f"{make.__name__}.keras")
+    arrays = {f"x{i}": value for i, value in enumerate(inputs)} | {f"y{i}": value for i, value in enumerate(outputs)}
+    np.savez(FOLDER / f"{make.__name__}_io.npz", **arrays)
+
+
+def check(path, io):
+    arrays = np.load(io)
+    model = keras.models.load_model(path)
+    inputs = [arrays[name] for name in sorted(arrays) if name.startswith("x")]
+    expected = [arrays[name] for name in sorted(arrays) if name.startswith(("y", "pred"))]
+    outputs = model.predict(inputs if len(inputs) > 1 else inputs[0], verbose=0)
+    outputs = outputs if isinstance(outputs, list) else [outputs]
+    difference = max(float(np.abs(a - b).max()) for a, b in zip(outputs, expected, strict=True))
+    iterations = int(model.optimizer.iterations) if model.compiled else None
+    print(f"{path}: largest difference {difference:.2g}, optimizer steps {iterations}")
+    return difference < 1e-4
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["write"]:
+        for make in MODELS:
+            if make.__name__ in sys.argv[2:] or not sys.argv[2:]:
+                write(make)
+    elif sys.argv[1:2] == ["check"] and len(sys.argv) == 4:
+        sys.exit(0 if check(sys.argv[2], sys.argv[3]) else 1)
+    else:
+        sys.exit(__doc__)
