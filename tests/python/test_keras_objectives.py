@@ -41,6 +41,9 @@ def test_crossentropy_is_the_one_that_fits_the_shapes(y_true, y_pred, function):
     y_true, y_pred = np.zeros(y_true), np.zeros(y_pred)
     loss = losses.resolve("crossentropy", y_true, y_pred)
     assert loss.fn is getattr(losses, function) and loss.name == "crossentropy"
+    labels, p = np.zeros(y_true.shape, np.int64), np.full(y_pred.shape, 1 / max(y_pred.shape[-1], 2), np.float32)
+    unresolved = losses.LossFunctionWrapper(losses.get("ce"))  # told at the call
+    assert float(unresolved(labels, p)) == float(loss(labels, p))
     metric = metrics.resolve("ce", y_true, y_pred)
     assert metric._fn is getattr(losses, function) and metric.name == "ce"
     accuracy = metrics.resolve("acc", y_true, y_pred)

@@ -12,6 +12,7 @@ from .probabilistic import (
     categorical_crossentropy,
     categorical_focal_crossentropy,
     categorical_generalized_cross_entropy,
+    crossentropy,
     kl_divergence,
     sparse_categorical_crossentropy,
 )
@@ -52,7 +53,7 @@ family = Family(
     {
         "bce": bce, "BCE": bce, "kld": kld, "KLD": kld, "mae": mae, "MAE": mae, "mse": mse, "MSE": mse, "mape": mape,
         "MAPE": mape, "msle": msle, "MSLE": msle, "logcosh": log_cosh, "huber_loss": huber,
-        "kullback_leibler_divergence": kl_divergence,
+        "kullback_leibler_divergence": kl_divergence, "crossentropy": crossentropy, "ce": crossentropy,
     },
 )  # fmt: skip
 get, serialize, deserialize = family.get, family.serialize, family.deserialize

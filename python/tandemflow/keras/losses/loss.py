@@ -7,7 +7,12 @@ from .._engine.naming import snake_case, unique_name
 from .._engine.registry import serialize_keras_object
 from ._pairs import as_tensor, same_rank
 from .ctc import ctc
-from .probabilistic import categorical_generalized_cross_entropy, class_numbers, sparse_categorical_crossentropy
+from .probabilistic import (
+    categorical_generalized_cross_entropy,
+    class_numbers,
+    crossentropy,
+    sparse_categorical_crossentropy,
+)
 
 _REDUCTIONS = ("sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", "none", None)
 OF_CLASS_NUMBERS = (sparse_categorical_crossentropy, ctc, categorical_generalized_cross_entropy)
@@ -109,7 +114,9 @@ class LossFunctionWrapper(Loss):
 
     def _targets(self, y_true):
         # Class numbers stay integers: not all are floats, and it spares two casts.
-        return class_numbers(y_true) if self.fn in OF_CLASS_NUMBERS else super()._targets(y_true)
+        if self.fn in OF_CLASS_NUMBERS:
+            return class_numbers(y_true)
+        return as_tensor(y_true) if self.fn is crossentropy else super()._targets(y_true)
 
     def call(self, y_true, y_pred):
         if isinstance(y_true, _tandem.Tensor) and isinstance(y_pred, _tandem.Tensor):

@@ -8,7 +8,7 @@ from ... import _ops, _tandem
 from ..._ops import records, reduce_mean, reduce_sum
 from .._engine.floats import epsilon
 from .._engine.logits import logits_of
-from ._pairs import as_tensor, check_axis, pair, smoothed
+from ._pairs import as_tensor, check_axis, kind_of_targets, pair, smoothed
 
 
 def kl_divergence(y_true, y_pred):
@@ -126,6 +126,11 @@ def _check_labels_fit(labels, logits):
             "Argument `output` must have rank (ndim) `target.ndim + 1`, and their leading shapes must match. Received: "
             f"target.shape={labels.shape}, output.shape={logits.shape}"
         )
+
+
+def crossentropy(y_true, y_pred):
+    """The cross entropy that fits the shapes: binary, sparse or categorical."""
+    return globals()[f"{kind_of_targets(y_true, y_pred)}_crossentropy"](y_true, y_pred)
 
 
 def categorical_generalized_cross_entropy(y_true, y_pred, q):
