@@ -20,7 +20,8 @@ import layer_cases  # noqa: E402
 import ops_cases  # noqa: E402
 
 # TensorFlow's CPU kernels differentiate no dilated and no grouped convolution.
-NO_GRADIENT = {"conv2d_dilated", "conv2d_groups", "conv1d_causal"}
+NO_GRADIENT = {"random_rotation", "random_rotation_constant", "random_zoom", "random_zoom_in", "random_translation"}
+NO_GRADIENT |= {"conv2d_dilated", "conv2d_groups", "conv1d_causal"}
 
 
 def floats(values):

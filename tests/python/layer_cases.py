@@ -202,4 +202,33 @@ ATTENTION = {
     "group_query_attention": Case(_layer("GroupQueryAttention", 3, 4, 2), (2, 4, 6), (2, 5, 6), one_by_one=True),
 }
 
-FAMILIES = {"core": CORE, "convolution": CONVOLUTION, "normalization": NORMALIZATION, "merging": MERGING, "recurrent": RECURRENT, "attention": ATTENTION}
+_on = {"training": True}
+
+PREPROCESSING = {
+    "normalization": Case(_layer("Normalization", mean=[1.0, 2.0, 3.0], variance=[1.0, 4.0, 9.0]), (4, 3)),
+    "normalization_inverted": Case(_layer("Normalization", axis=None, mean=2.0, variance=4.0, invert=True), (4, 3)),
+    "discretization": Case(_layer("Discretization", [-1.0, 0.0, 1.0]), (4, 3)),
+    "discretization_one_hot": Case(_layer("Discretization", [-1.0, 0.0, 1.0], output_mode="one_hot"), (4, 1)),
+    "discretization_count": Case(_layer("Discretization", [-1.0, 0.0, 1.0], output_mode="count"), (4, 3)),
+    "category_encoding": Case(_layer("CategoryEncoding", 5), ints(5, 3, 4)),
+    "category_encoding_one_hot": Case(_layer("CategoryEncoding", 5, output_mode="one_hot"), ints(5, 3, 1)),
+    "category_encoding_count": Case(_layer("CategoryEncoding", 5, output_mode="count"), ints(5, 3, 4)),
+    "integer_lookup": Case(_layer("IntegerLookup", vocabulary=[3, 1, 7]), ints(9, 4, 5)),
+    "integer_lookup_mask": Case(_layer("IntegerLookup", vocabulary=[3, 1, 7], mask_token=0, num_oov_indices=2), ints(9, 4, 5)),
+    "integer_lookup_count": Case(_layer("IntegerLookup", vocabulary=[3, 1, 7], output_mode="count"), ints(9, 4, 5)),
+    "integer_lookup_inverted": Case(_layer("IntegerLookup", vocabulary=[3, 1, 7], invert=True), ints(6, 4, 5)),
+    "resizing": Case(_layer("Resizing", 4, 5), (2, 6, 7, 3)),
+    "resizing_cropped": Case(_layer("Resizing", 4, 3, crop_to_aspect_ratio=True, interpolation="nearest"), (2, 6, 7, 3)),
+    "center_crop": Case(_layer("CenterCrop", 3, 4), (2, 6, 7, 3)),
+    "center_crop_small": Case(_layer("CenterCrop", 8, 4), (2, 6, 7, 3)),
+    "random_rotation": Case(_layer("RandomRotation", (0.1, 0.1)), (2, 6, 7, 3), tolerance=5e-5, **_on),
+    "random_rotation_constant": Case(_layer("RandomRotation", (-0.2, -0.2), fill_mode="constant", fill_value=0.5), (2, 6, 7, 3), tolerance=5e-5, **_on),
+    "random_zoom": Case(_layer("RandomZoom", (0.3, 0.3), (0.1, 0.1), fill_mode="nearest"), (2, 6, 7, 3), tolerance=5e-5, **_on),
+    "random_zoom_in": Case(_layer("RandomZoom", (-0.3, -0.3)), (2, 6, 7, 3), tolerance=5e-5, **_on),
+    "random_translation": Case(_layer("RandomTranslation", (0.3, 0.3), (-0.2, -0.2), fill_mode="wrap"), (2, 6, 7, 3), tolerance=5e-5, **_on),
+    "random_brightness": Case(_layer("RandomBrightness", (0.2, 0.2), value_range=(-2, 2)), (2, 6, 7, 3), **_on),
+    "random_flip_still": Case(_layer("RandomFlip"), (2, 4, 5, 3), training=False),
+}
+
+FAMILIES = {"core": CORE, "convolution": CONVOLUTION, "normalization": NORMALIZATION, "merging": MERGING, "recurrent": RECURRENT, "attention": ATTENTION,
+            "preprocessing": PREPROCESSING}  # fmt: skip

@@ -115,7 +115,7 @@ def test_configurations_are_those_of_keras_and_make_the_layer_again(files, famil
     again = layers.deserialize(serialize_keras_object(layer))
     again(*call, **case.call)
     again.set_weights(weight_values(again))
-    for a, b in zip(tf._gradient.flatten(layer(*call)), tf._gradient.flatten(again(*call))):
+    for a, b in zip(tf._gradient.flatten(layer(*call, **case.call)), tf._gradient.flatten(again(*call, **case.call))):
         np.testing.assert_array_equal(a.numpy(), b.numpy())
 
 

@@ -9,6 +9,7 @@ _GROUPS = {
     ".._engine.layer": "Layer",
     ".activation": "Activation ELU LeakyReLU PReLU ReLU Softmax",
     ".attention": "AdditiveAttention Attention",
+    ".augmentation": "RandomBrightness RandomContrast RandomRotation RandomTranslation RandomZoom",
     ".batch_normalization": "BatchNormalization",
     ".bidirectional": "Bidirectional",
     ".cells": "GRUCell LSTMCell SimpleRNNCell StackedRNNCells",
@@ -18,8 +19,12 @@ _GROUPS = {
     ".dropout": "AlphaDropout Dropout GaussianDropout GaussianNoise SpatialDropout1D SpatialDropout2D SpatialDropout3D",
     ".einsum_dense": "EinsumDense",
     ".embedding": "Embedding Masking",
+    ".encoding": "CategoryEncoding HashedCrossing Hashing",
+    ".feature_normalization": "Discretization Normalization",
     ".global_pooling": "GlobalAveragePooling1D GlobalAveragePooling2D GlobalAveragePooling3D "
     "GlobalMaxPooling1D GlobalMaxPooling2D GlobalMaxPooling3D",
+    ".images": "CenterCrop RandomCrop RandomFlip Resizing",
+    ".lookup": "IntegerLookup StringLookup",
     ".margins": "Cropping1D Cropping2D Cropping3D UpSampling1D UpSampling2D UpSampling3D "
     "ZeroPadding1D ZeroPadding2D ZeroPadding3D",
     ".merging": "Add Average Concatenate Dot Maximum Minimum Multiply Subtract "
@@ -31,6 +36,7 @@ _GROUPS = {
     ".reshaping": "Flatten Permute RepeatVector Reshape",
     ".rnn": "RNN",
     ".simple": "ActivityRegularization Identity Lambda Rescaling",
+    ".text_vectorization": "TextVectorization",
     ".transposed": "Conv1DTranspose Conv2DTranspose",
     ".wrappers": "TimeDistributed Wrapper",
 }

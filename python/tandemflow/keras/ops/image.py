@@ -1,7 +1,8 @@
 """keras.ops.image: images [batch, height, width, channels] or without the batch axis."""
 import numpy as np
 
-from ... import _ops, _resizing as resizing, _tandem
+from ... import _colours, _ops, _tandem
+from ... import _resizing as resizing
 from .._engine import data_format as formats
 from .._engine import warping
 from .._engine.operation import drawable as _drawable
@@ -91,27 +92,14 @@ def rgb_to_grayscale(images, data_format=None):
 def rgb_to_hsv(images, data_format=None):
     """Hue, saturation and value of colours in [0, 1]."""
     x, back = _batched(images, data_format)
-    red, green, blue = (x[..., i] for i in range(3))
-    value, low = _ops.reduce_max(x, -1), _ops.reduce_min(x, -1)
-    span = value - low
-    saturation = _ops.divide_no_nan(span, value)
-    part = lambda a, b: _ops.divide_no_nan(a - b, span)  # noqa: E731
-    hue = _ops.where(_ops.equal(value, red), part(green, blue), _ops.where(_ops.equal(value, green), part(blue, red) + 2.0, part(red, green) + 4.0))
-    hue = _ops.where(span > 0.0, _ops.floormod(hue / 6.0, 1.0), _ops.zeros_like(hue))
-    return back(_ops.stack([hue, saturation, value], -1))
+    return back(_colours.rgb_to_hsv(x))
 
 
 @drawable
 def hsv_to_rgb(images, data_format=None):
     """The way back of rgb_to_hsv."""
     x, back = _batched(images, data_format)
-    hue, saturation, value = (x[..., i] for i in range(3))
-    colours = []
-    for offset in (5.0, 3.0, 1.0):
-        k = _ops.floormod(hue * 6.0 + offset, 6.0)
-        ramp = _ops.clip_by_value(_ops.minimum(k, 4.0 - k), 0.0, 1.0)
-        colours.append(value - value * saturation * ramp)
-    return back(_ops.stack(colours, -1))
+    return back(_colours.hsv_to_rgb(x))
 
 
 @drawable

@@ -1,0 +1,158 @@
+"""keras.layers.TextVectorization."""
+import re
+import string
+
+import numpy as np
+
+from ... import _ops, _tandem
+from .._engine.floats import floatx
+from .._engine.registry import deserialize_keras_object
+from .encoding import _OnHost, as_tensor
+from .feature_normalization import batches_of
+from .lookup import StringLookup
+
+_PUNCTUATION = re.compile(f"[{re.escape(string.punctuation)}]")
+_STANDARDS = (None, "lower_and_strip_punctuation", "lower", "strip_punctuation")
+
+
+class TextVectorization(_OnHost):
+    """Texts as places of their words in a vocabulary, or as how often each occurs."""
+
+    def __init__(self, max_tokens=None, standardize="lower_and_strip_punctuation", split="whitespace", ngrams=None,
+                 output_mode="int", output_sequence_length=None, pad_to_max_tokens=False, vocabulary=None,
+                 idf_weights=None, sparse=False, ragged=False, encoding="utf-8", name=None, **kwargs):  # fmt: skip
+        super().__init__(name=name, **kwargs)
+        if standardize not in _STANDARDS and not callable(standardize):
+            raise ValueError(f"TextVectorization: standardize must be a function or one of {_STANDARDS}, got {standardize!r}")
+        if split not in (None, "whitespace", "character") and not callable(split):
+            raise ValueError(f"TextVectorization: split must be a function, None, 'whitespace' or 'character', got {split!r}")
+        if output_mode != "int" and output_sequence_length is not None:
+            raise ValueError(
+                "`output_sequence_length` must not be set if `output_mode` is not 'int'. Received "
+                f"output_sequence_length={output_sequence_length}."
+            )
+        if ragged:
+            raise NotImplementedError("TextVectorization: ragged=True is not supported; leave it at False")
+        self._keep(max_tokens=max_tokens, standardize=standardize, split=split, ngrams=ngrams,
+                   output_sequence_length=output_sequence_length, pad_to_max_tokens=pad_to_max_tokens,
+                   vocabulary=vocabulary, idf_weights=idf_weights, sparse=sparse, ragged=ragged, encoding=encoding)  # fmt: skip
+        self._lookup = StringLookup(max_tokens=max_tokens, vocabulary=vocabulary, idf_weights=idf_weights,
+                                    pad_to_max_tokens=pad_to_max_tokens, mask_token="", output_mode=output_mode,
+                                    sparse=sparse, encoding=encoding)  # fmt: skip
+        self.output_mode = self._lookup.output_mode
+        self.built = True
+
+    # --- Words ---
+
+    def _words(self, text):
+        text = text.decode(self.encoding) if isinstance(text, bytes) else str(text)
+        if callable(self.standardize):
+            text = _text(self.standardize(_tandem.to_tensor(text)), self.encoding)
+        elif self.standardize is not None:
+            text = text.lower() if "lower" in self.standardize else text
+            text = _PUNCTUATION.sub("", text) if "strip" in self.standardize else text
+        if callable(self.split):
+            words = [_text(word, self.encoding) for word in np.asarray(self.split(_tandem.to_tensor(text)).numpy()).reshape(-1)]
+        elif self.split is None:
+            words = [text]
+        else:
+            words = text.split() if self.split == "whitespace" else list(text)
+        return self._with_ngrams(words)
+
+    def _with_ngrams(self, words):
+        if self.ngrams is None:
+            return words
+        sizes = range(1, self.ngrams + 1) if isinstance(self.ngrams, int) else self.ngrams
+        return [" ".join(words[i : i + n]) for n in sizes for i in range(len(words) - n + 1)]
+
+    def _rows(self, texts):
+        """The words of each sample."""
+        array = np.asarray(texts)
+        if array.ndim == 2 and array.shape[1] == 1 or array.ndim == 0:
+            array = array.reshape(-1)
+        if array.ndim == 2 and self.split is None:
+            return [[word for text in row for word in self._words(text)] for row in array.tolist()]
+        if array.ndim != 1:
+            raise ValueError(
+                "When using `TextVectorization` to tokenize strings, the input rank must be 1 or the last shape dimension "
+                f"must be 1. Received: inputs.shape={array.shape} with rank={array.ndim}"
+            )
+        return [self._words(text) for text in array.tolist()]
+
+    # --- The vocabulary ---
+
+    def adapt(self, data, batch_size=None, steps=None):
+        """Finds the words of texts, datasets or iterables of batches, the most frequent first."""
+        self.reset_state()
+        if isinstance(data, (list, tuple)):
+            data = np.asarray(data)
+        for batch in batches_of(data, steps):
+            self.update_state(batch)
+        self.finalize_state()
+
+    def reset_state(self):
+        self._lookup.reset_state()
+
+    def update_state(self, data):
+        self._lookup.update_state(self._rows(data))
+
+    def finalize_state(self):
+        self._lookup.finalize_state()
+
+    def get_vocabulary(self, include_special_tokens=True):
+        return self._lookup.get_vocabulary(include_special_tokens)
+
+    def vocabulary_size(self):
+        return self._lookup.vocabulary_size()
+
+    def set_vocabulary(self, vocabulary, idf_weights=None):
+        self._lookup.set_vocabulary(vocabulary, idf_weights)
+
+    def save_assets(self, dir_path):
+        self._lookup.save_assets(dir_path)
+
+    def load_assets(self, dir_path):
+        self._lookup.load_assets(dir_path)
+
+    # --- Calls ---
+
+    def call(self, inputs):
+        values = as_tensor(inputs).numpy()
+        rows = self._rows(values)
+        if self.output_mode == "int":
+            length = self.output_sequence_length
+            length = max((len(row) for row in rows), default=0) if length is None else length
+            padded = np.array([(row + [""] * length)[:length] for row in rows], dtype=object).reshape(len(rows), length)
+            out = self._lookup(_tandem.to_tensor(padded.astype(str))) if padded.size else _tandem.to_tensor(np.zeros(padded.shape, np.int64))
+        else:
+            empty = np.zeros(self._lookup._depth(), np.float32)
+            parts = [self._lookup(_tandem.to_tensor(np.array(row, dtype=str))) if row else _tandem.to_tensor(empty) for row in rows]
+            out = _ops.stack(parts, 0)
+        return out[0] if np.ndim(values) == 0 else out
+
+    def compute_output_shape(self, input_shape):
+        if self.output_mode == "int":
+            return (input_shape[0], self.output_sequence_length)
+        return (input_shape[0], self._lookup._depth())
+
+    def _output_dtype(self):
+        return "int64" if self.output_mode == "int" else floatx()
+
+    def get_config(self):
+        return {**super().get_config(), "vocabulary_size": self.vocabulary_size()}
+
+    @classmethod
+    def from_config(cls, config):
+        config = {key: value for key, value in config.items() if key not in ("vocabulary_size", "has_input_vocabulary")}
+        for name in ("standardize", "split"):
+            if isinstance(config.get(name), dict):
+                config[name] = deserialize_keras_object(config[name])
+        if isinstance(config.get("ngrams"), list):
+            config["ngrams"] = tuple(config["ngrams"])
+        return super().from_config(config)
+
+
+def _text(value, encoding):
+    value = value.numpy() if hasattr(value, "numpy") else value
+    value = value.item() if isinstance(value, np.ndarray) else value
+    return value.decode(encoding) if isinstance(value, bytes) else str(value)
