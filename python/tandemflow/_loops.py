@@ -8,6 +8,16 @@ def is_symbolic(value):
     return _tandem.is_symbolic(value) or (isinstance(value, _tandem.Variable) and not _tandem.executing_eagerly())
 
 
+def scoped(get_state, set_state, names):
+    """The functions for the first len(names) values of a state. The others are nobody's after the branch or loop, but each
+    time one is traced they must begin as they are now."""
+    count = len(names)
+    others = tuple(get_state())[count:]
+    if not others:
+        return get_state, set_state
+    return (lambda: get_state()[:count]), (lambda values: set_state((*values, *others)))
+
+
 def traced_branches(predicate, if_true, if_false, get_state, set_state, names, branches=("main", "else")):
     """One node for both branches. They change the state, which afterwards is what the branch that runs makes of it."""
     before = get_state()

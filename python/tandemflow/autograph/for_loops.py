@@ -10,21 +10,21 @@ def for_stmt(values, extra_test, body, get_state, set_state, names):
     if not _tandem.executing_eagerly():
         from .._dataset import Dataset, DatasetIterator
 
-        if isinstance(values, LazyRange):
-            return _over_range(values, extra_test, body, get_state, set_state, names)
-        if isinstance(values, (_tandem.Tensor, _tandem.Variable)):
-            return _over_rows(values, extra_test, body, get_state, set_state, names)
-        if isinstance(values, (Dataset, DatasetIterator)):
-            return _over_dataset(values, extra_test, body, get_state, set_state, names)
+        kinds = [(LazyRange, _over_range), ((_tandem.Tensor, _tandem.Variable), _over_rows), ((Dataset, DatasetIterator), _over_dataset)]
+        for kind, loop in kinds:
+            if isinstance(values, kind):
+                return loop(values, extra_test, body, *_loops.scoped(get_state, set_state, names), names)
     for value in values:
         go_on = True if extra_test is None else extra_test()
         if is_symbolic(go_on):
             # Whether it has ended is known when it runs: each further turn becomes a branch.
-            _loops.traced_branches(go_on, lambda value=value: body(value), lambda: None, get_state, set_state, names)
+            state = _loops.scoped(get_state, set_state, names)
+            _loops.traced_branches(go_on, lambda value=value: body(value), lambda: None, *state, names)
         elif go_on:
             body(value)
         else:
             break
+    return None
 
 
 def _counted(first, is_inside, after, body, extra_test, get_state, set_state, names, turns):

@@ -56,7 +56,7 @@ def returned(value, did_return=True):
 
 def if_stmt(test, body, orelse, get_state, set_state, names):
     if is_symbolic(test):
-        _loops.traced_branches(_tandem.to_tensor(test), body, orelse, get_state, set_state, names)
+        _loops.traced_branches(_tandem.to_tensor(test), body, orelse, *_loops.scoped(get_state, set_state, names), names)
     elif test:
         body()
     else:
@@ -69,7 +69,7 @@ def while_stmt(test, body, get_state, set_state, names):
         go_on = test()
         # A tensor counts even when its value is known: what counts in Python's numbers unrolls, what in tensors does not.
         if is_symbolic(go_on) or (isinstance(go_on, _tandem.Tensor) and not _tandem.executing_eagerly()):
-            return _loops.traced_loop(test, body, get_state, set_state, names)
+            return _loops.traced_loop(test, body, *_loops.scoped(get_state, set_state, names), names)
         if not go_on:
             return None
         body()

@@ -57,8 +57,9 @@ class Statements:
             lines.append("global " + ", ".join(shared))
         return lines
 
-    def _state(self, names, number):
-        """Functions that read and set the variables."""
+    def _state(self, names, written, number):
+        """Functions that read and set the variables: those of `names`, then what else is written."""
+        names = [*names, *sorted(set(written) - set(names))]
         reads = [name if "." not in name else f"ag__.attribute(lambda: {name}, {name!r})" for name in names]
         source = [f"def get_state_{number}__():", f"    return ({''.join(read + ', ' for read in reads)})"]
         source.append(f"def set_state_{number}__(values__):")
@@ -87,7 +88,7 @@ class Statements:
         written, written_else = Uses(*node.body).writes, Uses(*node.orelse).writes
         names = sorted(name for name in written | written_else if name in node.live_after or "." in name)
         call = ast.parse(f"ag__.if_stmt(None, body_{number}__, orelse_{number}__, get_state_{number}__, set_state_{number}__, {tuple(names)!r})").body[0]
-        made = self._state(names, number)
+        made = self._state(names, written | written_else, number)
         branches = [
             self._function(f"body_{number}__", self.block(node.body), written=written),
             self._function(f"orelse_{number}__", self.block(node.orelse), written=written_else),
@@ -119,7 +120,7 @@ class Statements:
         call = ast.parse(f"ag__.while_stmt(test_{number}__, body_{number}__, get_state_{number}__, set_state_{number}__, {tuple(names)!r})").body[0]
         test = self._function(f"test_{number}__", [ast.copy_location(ast.Return(value=node.test), node.test)])
         body = self._function(f"body_{number}__", self.block(node.body), written=written)
-        return self._assembled(self._state(names, number), [test, body], call, node, [])
+        return self._assembled(self._state(names, written, number), [test, body], call, node, [])
 
     def _for(self, node):
         number = self._next()
@@ -135,4 +136,4 @@ class Statements:
         functions = [body]
         if extra is not None:
             functions.append(self._function(extra_name, [ast.copy_location(ast.Return(value=extra), node)]))
-        return self._assembled(self._state(names, number), functions, call, node, [node.iter])
+        return self._assembled(self._state(names, written, number), functions, call, node, [node.iter])
