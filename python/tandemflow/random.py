@@ -4,7 +4,6 @@ import builtins
 import numpy as np
 
 from . import _dtypes, _names, _ops, _tandem
-from ._replica import drawn
 
 _MASK = 2**64 - 1
 _GOLDEN = 0x9E3779B97F4A7C15  # spreads the draws of one call over the keys
@@ -22,10 +21,10 @@ class _Sequence:
         self._seed = int(seed or 0)
 
     def normal(self, shape, mean=0.0, stddev=1.0, dtype=_dtypes.float32):
-        return drawn(lambda s: _tandem.random_normal(s, float(mean), float(stddev), dtype, self._seed), shape)
+        return _tandem.random_normal(shape, float(mean), float(stddev), dtype, self._seed)
 
     def uniform(self, shape, low=0.0, high=1.0, dtype=_dtypes.float32):
-        return drawn(lambda s: _tandem.random_uniform(s, float(low), float(high), dtype, self._seed), shape)
+        return _tandem.random_uniform(shape, float(low), float(high), dtype, self._seed)
 
 
 class _Stateless:

@@ -5,6 +5,7 @@
 
 #include "tandem/graph/graph.h"
 #include "tandem/op/dispatcher.h"
+#include "tandem/op/shared_draws.h"
 
 namespace tandem {
 
@@ -64,7 +65,7 @@ class Trace final : public Dispatcher {
   std::vector<Ref<Cell>> written_;
 };
 
-/// Lifts what follows out of traces, tapes and scopes: ops run at once. For variables that a traced function needs.
+/// Lifts what follows out of traces, tapes, scopes and replicas: ops run at once. For variables that a traced function needs.
 class InitScope {
  public:
   InitScope();
@@ -75,6 +76,7 @@ class InitScope {
   Dispatcher* stack_;
   Trace* trace_;
   bool tracing_;
+  SharedDraws* draws_;
 };
 
 }  // namespace tandem

@@ -3,7 +3,9 @@
 #include <cstdio>
 
 #include "tandem/autodiff/tape.h"
+#include "tandem/dist/mirrored.h"
 #include "tandem/nn/array_loop.h"
+#include "tandem/op/shared_draws.h"
 
 namespace tandem {
 namespace {
@@ -43,6 +45,14 @@ Tensor correct(Loss loss, const Tensor& y, const Tensor& output) {
   return reduce_sum(cast(equal(guess, truth), DType::f32));
 }
 
+Tensor rows_of(const Tensor& array, const Shard& shard) {
+  const DeviceScope on_host("/CPU:0");
+  Ints begin(static_cast<std::size_t>(array.rank()), 0), size(array.shape().begin(), array.shape().end());
+  begin[0] = shard.begin;
+  size[0] = shard.rows;
+  return slice(array, begin, size);
+}
+
 /// One pass over the arrays.
 void run_all(ArrayLoop& loop, const Function& step) {
   constexpr double kNoLimit = 1e9;  // seconds
@@ -61,6 +71,7 @@ struct Model::Compiled {
   // What the metrics have seen since the epoch began: kept by the plan, read when shown.
   Variable loss_sum{Tensor(0.0f), false, "loss_sum"}, right{Tensor(0.0f), false, "right"}, seen{Tensor(0.0f), false, "seen"};
   std::optional<Function> train, test;
+  std::optional<MirroredStrategy> strategy;
 
   void reset() const {
     for (const Variable* variable : {&loss_sum, &right, &seen}) variable->assign(Tensor(0.0f));
@@ -78,6 +89,42 @@ struct Model::Compiled {
     seen.assign_add(Tensor(static_cast<float>(output.shape()[0])));
     if (accuracy) right.assign_add(correct(loss, y, output));
     return reduce_mean(each);
+  }
+
+  /// One step; returns the loss.
+  Tensor learn(const Model& model, const Tensors& batch, const auto& forward) const {
+    GradientTape tape;
+    const Tensor value = observe(batch[1], forward(batch[0]));
+    const std::vector<Variable> variables = model.trainable_variables();
+    optimizer->apply_gradients(variables, tape.gradient(value, Tensors(variables.begin(), variables.end())));
+    return value;
+  }
+
+  /// The same by several devices: each has its rows, and the gradients are added up.
+  Tensor learn_mirrored(const Model& model, const Tensors& batch, const auto& forward) const {
+    const std::int64_t rows = batch[0].shape()[0];
+    std::map<std::int64_t, Tensor> outputs;  // by first row
+    std::vector<Variable> variables;
+    Tensors sums;
+    SharedDraws draws;
+    for (const Shard& shard : strategy->shards(rows)) {
+      const Tensor x = rows_of(batch[0], shard), y = rows_of(batch[1], shard);
+      const DeviceScope on(shard.device);
+      draws.begin_replica(shard.begin, shard.rows, rows);
+      GradientTape tape;
+      const Tensor output = outputs[shard.begin] = forward(x);
+      const Tensor part = reduce_sum(losses(loss, y, output)) / static_cast<float>(rows);
+      variables = model.trainable_variables();
+      const Tensors gradients = tape.gradient(part, Tensors(variables.begin(), variables.end()));
+      sums.resize(gradients.size());
+      for (std::size_t i = 0; i < gradients.size(); ++i)
+        if (gradients[i].defined()) sums[i] = sums[i].defined() ? sums[i] + gradients[i] : gradients[i];
+      draws.end_replica();
+    }
+    optimizer->apply_gradients(variables, sums);
+    Tensors in_order;
+    for (const auto& [begin, output] : outputs) in_order.push_back(output);
+    return observe(batch[1], in_order.size() == 1 ? in_order[0] : concat(in_order, 0));
   }
 };
 
@@ -119,13 +166,10 @@ void Model::compile(CompileOptions options) {
   if (crossentropy && !options.from_logits && !graph_.last_layer()->ends_with_softmax())
     fail(ErrorCode::invalid_argument, "compile: ", options.loss, " needs a last layer with activation 'softmax', or from_logits = true");
   Compiled* state = compiled.get();  // the functions below live in it
+  if (MirroredStrategy::current()) compiled->strategy = *MirroredStrategy::current();
   compiled->train.emplace([this, state, crossentropy](const Tensors& batch) -> Tensors {
-    GradientTape tape;
-    const Tensor output = crossentropy ? logits(batch[0], true) : (*this)(batch[0], true);
-    const Tensor loss = state->observe(batch[1], output);
-    const std::vector<Variable> variables = trainable_variables();
-    state->optimizer->apply_gradients(variables, tape.gradient(loss, Tensors(variables.begin(), variables.end())));
-    return {loss};
+    const auto forward = [&](const Tensor& x) { return crossentropy ? logits(x, true) : (*this)(x, true); };
+    return {state->strategy ? state->learn_mirrored(*this, batch, forward) : state->learn(*this, batch, forward)};
   }, FunctionOptions{.name = name_ + " train step"});
   compiled->test.emplace([this, state, crossentropy](const Tensors& batch) -> Tensors {
     return {state->observe(batch[1], crossentropy ? logits(batch[0], false) : (*this)(batch[0], false))};

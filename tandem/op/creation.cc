@@ -3,6 +3,7 @@
 
 #include "tandem/op/groups.h"
 #include "tandem/op/random_state.h"
+#include "tandem/op/shared_draws.h"
 #include "tandem/op/records.h"
 #include "tandem/op/rules.h"
 
@@ -98,16 +99,30 @@ Tensor range(double start, double limit, double delta, DType dtype) {
 
 void set_seed(std::uint64_t seed) { random_state().set_seed(seed); }
 
+namespace {
+
+template <class Make>
+Tensor drawn(const Shape& shape, const Make& make) {
+  SharedDraws* shared = SharedDraws::current();
+  return shared ? shared->draw(shape, make) : make(shape);
+}
+
+}  // namespace
+
 Tensor random_normal(const Shape& shape, double mean, double stddev, DType dtype, std::int64_t seed) {
-  const auto call = random_state().next(seed);
-  return apply(random_normal_op, {}, make_attrs(random_normal_op, shape, mean, stddev, dtype, call.key, call.counter));
+  return drawn(shape, [&](const Shape& all) {
+    const auto call = random_state().next(seed);
+    return apply(random_normal_op, {}, make_attrs(random_normal_op, all, mean, stddev, dtype, call.key, call.counter));
+  });
 }
 
 Tensor random_uniform(const Shape& shape, double min, double max, DType dtype, std::int64_t seed) {
   if (is_integer(dtype) && !(max > min && max - min <= 0x1p32))
     fail(ErrorCode::invalid_argument, "random_uniform: integers need 0 < maxval - minval <= 2^32, got [", min, ", ", max, ")");
-  const auto call = random_state().next(seed);
-  return apply(random_uniform_op, {}, make_attrs(random_uniform_op, shape, min, max, dtype, call.key, call.counter));
+  return drawn(shape, [&](const Shape& all) {
+    const auto call = random_state().next(seed);
+    return apply(random_uniform_op, {}, make_attrs(random_uniform_op, all, min, max, dtype, call.key, call.counter));
+  });
 }
 
 }  // namespace tandem

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tandemflow as tf
-from tandemflow.distribute._shards import Shards, shard_sizes
+from tandemflow.distribute._shards import Shards
 
 PACKAGE_ROOT = Path(tf.__file__).parent.parent
 
@@ -126,13 +126,6 @@ print("learnt")
 
 def test_a_loop_of_ones_own_is_exact_also_for_the_last_batch():
     assert run(CUSTOM_LOOP) == ["learnt"]
-
-
-@pytest.mark.parametrize("rows, speeds, sizes", [
-    (10, [1, 1], [5, 5]), (11, [1, 1], [6, 5]), (10, [3, 1], [8, 2]), (3, [1, 1, 1, 1], [1, 1, 1, 0]), (0, [1, 1], [0, 0]), (7, [1, 0], [7, 0]),
-])  # fmt: skip
-def test_shards_follow_speed(rows, speeds, sizes):
-    assert shard_sizes(rows, speeds) == sizes
 
 
 def test_shards_change_with_a_reason_and_not_for_noise():

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import numpy as np
-
+import pytest
 from check_docs import ROOT
 
 
@@ -38,3 +38,19 @@ def test_the_example_says_what_is_wrong_with_a_file(tmp_path):
     result = subprocess.run([ROOT / "build" / "predict", tmp_path / "x.keras", "none"], capture_output=True, text=True, timeout=60)
     assert result.returncode == 1
     assert "E0502" in result.stderr and "x.keras" in result.stderr
+
+
+@pytest.mark.parametrize("gpus", [0, 2])
+@pytest.mark.parametrize("name, expected", [
+    ("both_devices", ["Matrix multiplication time on {short}: ", "Model processing complete: [64, 10] on {device}", "Asynchronous processing complete"]),
+    ("placement", ["CPU result: ", "Num GPUs Available:  {gpus}", "Tensor allocated successfully on", "device:CPU:0\n{device}", "shape=()"]),
+    ("train", ["Epoch 2/2", "sum of the predictions:", "{replicas} replicas, equal shards"]),
+])  # fmt: skip
+def test_the_programs_for_both_devices_run(name, expected, gpus):
+    environment = dict(os.environ, TANDEM_OPENCL_CPU_AS_GPU=str(gpus), TF_CPP_MIN_LOG_LEVEL="2")
+    result = subprocess.run([ROOT / "build" / name], env=environment, capture_output=True, text=True, timeout=180)
+    assert result.returncode == 0, result.stderr
+    short = "/GPU:0" if gpus else "/CPU:0"
+    words = {"gpus": gpus, "short": short, "device": f"/job:localhost/replica:0/task:0/device:{short[1:]}", "replicas": gpus or 1}
+    for text in expected:
+        assert text.format(**words) in result.stdout, result.stdout

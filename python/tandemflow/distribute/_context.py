@@ -34,10 +34,6 @@ class ReplicaContext:
         """`apply(pairs)` with the gradients of all replicas added up; called for each replica, done with the last."""
         return self._meeting.apply_together(apply, pairs)
 
-    def shared_draw(self, draw, shape):
-        """Random numbers for the rows of this replica, out of those that one device would draw for the whole batch."""
-        return self._meeting.shared_draw(draw, shape, self)
-
     def merge_call(self, merge_fn, args=(), kwargs=None):
         if self.num_replicas_in_sync == 1:
             return merge_fn(self._strategy, *args, **(kwargs or {}))

@@ -10,10 +10,9 @@ class Meeting:
         self._replicas, self._home = replicas, home
         self._calls = []  # for each meeting point: what was brought so far
         self._at = 0  # which point the replica in progress comes to next
-        self._draws, self._draw_at = [], 0
 
     def next_replica(self):
-        self._at = self._draw_at = 0
+        self._at = 0
 
     def apply_together(self, apply, pairs):
         pairs = list(pairs)
@@ -27,17 +26,6 @@ class Meeting:
         with device(self._home):
             total = [(_sum([p[i][0] for p in brought]), pairs[i][1]) for i in range(len(pairs))]
             return apply(total)
-
-    def shared_draw(self, draw, shape, context):
-        if not shape or shape[0] != context.rows:
-            return draw(shape)
-        if self._draw_at == len(self._draws):
-            with device("/CPU:0"):
-                self._draws.append(draw([context.total, *shape[1:]]))
-        numbers = self._draws[self._draw_at]
-        self._draw_at += 1
-        with device("/CPU:0"):
-            return numbers[context.begin : context.begin + context.rows]
 
 
 def _sum(gradients):

@@ -1,15 +1,5 @@
 """How a batch is divided: by the measured speed of the devices."""
-
-
-def shard_sizes(rows, speeds):
-    """Rows for each replica, their sum `rows`: by speed, rounded so that the slowest finish is earliest."""
-    total = sum(speeds)
-    if rows <= 0 or total <= 0:
-        return [0] * len(speeds)
-    sizes = [int(rows * speed / total) for speed in speeds]
-    for _ in range(rows - sum(sizes)):  # each remaining row goes where it is finished first
-        sizes[min(range(len(speeds)), key=lambda i: (sizes[i] + 1) / speeds[i] if speeds[i] > 0 else float("inf"))] += 1
-    return sizes
+from .. import _tandem
 
 
 class Shards:
@@ -23,7 +13,7 @@ class Shards:
         self.reason = "equal shards: nothing has been measured yet"
 
     def sizes(self, rows):
-        return shard_sizes(rows, self.speeds)
+        return _tandem.shard_sizes(rows, self.speeds)
 
     def measured(self, speeds):
         """Takes new speeds (rows a second); says whether the shards change."""

@@ -74,11 +74,12 @@ class Strategy:
         """function(replica) in each replica that has rows; a replica without any brings nothing."""
         begins = [sum(rows[:i]) for i in range(len(rows))]
         active = [i for i in self._order() if rows[i] > 0] or self._order()
-        meeting = Meeting(len(active), self.devices[0])
+        meeting, draws = Meeting(len(active), self.devices[0]), _tandem.SharedDraws()
         results = [None] * len(rows)
         for i in active:
             meeting.next_replica()
-            with replica_entered(ReplicaContext(self, i, begins[i], rows[i], sum(rows), meeting)), device(self.devices[i]):
+            context = ReplicaContext(self, i, begins[i], rows[i], sum(rows), meeting)
+            with replica_entered(context), device(self.devices[i]), draws.replica(begins[i], rows[i], sum(rows)):
                 results[i] = function(i)
         present = [results[i] for i in sorted(active)]
         return regroup(present)

@@ -1,9 +1,11 @@
 """Ops that run at once, also while a step is traced: for variables that outlive the trace."""
 import contextlib
 
-from ... import _tandem
+from ... import _replica, _tandem
 
 
 def lifted():
-    """Nothing to do when ops run at once anyway: a device scope stays in force then."""
-    return contextlib.nullcontext() if _tandem.executing_eagerly() else _tandem.LiftOut()
+    """Where ops run at once anyway a device scope stays in force; random numbers are those of all replicas."""
+    if not _tandem.executing_eagerly():
+        return _tandem.LiftOut()
+    return contextlib.nullcontext() if _replica.current() is None else _tandem.Unshared()

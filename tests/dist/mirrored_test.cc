@@ -1,0 +1,69 @@
+#include "tandem/dist/mirrored.h"
+
+#include <gtest/gtest.h>
+
+#include "tandem/tandem.h"
+
+namespace tandem {
+namespace {
+
+using Sizes = std::vector<std::int64_t>;
+
+Sizes sizes(std::int64_t rows, std::vector<double> speeds) { return shard_sizes(rows, speeds); }
+
+TEST(Shards, FollowSpeed) {
+  EXPECT_EQ(sizes(10, {1, 1}), (Sizes{5, 5}));
+  EXPECT_EQ(sizes(11, {1, 1}), (Sizes{6, 5}));
+  EXPECT_EQ(sizes(10, {3, 1}), (Sizes{8, 2}));
+  EXPECT_EQ(sizes(3, {1, 1, 1, 1}), (Sizes{1, 1, 1, 0}));
+  EXPECT_EQ(sizes(7, {1, 0}), (Sizes{7, 0}));
+  EXPECT_EQ(sizes(0, {1, 1}), (Sizes{0, 0}));
+}
+
+/// The predictions of a model with dropout after a short training.
+Tensor trained(const MirroredStrategy* strategy) {
+  set_seed(5);
+  const Tensor x = random_normal({50, 8}), y = random_uniform({50}, 0, 3, DType::i32);
+  Sequential model({Dense(16, "relu"), Dropout(0.4), Dense(3, "softmax")});
+  if (strategy) {
+    const auto scope = strategy->scope();
+    model.compile({.loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}});
+  } else {
+    model.compile({.loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}});
+  }
+  set_seed(6);
+  model.fit(x, y, {.batch_size = 16, .epochs = 3, .verbose = 0});  // 50 = 3 * 16 + 2: a small last batch
+  return model.predict(x);
+}
+
+TEST(Mirrored, GivesTheResultsOfOneDeviceForAnyDivision) {
+  const Tensor one = trained(nullptr);
+  const auto gpus = config::list_logical_devices("GPU");
+  ASSERT_GE(gpus.size(), 1u) << "the tests run with TANDEM_OPENCL_CPU_AS_GPU";
+  for (const std::vector<double>& speeds : {std::vector<double>{1, 1}, {1, 3}, {1, 0}}) {
+    const MirroredStrategy strategy({"/CPU:0", "/GPU:0"});
+    strategy.set_speeds(speeds);
+    const Tensor several = trained(&strategy);
+    EXPECT_LT(reduce_max(abs(several - one)).item<double>(), 1e-5) << strategy.explain();
+  }
+}
+
+TEST(Mirrored, RefusesWhatCannotBe) {
+  const auto message = [](auto make) -> std::string {
+    try {
+      make();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(message([] { MirroredStrategy({"/GPU:7"}); }).find("/GPU:7 is not available; the devices are /CPU:0"), std::string::npos);
+  EXPECT_NE(message([] { MirroredStrategy({"/CPU:0", "CPU:0"}); }).find("given twice"), std::string::npos);
+  EXPECT_NE(message([] { MirroredStrategy({"/CPU:0"}).set_speeds({1, 2}); }).find("needs 1 numbers"), std::string::npos);
+  const MirroredStrategy strategy({"/CPU:0"});
+  const auto scope = strategy.scope();
+  EXPECT_NE(message([&] { const auto inner = strategy.scope(); }).find("do not nest"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tandem
