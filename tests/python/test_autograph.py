@@ -585,6 +585,30 @@ def test_attributes_of_objects_may_change_in_branches():
     assert f(tf.constant(2.0)).numpy() == 20 and f(tf.constant(1.0)).numpy() == 1
 
 
+def test_items_of_containers_may_change_in_branches_and_loops():
+    def f(x):
+        table, pair = {"a": x, "b.c": x * 0}, [x, 0.0]
+        if x > 1:
+            table["a"] = x * 10
+            pair[1] = x
+        else:
+            table["b.c"] += 1
+        for _ in tf.range(3):
+            pair[0] += 1.0
+        return table["a"], table["b.c"], pair[0], pair[1]
+
+    same(f, 2.0, 0.5)
+
+    def g(x):
+        table = {}
+        if x > 1:
+            table["new"] = x
+        return table
+
+    with pytest.raises(ValueError, match=r"table\['new'\]' must also be initialized in the else branch"):
+        tf.function(g)(tf.constant(2.0))
+
+
 def test_structures_and_tuples_through_branches_and_loops():
     def f(n):
         pair, table = (1, 1), {"sum": 0}

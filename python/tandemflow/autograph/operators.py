@@ -22,18 +22,37 @@ def ld(value):
     return value
 
 
-def attribute(read, name):
+def part(read, name):
+    """An attribute or item, if it is there."""
     try:
         return read()
-    except AttributeError:
+    except (AttributeError, LookupError, TypeError):
         return Undefined(name)
 
 
 def set_attribute(owner, name, value):
-    if not isinstance(value, Undefined):
-        target = owner()
-        if getattr(target, name, None) is not value:
-            setattr(target, name, value)
+    """Gives an attribute its value, or takes it away when it had none."""
+    if isinstance(value, Undefined):
+        return _without(lambda: delattr(owner(), name))
+    target = owner()
+    if getattr(target, name, None) is not value:
+        setattr(target, name, value)
+    return None
+
+
+def set_item(owner, key, value):
+    """Gives an item its value, or takes it away when it had none."""
+    if isinstance(value, Undefined):
+        return _without(lambda: owner().pop(key))
+    owner()[key] = value
+    return None
+
+
+def _without(remove):
+    try:
+        remove()
+    except (AttributeError, LookupError, TypeError):
+        pass  # it is not there
 
 
 def not_returned():

@@ -8,11 +8,20 @@
 """
 import ast
 
-from .symbols import Uses
+from .symbols import Uses, is_part
 
 
 def _simple(names):
-    return sorted(name for name in names if "." not in name)
+    return sorted(name for name in names if not is_part(name))
+
+
+def _assignment(name, place):
+    """The statement that gives a variable the value of that place."""
+    if name.endswith("]"):
+        owner, _, key = name.partition("[")
+        return f"ag__.set_item(lambda: {owner}, {key[:-1]}, values__[{place}])"
+    owner, _, attribute = name.rpartition(".")
+    return f"ag__.set_attribute(lambda: {owner}, {attribute!r}, values__[{place}])" if owner else f"{name} = values__[{place}]"
 
 
 class Statements:
@@ -60,13 +69,11 @@ class Statements:
     def _state(self, names, written, number):
         """Functions that read and set the variables: those of `names`, then what else is written."""
         names = [*names, *sorted(set(written) - set(names))]
-        reads = [name if "." not in name else f"ag__.attribute(lambda: {name}, {name!r})" for name in names]
+        reads = [f"ag__.part(lambda: {name}, {name!r})" if is_part(name) else name for name in names]
         source = [f"def get_state_{number}__():", f"    return ({''.join(read + ', ' for read in reads)})"]
         source.append(f"def set_state_{number}__(values__):")
         source += ["    " + line for line in self._declarations(_simple(names))]
-        for place, name in enumerate(names):
-            owner, _, attribute = name.rpartition(".")
-            source.append(f"    {name} = values__[{place}]" if not owner else f"    ag__.set_attribute(lambda: {owner}, {attribute!r}, values__[{place}])")
+        source += [f"    {_assignment(name, place)}" for place, name in enumerate(names)]
         if not names:
             source.append("    pass")
         return ast.parse("\n".join(source)).body
@@ -86,7 +93,7 @@ class Statements:
     def _if(self, node):
         number = self._next()
         written, written_else = Uses(*node.body).writes, Uses(*node.orelse).writes
-        names = sorted(name for name in written | written_else if name in node.live_after or "." in name)
+        names = sorted(name for name in written | written_else if name in node.live_after or is_part(name))
         call = ast.parse(f"ag__.if_stmt(None, body_{number}__, orelse_{number}__, get_state_{number}__, set_state_{number}__, {tuple(names)!r})").body[0]
         made = self._state(names, written | written_else, number)
         branches = [
@@ -111,7 +118,7 @@ class Statements:
         return [ast.fix_missing_locations(statement) for statement in [*state, *functions, call]]
 
     def _carried(self, node, written):
-        return sorted(name for name in written if "." in name or name in node.live_after or name in node.live_inside)
+        return sorted(name for name in written if is_part(name) or name in node.live_after or name in node.live_inside)
 
     def _while(self, node):
         number = self._next()

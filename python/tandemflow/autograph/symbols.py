@@ -1,5 +1,6 @@
-"""Which variables a piece of Python reads and writes. A variable is a name, or attributes of one: "x", "self.count"."""
+"""Which variables a piece of Python reads and writes: names, their attributes and items, "x", "self.count", "d['key']"."""
 import ast
+import re
 
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -14,6 +15,24 @@ def dotted(node):
     if not isinstance(node, ast.Name) or not parts:
         return None
     return ".".join([node.id, *reversed(parts)])
+
+
+def item(node):
+    """"d['key']" of an item with a constant key; None for other expressions."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant) or not isinstance(node.slice.value, (int, str)):
+        return None
+    owner = node.value.id if isinstance(node.value, ast.Name) else dotted(node.value)
+    return None if owner is None else f"{owner}[{node.slice.value!r}]"
+
+
+def is_part(name):
+    """True for attributes and items, which belong to an object that lives on."""
+    return "." in name or name.endswith("]")
+
+
+def owner_of(name):
+    """"self" of "self.count"."""
+    return re.split(r"[.\[]", name, maxsplit=1)[0]
 
 
 class Uses(ast.NodeVisitor):
@@ -34,10 +53,17 @@ class Uses(ast.NodeVisitor):
             (self.reads if isinstance(node.ctx, ast.Load) else self.writes).add(name)
         self.visit(node.value)
 
+    def visit_Subscript(self, node):
+        name = item(node)
+        if name is not None:
+            (self.reads if isinstance(node.ctx, ast.Load) else self.writes).add(name)
+        self.visit(node.value)
+        self.visit(node.slice)
+
     def visit_AugAssign(self, node):
         self.visit(node.value)
         self.visit(node.target)
-        name = node.target.id if isinstance(node.target, ast.Name) else dotted(node.target)
+        name = node.target.id if isinstance(node.target, ast.Name) else dotted(node.target) or item(node.target)
         if name is not None:
             self.reads.add(name)
 
@@ -100,7 +126,7 @@ def free_reads(function):
     uses = Uses(*body)
     declared = {name for node in ast.walk(function) if isinstance(node, ast.Nonlocal) for name in node.names}
     own = (set(parameters(function.args)) | (uses.writes if isinstance(function.body, list) else set())) - declared
-    return {name for name in uses.reads if name.split(".")[0] not in own} | declared
+    return {name for name in uses.reads if owner_of(name) not in own} | declared
 
 
 def declared(function, kind):

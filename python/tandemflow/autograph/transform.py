@@ -6,7 +6,7 @@ from .expressions import Expressions
 from .jumps import remove_jumps
 from .liveness import block as mark_live
 from .statements import Statements
-from .symbols import SCOPES, Uses, declared, free_reads, parameters
+from .symbols import SCOPES, Uses, declared, free_reads, is_part, parameters
 
 
 def _own_nodes(statements):
@@ -25,7 +25,7 @@ def _written_in_control_flow(function):
         if isinstance(node, (ast.If, ast.While, ast.For)):
             target = [node.target] if isinstance(node, ast.For) else []
             written |= Uses(*target, *node.body, *node.orelse).writes
-    return {name for name in written if "." not in name}
+    return {name for name in written if not is_part(name)}
 
 
 def _seen_by_nested(function):
