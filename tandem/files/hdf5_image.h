@@ -60,7 +60,7 @@ class Cursor {
 class Image {
  public:
   Image(std::string_view bytes, std::string name)
-      : bytes_(bytes), name_(std::move(name)), left_(4 * bytes.size() + (1 << 16)), made_(name_, bytes.size()) {}
+      : bytes_(bytes), name_(std::move(name)), left_(4 * bytes.size() + (1 << 16)), made_(name_, bytes.size(), kAlways) {}
 
   /// `size` bytes from `address` on, which a file without tricks asks for once or twice.
   Cursor at(std::uint64_t address, std::uint64_t size, const char* what);
@@ -77,6 +77,8 @@ class Image {
   }
 
  private:
+  static constexpr std::uint64_t kAlways = 32 << 20;  // what a small file may unpack to; Keras packs nothing
+
   std::string_view bytes_;
   std::string name_;
   std::uint64_t left_;
