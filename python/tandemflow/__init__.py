@@ -46,7 +46,7 @@ _ONLY_IN_MODULES = {
     "mish", "log_sigmoid", "softmax", "log_softmax", "conv2d", "max_pool2d", "bias_add",
     "softmax_cross_entropy_with_logits", "sparse_softmax_cross_entropy_with_logits",
     "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "invert",
-    "expm1", "log1p", "erf", "erfc", "reciprocal", "ceil", "rint", "is_nan", "is_inf", "is_finite", "logical_xor",
+    "expm1", "log1p", "erf", "erfc", "lgamma", "digamma", "erfinv", "ndtri", "reciprocal", "ceil", "rint", "is_nan", "is_inf", "is_finite", "logical_xor",
     "squared_difference", "divide_no_nan", "multiply_no_nan", "xlogy", "xdivy",
     "cumprod", "unsorted_segment_sum", "unsorted_segment_prod", "unsorted_segment_max", "unsorted_segment_min",
     "unsorted_segment_mean", "unsorted_segment_sqrt_n", "segment_sum", "segment_prod", "segment_mean", "segment_max",

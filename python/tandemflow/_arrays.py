@@ -252,10 +252,10 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=_dtypes.in
     length = int(reduce_max(arr).numpy()) + 1 if arr.shape.num_elements() else 0
     length = max(length, 0 if minlength is None else int(minlength))
     length = length if maxlength is None else min(length, int(maxlength))
-    arr = reshape(cast(arr, _dtypes.int64), [-1])
-    if bool((arr < 0).numpy().any()):
+    arr = reshape(arr if arr.dtype in (_dtypes.int32, _dtypes.int64) else cast(arr, _dtypes.int32), [-1])
+    if arr.shape.num_elements() and int(records["reduce_min"](arr).numpy()) < 0:
         raise InvalidArgumentError("bincount: arr must not be negative")
-    counted = _choose(less(arr, length), arr, _ops.ones_like(arr) * -1)
+    counted = arr if maxlength is None else _choose(less(arr, length), arr, _ops.ones_like(arr) * -1)
     values = _ops.ones(arr.shape, dtype) if weights is None else reshape(_tensor(weights), [-1])
     return records["unsorted_segment_sum"](values, counted, length)
 

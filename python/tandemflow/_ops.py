@@ -8,7 +8,7 @@ from .errors import UnimplementedError
 records = _tandem.ops()
 
 # Steps of gradients and optimizers, and ops whose arguments TensorFlow spells otherwise: not for the public names.
-_INNER = {"range", "fill", "random_normal", "random_uniform", "gelu_tanh", "where_indices"}
+_INNER = {"trigamma", "range", "fill", "random_normal", "random_uniform", "gelu_tanh", "where_indices"}
 # Those of tf.nn, with wrappers in _conv.py and _network.py.
 _INNER |= {"dropout", "batch_normalization", "batch_normalization_training", "layer_normalization", "dot_product_attention"}
 _INNER |= {"lstm", "gru", "simple_rnn", "sigmoid_cross_entropy_with_logits"}
@@ -207,9 +207,14 @@ def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
         length = tensor.shape[axis]
         if not (0 <= before <= length - skip and 0 <= after <= length - skip):
             raise ValueError(f"pad: paddings {before} and {after} of axis {axis} must lie between 0 and {length - skip}, its size{' less 1' * skip}")
-        if before or after:
-            places = [*builtins.range(before - 1 + skip, skip - 1, -1), *builtins.range(length), *builtins.range(length - 1 - skip, length - 1 - skip - after, -1)]
-            tensor = gather(tensor, places, axis=axis)
+        leading = (builtins.slice(None),) * axis
+        parts = [tensor]
+        if before:
+            parts.insert(0, tensor[leading + (builtins.slice(before - 1 + skip, skip - 1 if skip else None, -1),)])
+        if after:
+            last = length - 1 - skip
+            parts.append(tensor[leading + (builtins.slice(last, last - after if last >= after else None, -1),)])
+        tensor = concat(parts, axis) if parts[1:] else tensor
     return tensor
 
 

@@ -25,6 +25,6 @@ struct KernelChoice {
 };
 
 /// The choices of `device` for every dtype of `op`.
-std::vector<KernelChoice> kernel_choices(const OpDef& op, const Device& device);
+std::vector<KernelChoice> kernel_choices(const OpDef& op, Device& device);
 
 }  // namespace tandem::cli

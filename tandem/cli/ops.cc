@@ -18,7 +18,7 @@ namespace {
 std::vector<KernelChoice> choices_of(std::span<const OpDef* const> ops) {
   std::vector<KernelChoice> all;
   for (const OpDef* op : ops)
-    for (const Device* device : default_runtime().devices())
+    for (Device* device : default_runtime().devices())
       for (KernelChoice& choice : kernel_choices(*op, *device)) all.push_back(std::move(choice));
   return all;
 }

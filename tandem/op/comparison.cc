@@ -91,7 +91,7 @@ const OpDef logical_xor_op{
     .inputs = {"x", "y"},
     .dtypes = kBool,
     .infer = broadcast_to_bool,
-    .scalar = formula<0b11>([](auto x, auto y) { return x != y; }),
+    .scalar = formula<0b11>([](auto x, auto y) { return x ^ y; }),
 };
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();

@@ -3,6 +3,7 @@
 #include "tandem/op/groups.h"
 #include "tandem/op/linalg_records.h"
 #include "tandem/op/network_records.h"
+#include "tandem/op/special.h"
 
 namespace tandem {
 
@@ -13,6 +14,7 @@ std::span<const OpDef* const> op_list() {
              arithmetic_ops(),
              rounding_ops(),
              trigonometric_ops(),
+             special_ops(),
              activation_ops(),
              more_activation_ops(),
              comparison_ops(),

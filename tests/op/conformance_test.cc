@@ -212,7 +212,8 @@ ScalarFunction second_order(const OpDef& op, const OpSample& sample) {
 /// Whose gradient is one fused op that says it has no gradient itself: tests/autodiff/tape_test.cc.
 bool gradient_has_none(const OpDef& op) {
   static constexpr std::string_view kNames[] = {"max_pool2d", "max_pool_with_argmax", "batch_normalization_training",
-                                                "layer_normalization", "dot_product_attention", "lstm", "gru", "simple_rnn"};
+                                                "layer_normalization", "dot_product_attention", "lstm", "gru", "simple_rnn",
+                                                "digamma"};
   return std::ranges::find(kNames, op.name) != std::end(kNames);
 }
 

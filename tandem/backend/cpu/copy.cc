@@ -36,12 +36,22 @@ class Odometer {
   std::int64_t offset_ = 0;
 };
 
+/// A step that the compiler knows becomes shuffles of whole vectors.
+template <std::int64_t kStep, class T>
+void copy_stepping(const T* __restrict from, std::int64_t length, T* __restrict to) {
+  for (std::int64_t i = 0; i < length; ++i) to[i] = from[i * kStep];
+}
+
 template <class T>
 void copy_row(const T* from, std::int64_t step, std::int64_t length, T* to) {
   if (step == 1)
     std::memcpy(to, from, length * sizeof(T));
   else if (step == 0)
     std::fill_n(to, length, *from);
+  else if (step == -1)
+    copy_stepping<-1>(from, length, to);
+  else if (step == 2)
+    copy_stepping<2>(from, length, to);
   else
     for (std::int64_t i = 0; i < length; ++i) to[i] = from[i * step];
 }

@@ -44,6 +44,16 @@ void parallel_ranges(std::int64_t count, std::int64_t item_bytes, const Body& bo
   });
 }
 
+/// As parallel_ranges, for loops that walk all rows in every slice: slices are no narrower than some cache lines.
+template <class Body>
+void parallel_columns(std::int64_t columns, std::int64_t column_bytes, const Body& body) {
+  constexpr std::int64_t kNarrowest = 256;
+  const std::int64_t blocks = (columns + kNarrowest - 1) / kNarrowest;
+  parallel_ranges(blocks, column_bytes * kNarrowest, [&](std::int64_t first, std::int64_t last) {
+    body(first * kNarrowest, std::min(last * kNarrowest, columns));
+  });
+}
+
 /// An attribute's value as an element.
 template <class T>
 T element_of(double value) {

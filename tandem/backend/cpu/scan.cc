@@ -46,6 +46,20 @@ void scan_columns(const ScanPlan& plan, const T* from, T* to, std::int64_t colum
   }
 }
 
+/// One line; the running value stays in a register.
+template <class T, class Join>
+void scan_line(const ScanPlan& plan, const T* from, T* to, Join join) {
+  using C = Comparable<T>;
+  C running = static_cast<C>(plan.product ? 1 : 0);
+  const std::int64_t step = plan.reverse ? -1 : 1;
+  std::int64_t at = plan.reverse ? plan.size - 1 : 0;
+  for (std::int64_t k = 0; k < plan.size; ++k, at += step) {
+    const C before = running;
+    running = static_cast<C>(join(running, comparable(from[at])));
+    to[at] = T(plan.exclusive ? before : running);
+  }
+}
+
 template <class T, class Join>
 void scan(const ScanPlan& plan, const T* from, T* to, Join join) {
   const std::int64_t blocks = (plan.inner + kColumns - 1) / kColumns;
@@ -53,7 +67,8 @@ void scan(const ScanPlan& plan, const T* from, T* to, Join join) {
   parallel_ranges(plan.outer * blocks, block_bytes, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
       const std::int64_t column = i % blocks * kColumns, at = i / blocks * plan.size * plan.inner + column;
-      scan_columns(plan, from + at, to + at, std::min(kColumns, plan.inner - column), join);
+      if (plan.inner == 1) scan_line(plan, from + at, to + at, join);
+      else scan_columns(plan, from + at, to + at, std::min(kColumns, plan.inner - column), join);
     }
   });
 }
@@ -86,14 +101,12 @@ double empty_value(Join join) {
   else return static_cast<double>(lowest ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max());
 }
 
-template <class C>
-C joined(Join join, C a, C b) {
-  switch (join) {
-    case Join::sum: return static_cast<C>(a + b);
-    case Join::prod: return static_cast<C>(a * b);
-    case Join::max: return a != a || a > b ? a : b;
-    default: return a != a || a < b ? a : b;
-  }
+template <Join kJoin, class C>
+C joined(C a, C b) {
+  if constexpr (kJoin == Join::sum) return static_cast<C>(a + b);
+  else if constexpr (kJoin == Join::prod) return static_cast<C>(a * b);
+  else if constexpr (kJoin == Join::max) return a != a || a > b ? a : b;
+  else return a != a || a < b ? a : b;
 }
 
 struct SegmentPlan {
@@ -102,6 +115,29 @@ struct SegmentPlan {
   Join join;
 };
 
+/// Adds `rows` of data to their segments, columns first to last.
+template <Join kJoin, class T, class Index>
+void join_columns(const SegmentPlan& plan, std::string_view op, const T* data, const Index* ids, T* out, std::int64_t first,
+                  std::int64_t last) {
+  for (std::int64_t i = 0; i < plan.rows; ++i) {
+    const std::int64_t segment = ids[i];
+    if (segment < 0) continue;
+    if (segment >= plan.segments)
+      fail(ErrorCode::index_out_of_range, op, ": segment ", segment, " at position ", i, " is outside ", plan.segments, " segments");
+    T* __restrict to = out + segment * plan.inner;
+    const T* __restrict from = data + i * plan.inner;
+    for (std::int64_t k = first; k < last; ++k) to[k] = T(joined<kJoin>(comparable(to[k]), comparable(from[k])));
+  }
+}
+
+template <Join kJoin, class T>
+void join_rows(const SegmentPlan& plan, std::string_view op, const KernelArgs& args, T* out) {
+  parallel_columns(plan.inner, plan.rows * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t first, std::int64_t last) {
+    if (plan.index == DType::i32) join_columns<kJoin>(plan, op, args.input<T>(), args.input<std::int32_t>(1), out, first, last);
+    else join_columns<kJoin>(plan, op, args.input<T>(), args.input<std::int64_t>(1), out, first, last);
+  });
+}
+
 template <class T>
 void join_segments(const SegmentPlan& plan, std::string_view op, const KernelArgs& args) {
   T empty = element_of<T>(empty_value<T>(plan.join));
@@ -109,18 +145,12 @@ void join_segments(const SegmentPlan& plan, std::string_view op, const KernelArg
     if (plan.join == Join::min) empty = std::numeric_limits<T>::max();
   T* out = args.output<T>();
   std::fill_n(out, plan.segments * plan.inner, empty);
-  const auto row_bytes = plan.rows * static_cast<std::int64_t>(sizeof(T));
-  parallel_ranges(plan.inner, row_bytes, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = 0; i < plan.rows; ++i) {
-      const std::int64_t segment = index_at(args.inputs[1], plan.index, i);
-      if (segment < 0) continue;
-      if (segment >= plan.segments)
-        fail(ErrorCode::index_out_of_range, op, ": segment ", segment, " at position ", i, " is outside ", plan.segments, " segments");
-      T* to = out + segment * plan.inner;
-      const T* from = args.input<T>() + i * plan.inner;
-      for (std::int64_t k = first; k < last; ++k) to[k] = T(joined(plan.join, comparable(to[k]), comparable(from[k])));
-    }
-  });
+  switch (plan.join) {
+    case Join::sum: return join_rows<Join::sum>(plan, op, args, out);
+    case Join::prod: return join_rows<Join::prod>(plan, op, args, out);
+    case Join::max: return join_rows<Join::max>(plan, op, args, out);
+    case Join::min: return join_rows<Join::min>(plan, op, args, out);
+  }
 }
 
 Prepared prepare_segments(const KernelCall& call) {

@@ -83,26 +83,35 @@ Prepared prepare_gather_nd(const KernelCall& call) {
   });
 }
 
-template <class C>
-C put(ScatterKind kind, C old, C update) {
-  switch (kind) {
-    case ScatterKind::update: return update;
-    case ScatterKind::add: return static_cast<C>(old + update);
-    case ScatterKind::sub: return static_cast<C>(old - update);
-    case ScatterKind::min: return old != old || old < update ? old : update;
-    default: return old != old || old > update ? old : update;
-  }
+template <ScatterKind kKind, class C>
+C put(C old, C update) {
+  if constexpr (kKind == ScatterKind::update) return update;
+  else if constexpr (kKind == ScatterKind::add) return static_cast<C>(old + update);
+  else if constexpr (kKind == ScatterKind::sub) return static_cast<C>(old - update);
+  else if constexpr (kKind == ScatterKind::min) return old != old || old < update ? old : update;
+  else return old != old || old > update ? old : update;
+}
+
+template <ScatterKind kKind, class T>
+void scatter_as(const PositionPlan& plan, std::string_view op, const void* indices, const T* updates, T* out) {
+  parallel_columns(plan.inner, plan.rows * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = 0; i < plan.rows; ++i) {
+      T* __restrict to = out + slice_at(plan, op, indices, i) * plan.inner;
+      const T* __restrict from = updates + i * plan.inner;
+      for (std::int64_t k = first; k < last; ++k) to[k] = T(put<kKind>(comparable(to[k]), comparable(from[k])));
+    }
+  });
 }
 
 template <class T>
 void scatter(const PositionPlan& plan, ScatterKind kind, std::string_view op, const void* indices, const T* updates, T* out) {
-  parallel_ranges(plan.inner, plan.rows * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = 0; i < plan.rows; ++i) {
-      T* to = out + slice_at(plan, op, indices, i) * plan.inner;
-      const T* from = updates + i * plan.inner;
-      for (std::int64_t k = first; k < last; ++k) to[k] = T(put(kind, comparable(to[k]), comparable(from[k])));
-    }
-  });
+  switch (kind) {
+    case ScatterKind::update: return scatter_as<ScatterKind::update>(plan, op, indices, updates, out);
+    case ScatterKind::add: return scatter_as<ScatterKind::add>(plan, op, indices, updates, out);
+    case ScatterKind::sub: return scatter_as<ScatterKind::sub>(plan, op, indices, updates, out);
+    case ScatterKind::min: return scatter_as<ScatterKind::min>(plan, op, indices, updates, out);
+    case ScatterKind::max: return scatter_as<ScatterKind::max>(plan, op, indices, updates, out);
+  }
 }
 
 Prepared prepare_scatter(const KernelCall& call) {
