@@ -2,6 +2,7 @@
 
 In an environment with tensorflow-cpu:
   python tools/keras_files.py              writes tests/data/keras/<model>.keras, .h5 and .npz (inputs and predictions)
+  python tools/keras_files.py --keras2     writes tests/data/keras/keras2.h5, .keras and .npz with tf_keras
   python tools/keras_files.py FOLDER       loads <model>.keras, .h5 and .weights.h5 of FOLDER and compares with <model>.npz there
 """
 import os
@@ -55,5 +56,30 @@ def compare(folder):
                 print(f"{name}.weights.h5: predictions differ by {max(worst):.1e}")
 
 
+def write_keras2(folder):
+    import tf_keras
+
+    layers = tf_keras.layers
+    random = np.random.RandomState(0)
+    words = tf_keras.Input((5,), dtype="int32")
+    x = layers.Embedding(7, 4, input_length=5)(words)
+    x = layers.Bidirectional(layers.LSTM(3, return_sequences=True))(x)
+    x = layers.BatchNormalization()(x)
+    x = layers.GRU(2)(x)
+    inner = tf_keras.Sequential([layers.Dense(4, input_shape=(2,), kernel_regularizer="l2"), layers.LayerNormalization()])
+    joined = layers.Concatenate()([layers.Add()([inner(x), layers.Dense(4)(x)]), x])
+    model = tf_keras.Model(words, layers.Dense(1)(joined))
+    model.compile(tf_keras.optimizers.Adam(0.01), tf_keras.losses.MeanSquaredError(), metrics=["mae", tf_keras.metrics.MeanSquaredError()])
+    data = random.randint(0, 7, (8, 5)).astype("int32")
+    model.fit(data, random.rand(8, 1), batch_size=4, verbose=0)
+    model.save(folder / "keras2.h5")
+    model.save(folder / "keras2.keras")
+    moments = [model.optimizer._momentums[0].numpy(), model.optimizer._velocities[-1].numpy()]
+    np.savez(folder / "keras2.npz", x=data, y=model.predict(data, verbose=0), m=moments[0], v=moments[1])
+
+
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--keras2"]:
+        write_keras2(ROOT / "tests" / "data" / "keras")
+        sys.exit()
     compare(Path(sys.argv[1])) if len(sys.argv) > 1 else write(ROOT / "tests" / "data" / "keras")

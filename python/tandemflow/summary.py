@@ -188,7 +188,7 @@ class experimental:
         return getattr(_local, "step", None)
 
 
-def _written(name, step, values, encode, plugin, description):
+def _written(name, step, values, encode, plugin, description, content=b""):
     """Writes now, or each time the traced function runs."""
     step = experimental.get_step() if step is None else step
     if step is None:
@@ -197,7 +197,7 @@ def _written(name, step, values, encode, plugin, description):
     tensors = [_tandem.to_tensor(step), *(_tandem.to_tensor(value) for value in values)]
 
     def write(tensors):
-        value = _field(1, name.encode()) + _field(8, encode(*tensors[1:])) + _field(9, _metadata(plugin, description))
+        value = _field(1, name.encode()) + _field(8, encode(*tensors[1:])) + _field(9, _metadata(plugin, description, content))
         writer.add(int(tensors[0].numpy()), _field(5, _field(1, value)))
         return []
 
@@ -254,6 +254,11 @@ def text(name, data, step=None, description=None):
         return _strings_tensor([item if isinstance(item, bytes) else str(item).encode() for item in array.ravel()], array.shape)
 
     return _written(name, step, [data], encode, "text", description)
+
+
+def keras_model(name, json_text, step=None):
+    """The layers of a Keras model (its to_json), which TensorBoard draws as the conceptual graph."""
+    return _written(name, step, [json_text], lambda value: _strings_tensor([value.numpy()], ()), "graph_keras_model", None, b"1")
 
 
 def _png(pixels):

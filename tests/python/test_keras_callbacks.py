@@ -211,38 +211,6 @@ def _records(folder):
     return [record.numpy() for record in tf.data.TFRecordDataset(str(file))]
 
 
-def test_events_have_the_bytes_that_tensorboard_reads(tmp_path, monkeypatch):
-    from tandemflow.keras.callbacks._events import EventWriter
-
-    monkeypatch.setattr("time.time", lambda: 1794767288.2612369)
-    writer = EventWriter(tmp_path)
-    writer.scalar("loss", 0.5, 1)
-    writer.close()
-    (file,) = tmp_path.iterdir()
-    wanted = bytes.fromhex(
-        "2e00000000000000c5cb57fa091bb8106e7ebeda4110012a210a1f0a046c6f7373420a0801120022040000003f4a0b0a090a077363616c617273"
-        "cc42a857"
-    )
-    assert file.read_bytes().endswith(wanted)
-    assert b"brain.Event:2" in file.read_bytes()
-    assert file.name.startswith("events.out.tfevents.1794767288.")
-
-
-def test_histograms_count_all_values():
-    from tandemflow.keras.callbacks._events import histogram_rows, png
-
-    rows = histogram_rows(np.arange(100.0), 30)
-    assert rows.shape == (30, 3) and rows[:, 2].sum() == 100 and (rows[0, 0], rows[-1, 1]) == (0, 99)
-    assert histogram_rows(np.full(4, 2.0), 30)[-1].tolist() == [2, 2, 4]
-    assert not histogram_rows([], 30).any()
-    import io
-
-    from PIL import Image
-
-    pixels = np.arange(24, dtype="uint8").reshape(2, 4, 3)
-    np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(png(pixels)))), pixels)
-
-
 def test_training_is_written_for_tensorboard(tmp_path):
     model, x, y = _regression()
     board = callbacks.TensorBoard(tmp_path, histogram_freq=1, update_freq=2, write_images=True)

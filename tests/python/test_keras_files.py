@@ -141,6 +141,19 @@ def test_variables_of_subclassed_models_lie_where_keras_puts_them(tmp_path):
     np.testing.assert_array_equal(other(x).numpy(), y)
 
 
+@pytest.mark.parametrize("ending", [".h5", ".keras"])
+def test_files_of_keras_2_give_its_predictions_and_go_on_training(ending):
+    arrays = np.load(FOLDER / "keras2.npz")
+    model = keras.saving.load_model(FOLDER / f"keras2{ending}")
+    np.testing.assert_allclose(model.predict(arrays["x"], verbose=0), arrays["y"], rtol=1e-5, atol=1e-6)
+    assert int(model.optimizer.iterations) == 2
+    assert float(model.optimizer.learning_rate) == pytest.approx(0.01)
+    np.testing.assert_array_equal(model.optimizer.variables[2].numpy(), arrays["m"])
+    np.testing.assert_array_equal(model.optimizer.variables[-1].numpy(), arrays["v"])
+    model.fit(arrays["x"], arrays["y"], verbose=0)
+    assert int(model.optimizer.iterations) == 3
+
+
 def test_models_of_keras_2_are_read(tmp_path):
     def layer(kind, name, inbound, **config):
         config = {"name": name, "trainable": True, "dtype": "float32", **config}

@@ -3,7 +3,7 @@ import os
 import time
 import warnings
 
-from ._events import EventWriter
+from ... import summary
 from .callback import Callback
 from .monitor import log_learning_rates
 
@@ -43,7 +43,7 @@ class TensorBoard(Callback):
 
     def _writer(self, run):
         if run not in self._writers:
-            self._writers[run] = EventWriter(os.path.join(self.log_dir, run))
+            self._writers[run] = summary.create_file_writer(os.path.join(self.log_dir, run))
         return self._writers[run]
 
     def _close(self):
@@ -58,7 +58,8 @@ class TensorBoard(Callback):
         except Exception as error:  # a model that cannot be written down can be trained
             warnings.warn(f"Model failed to serialize as JSON. Ignoring... {error}", stacklevel=2)
             return
-        self._writer("train").text_tensor("keras", text, 0, "graph_keras_model", b"1")
+        with self._writer("train").as_default():
+            summary.keras_model("keras", text, step=0)
 
     def on_train_begin(self, logs=None):
         self._train_batch = 0
@@ -74,12 +75,12 @@ class TensorBoard(Callback):
         self._batch_begin = time.time()
 
     def on_train_batch_end(self, batch, logs=None):
-        writer = self._writer("train")
+        values = {}
         if self.write_steps_per_second:
-            writer.scalar("batch_steps_per_second", 1 / max(time.time() - self._batch_begin, 1e-9), self._train_batch)
+            values["batch_steps_per_second"] = 1 / max(time.time() - self._batch_begin, 1e-9)
         if self.update_freq != "epoch" and self._train_batch % self.update_freq == 0:
-            for name, value in (logs or {}).items():
-                writer.scalar(f"batch_{name}", value, self._train_batch)
+            values.update({f"batch_{name}": value for name, value in (logs or {}).items()})
+        self._write("train", values, self._train_batch)
 
     def on_epoch_end(self, epoch, logs=None):
         logs = dict(logs or {})
@@ -87,8 +88,6 @@ class TensorBoard(Callback):
             self._write_epoch(epoch, logs)
         if self.histogram_freq and epoch % self.histogram_freq == 0:
             self._write_variables(epoch)
-        for writer in self._writers.values():
-            writer.flush()
 
     def _write_epoch(self, epoch, logs):
         validation = {name[4:]: value for name, value in logs.items() if name.startswith("val_")}
@@ -98,27 +97,29 @@ class TensorBoard(Callback):
             begin, iterations = self._epoch_begin
             training["steps_per_second"] = (int(self.model.optimizer.iterations) - iterations) / (time.time() - begin)
         for run, values in (("train", training), ("validation", validation)):
-            for name, value in values.items():
-                self._writer(run).scalar(f"epoch_{name}", value, epoch)
+            self._write(run, {f"epoch_{name}": value for name, value in values.items()}, epoch)
+
+    def _write(self, run, values, step):
+        if values:
+            with self._writer(run).as_default():
+                for name, value in values.items():
+                    summary.scalar(name, value, step=step)
 
     def on_test_end(self, logs=None):
         optimizer = getattr(self.model, "optimizer", None)
-        if optimizer is None:
-            return
-        writer = self._writer("validation")
-        for name, value in (logs or {}).items():
-            writer.scalar(f"evaluation_{name}_vs_iterations", value, int(optimizer.iterations))
-        writer.flush()
+        if optimizer is not None:
+            values = {f"evaluation_{name}_vs_iterations": value for name, value in (logs or {}).items()}
+            self._write("validation", values, int(optimizer.iterations))
 
     def _write_variables(self, epoch):
-        for layer in self.model.layers:
-            for variable in layer.weights:
+        with self._writer("train").as_default(epoch):
+            for variable in [v for layer in self.model.layers for v in layer.weights]:
                 name = f"{self.model.name}/{getattr(variable, 'path', variable.name)}".replace(":", "_")
                 value = variable.numpy()
-                self._writer("train").histogram(f"{name}/histogram", value, epoch)
+                summary.histogram(f"{name}/histogram", value)
                 image = _as_images(value) if self.write_images else None
                 if image is not None:
-                    self._writer("train").images(f"{name}/image", image, epoch)
+                    summary.image(f"{name}/image", image)
 
 
 def _as_images(value):

@@ -6,6 +6,7 @@ import tempfile
 from ... import _files
 from .._engine.registry import deserialize_keras_object, serialize_keras_object
 from . import state
+from .keras2 import is_keras2, optimizer_values, translated
 from .paths import KERAS_VERSION, check_version
 
 _METADATA, _CONFIG, _VARIABLES, _ASSETS = "metadata.json", "config.json", "model.weights.h5", "assets"
@@ -24,15 +25,25 @@ def model_bytes(model):
 
 def read_model(path, custom_objects, compile, safe_mode):
     entries = _files.read_zip(path)
-    check_version(_json(entries, _METADATA, path, {}).get("keras_version"), path)
+    version = _json(entries, _METADATA, path, {}).get("keras_version")
+    check_version(version, path)
     config = _json(entries, _CONFIG, path)
+    config = translated(config) if is_keras2(version) else config
     if not isinstance(config, dict) or "class_name" not in config:
         raise ValueError(f"{path}: {_CONFIG} holds no model, it begins with {str(config)[:80]!r}")
     if not compile:
         config["compile_config"] = None
     model = deserialize_keras_object(config, custom_objects, safe_mode=safe_mode)
     root = variables_of(entries, path)
-    state.restore(model, lambda at: state.variables_at(root, at), assets_of=_assets_reader(entries))
+
+    def store_of(at):
+        store = state.variables_at(root, at)
+        if at != "optimizer" or not is_keras2(version):
+            return store
+        values = optimizer_values([store[str(i)] for i in range(len(store))], model.optimizer)
+        return {str(i): value for i, value in enumerate(values)}
+
+    state.restore(model, store_of, assets_of=_assets_reader(entries))
     return model
 
 

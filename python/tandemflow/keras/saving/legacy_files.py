@@ -6,6 +6,7 @@ import warnings
 from ... import _files, _ops, _tandem
 from .._engine.registry import deserialize_keras_object, serialize_keras_object
 from . import state
+from .keras2 import optimizer_values, translated
 from .paths import KERAS_VERSION, check_version
 
 _NAMES_A_CHUNK = 3000  # an attribute has to fit into 64 KiB
@@ -99,7 +100,7 @@ def read_model(path, custom_objects, compile, safe_mode):
         hint = "; it holds weights only: use model.load_weights" if "layers" in root["items"] else ""
         raise ValueError(f"No model config found in the file at {path}{hint}.")
     check_version(attrs.get("keras_version"), path)
-    config = _json(attrs["model_config"], f"{path}: model_config")
+    config = translated(_json(attrs["model_config"], f"{path}: model_config"))
     model = deserialize_keras_object(config, custom_objects, safe_mode=safe_mode)
     load_weights_of(model, root, False, False)
     if compile:
@@ -121,11 +122,11 @@ def _compile(model, root, path, custom_objects):
             "No training configuration found in the save file, so the model was *not* compiled. Compile it manually."
         )
         return
-    training = _json(text, f"{path}: training_config")
+    training = translated(_json(text, f"{path}: training_config"))
     model.compile(**_compile_arguments(training, custom_objects))
     if "optimizer_weights" in root["items"]:
-        values = _values(root["items"]["optimizer_weights"], path)
         model.optimizer.build(model.trainable_variables)
+        values = optimizer_values(_values(root["items"]["optimizer_weights"], path), model.optimizer)
         shapes = [tuple(v.shape) for v in model.optimizer.variables]
         if [tuple(value.shape) for value in values] != shapes:
             warnings.warn(
@@ -157,8 +158,6 @@ def _loss(loss, custom_objects, family):
         return [_loss(item, custom_objects, family) for item in loss]
     if isinstance(loss, dict) and "class_name" not in loss:
         return {key: _loss(item, custom_objects, family) for key, item in loss.items()}
-    if isinstance(loss, dict) and loss.get("config", {}) and loss["config"].get("reduction") == "auto":  # Keras 2
-        loss = {**loss, "config": {**loss["config"], "reduction": "sum_over_batch_size"}}
     return loss if isinstance(loss, str) else deserialize_keras_object(loss, custom_objects, family)
 
 
@@ -169,9 +168,6 @@ def _metrics(metrics, custom_objects):
         return [_metrics(item, custom_objects) for item in metrics]
     if isinstance(metrics, dict) and "class_name" not in metrics:
         return {key: _metrics(item, custom_objects) for key, item in metrics.items()}
-    if isinstance(metrics, dict) and metrics["class_name"] == "MeanMetricWrapper":  # Keras 2
-        name = metrics["config"].get("name")
-        return name if name in ("accuracy", "acc") else metrics["config"].get("fn", name)
     return metrics if isinstance(metrics, str) else deserialize_keras_object(metrics, custom_objects, known.family)
 
 

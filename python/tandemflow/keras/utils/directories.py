@@ -3,7 +3,7 @@ import os
 
 from .messages import print_message
 
-_IMAGES = (".bmp", ".gif", ".jpeg", ".jpg", ".png")
+_IMAGES = (".jpeg", ".jpg", ".png")
 
 
 def image_dataset_from_directory(directory, labels="inferred", label_mode="int", class_names=None, color_mode="rgb",
@@ -12,7 +12,9 @@ def image_dataset_from_directory(directory, labels="inferred", label_mode="int",
                                  pad_to_aspect_ratio=False, data_format=None, verbose=True):  # fmt: skip
     """A dataset of (images, labels); its `class_names` and `file_paths` say what was found."""
     from ..._specs import TensorSpec
-    from .images import _middle, img_to_array, load_img, resize_array
+    from ...image import resize
+    from ...io import decode_image, read_file
+    from .images import _middle
 
     if pad_to_aspect_ratio:
         raise ValueError("pad_to_aspect_ratio is not supported here; crop_to_aspect_ratio is")
@@ -22,10 +24,11 @@ def image_dataset_from_directory(directory, labels="inferred", label_mode="int",
     height, width = image_size
 
     def read(path):
-        image = load_img(path, color_mode=color_mode)
+        image = decode_image(read_file(path), channels).numpy()
         if crop_to_aspect_ratio:
-            image = image.crop(_middle(*image.size, width, height))
-        image = resize_array(img_to_array(image, "channels_last"), (height, width), interpolation)
+            left, top, right, bottom = _middle(image.shape[1], image.shape[0], width, height)
+            image = image[top:bottom, left:right]
+        image = resize(image, (height, width), interpolation).numpy().astype("float32")
         return image.transpose(2, 0, 1) if data_format == "channels_first" else image
 
     shape = (channels, height, width) if data_format == "channels_first" else (height, width, channels)

@@ -104,39 +104,11 @@ def save_img(path, x, data_format=None, file_format=None, scale=True, **kwargs):
     image.save(path, format="jpeg" if file_format == "jpg" else file_format, **kwargs)
 
 
-def resize_array(x, size, interpolation="bilinear"):
-    """(height, width, channels) floats in another size, pixels taken at their centres as tf.image.resize does."""
-    import numpy as np
-
-    height, width = x.shape[:2]
-    if (height, width) == tuple(size):
-        return x.astype("float32")
-    rows = (np.arange(size[0]) + 0.5) * (height / size[0])
-    columns = (np.arange(size[1]) + 0.5) * (width / size[1])
-    if interpolation == "nearest":
-        return x[np.minimum(rows.astype(int), height - 1)][:, np.minimum(columns.astype(int), width - 1)].astype("float32")
-    if interpolation != "bilinear":
-        raise ValueError(f"interpolation must be 'bilinear' or 'nearest' here, got '{interpolation}'")
-    x = _mix(x.astype("float32"), rows - 0.5, 0)
-    return _mix(x, columns - 0.5, 1)
-
-
-def _mix(x, at, axis):
-    """Between the neighbours of each place along an axis."""
-    import numpy as np
-
-    low = np.floor(at)
-    weight = (at - low).astype("float32")
-    first = np.clip(low, 0, x.shape[axis] - 1).astype(int)
-    second = np.clip(low + 1, 0, x.shape[axis] - 1).astype(int)
-    weight = weight.reshape([-1 if i == axis else 1 for i in range(x.ndim)])
-    start = np.take(x, first, axis)
-    return start + (np.take(x, second, axis) - start) * weight
-
-
 def smart_resize(x, size, interpolation="bilinear", data_format="channels_last"):
     """An image, or a batch of them, in another size without distortion: the middle of it, as much as has the proportions."""
     import numpy as np
+
+    from ...image import resize
 
     x = np.asarray(x)
     if data_format == "channels_first":
@@ -146,4 +118,4 @@ def smart_resize(x, size, interpolation="bilinear", data_format="channels_last")
     if x.ndim != 3:
         raise ValueError(f"Expected an image array with shape `(height, width, channels)`, but got input with shape {x.shape}")
     left, top, right, bottom = _middle(x.shape[1], x.shape[0], size[1], size[0])
-    return resize_array(x[top:bottom, left:right], size, interpolation)
+    return resize(x[top:bottom, left:right], size, interpolation).numpy()
