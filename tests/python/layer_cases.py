@@ -125,6 +125,7 @@ NORMALIZATION = {
     "layer_normalization_axes": Case(_layer("LayerNormalization", axis=[1, 2], center=False), (3, 4, 5)),
     "layer_normalization_first_axis": Case(_layer("LayerNormalization", axis=1), (3, 4, 5)),
     "group_normalization": Case(_layer("GroupNormalization", groups=2), (2, 3, 4, 6)),
+    "spectral_normalization": Case(lambda k: k.layers.SpectralNormalization(k.layers.Dense(4)), (3, 5)),
     "unit_normalization": Case(_layer("UnitNormalization"), (3, 4, 5)),
     "rms_normalization": Case(_layer("RMSNormalization"), (3, 4, 5)),
 }

@@ -145,6 +145,35 @@ def test_every_case_of_the_files_is_compared(files):
         assert {key.split("/")[0] for key in files[family].files} == set(cases)
 
 
+@pytest.mark.parametrize("family, name", CASES)
+def test_under_mixed_precision_they_compute_in_bfloat16_and_keep_float32(family, name):
+    case = FAMILIES[family][name]
+    before = keras.dtype_policies.dtype_policy()
+    keras.dtype_policies.set_dtype_policy("mixed_bfloat16")
+    try:
+        layer = case.make(keras)
+        tensors = [tf.constant(x) for x in case.inputs(name)]
+        with tf.GradientTape() as tape:
+            outputs = [o for o in tf._gradient.flatten(layer(*case.arguments(tensors), **case.call)) if o.dtype.is_floating]
+            total = tf.add_n([tf.reduce_sum(tf.cast(o, tf.float32)) for o in outputs] or [tf.constant(0.0)])
+        grads = tape.gradient(total, layer.trainable_variables)
+    finally:
+        keras.dtype_policies.set_dtype_policy(before)
+    if name != "integer_lookup_count":  # counts are float32
+        assert {o.dtype.name for o in outputs} <= {"bfloat16"}
+    assert {v.dtype.name for v in layer.weights} <= {"float32", "int64"}
+    assert all(np.isfinite(tf.convert_to_tensor(g).numpy()).all() for g in grads if g is not None)
+
+
+def test_spectral_normalization_divides_by_the_largest_singular_value():
+    layer = layers.SpectralNormalization(layers.Dense(4), power_iterations=30)
+    x = np.ones((2, 5), np.float32)
+    layer(x)
+    layer.layer.kernel.assign(np.random.RandomState(0).standard_normal((5, 4)).astype(np.float32))
+    layer(x, training=True)
+    assert abs(np.linalg.svd(layer.layer.kernel.numpy())[1][0] - 1) < 1e-4
+
+
 # --- What files cannot show ---
 
 

@@ -36,6 +36,7 @@ _GROUPS = {
     ".reshaping": "Flatten Permute RepeatVector Reshape",
     ".rnn": "RNN",
     ".simple": "ActivityRegularization Identity Lambda Rescaling",
+    ".spectral_normalization": "SpectralNormalization",
     ".text_vectorization": "TextVectorization",
     ".transposed": "Conv1DTranspose Conv2DTranspose",
     ".wrappers": "TimeDistributed Wrapper",

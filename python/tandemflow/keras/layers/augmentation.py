@@ -91,7 +91,8 @@ class RandomContrast(ImageLayer):
         self.value_range, self.seed = value_range, seed
 
     def _change(self, x):
-        factor = _ops.reshape(self._uniform(1.0 - self.factor[0], 1.0 + self.factor[1], x.shape[0]), [-1, 1, 1, 1])
+        factor = self._uniform(1.0 - self.factor[0], 1.0 + self.factor[1], x.shape[0])
+        factor = _ops.cast(_ops.reshape(factor, [-1, 1, 1, 1]), x.dtype)
         mean = _ops.reduce_mean(x, [1, 2], True)
         return _ops.clip_by_value((x - mean) * factor + mean, float(self.value_range[0]), float(self.value_range[1]))
 
@@ -111,4 +112,4 @@ class RandomBrightness(ImageLayer):
     def _change(self, x):
         low, high = self.value_range
         delta = _ops.reshape(self._uniform(*self.factor, x.shape[0]) * float(high - low), [-1, 1, 1, 1])
-        return _ops.clip_by_value(x + delta, float(low), float(high))
+        return _ops.clip_by_value(x + _ops.cast(delta, x.dtype), float(low), float(high))
