@@ -143,10 +143,11 @@ class _LazyNames(collections.abc.Mapping):
 class LazyFamily(Family):
     """A family whose members are attributes of a module that loads its parts when they are used."""
 
-    def __init__(self, kind, module, python_module, names):
+    def __init__(self, kind, module, python_module, names, aliases=()):
+        """`names` and `aliases` are attributes of the module."""
         self.kind, self.module = kind, module
         self.members = _LazyNames(python_module, {name: name for name in names})
-        self.names = _LazyNames(python_module, {n: name for name in names for n in (name.lower(), name)})
+        self.names = _LazyNames(python_module, {n: name for name in (*names, *aliases) for n in (name.lower(), name)})
 
 
 # --- Whole objects as Keras' files hold them ---
@@ -180,7 +181,7 @@ def serialize_keras_object(thing):
         raise ValueError(f"{thing!r} cannot be written down: its class has no get_config()")
     out = {
         "module": module_of(thing),
-        "class_name": type(thing).__name__,
+        "class_name": type(thing).__dict__.get("_keras_class_name", type(thing).__name__),
         "config": {key: serialize_keras_object(value) for key, value in thing.get_config().items()},
         "registered_name": _names.get(type(thing)),
     }

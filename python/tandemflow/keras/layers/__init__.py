@@ -70,7 +70,7 @@ def __dir__():
 
 
 _NO_LAYERS = {"Input", "InputSpec"} | {name for name in _PLACES if name.islower()}
-family = LazyFamily("layer", "keras.layers", __name__, [name for name in _PLACES if name not in _NO_LAYERS])
+family = LazyFamily("layer", "keras.layers", __name__, [name for name in _PLACES if name not in _NO_LAYERS], _ALIASES)
 
 
 def serialize(layer):

@@ -130,9 +130,9 @@ class MultiHeadAttention(_Heads):
             )
         self.query_dense = self._in_projection(query_shape, self.key_dim, "query")
         self.key_dense = self._in_projection(key_shape, self.key_dim, "key")
-        self.gate_dense = None
+        self._gate_dense = None
         if self.use_gate:
-            self.gate_dense = self._in_projection(query_shape, self.value_dim, "gate", "sigmoid")
+            self._gate_dense = self._in_projection(query_shape, self.value_dim, "gate", "sigmoid")
         self.value_dense = self._in_projection(value_shape, self.value_dim, "value")
         rank = len(query_shape)
         if self.attention_axes is None:
@@ -157,7 +157,7 @@ class MultiHeadAttention(_Heads):
         mask = None
         if not causal:
             mask = self._merged_mask(query, value, query_mask, value_mask, key_mask, attention_mask, use_causal_mask)
-        gate = None if self.gate_dense is None else self.gate_dense(query)
+        gate = None if self._gate_dense is None else self._gate_dense(query)
         heads = self.query_dense(query), self.key_dense(key), self.value_dense(value)
         scale = 1 / math.sqrt(self.key_dim)
         out, scores = self._attend(*heads, mask, causal, scale, return_attention_scores, training)
@@ -174,6 +174,8 @@ class MultiHeadAttention(_Heads):
 
 class GroupedQueryAttention(_Heads):
     """Attention whose heads of keys and values are shared by groups of query heads."""
+
+    _keras_class_name = "GroupQueryAttention"  # what files call it
 
     def __init__(self, head_dim, num_query_heads, num_key_value_heads, dropout=0.0, use_bias=True, sliding_window=None,
                  flash_attention=None, kernel_initializer="glorot_uniform", bias_initializer="zeros",
@@ -220,6 +222,3 @@ class GroupedQueryAttention(_Heads):
         out, scores = self._attend(self._query_dense(query), keys, values, mask, causal, scale, return_attention_scores, training)
         out = self._output_dense(out if gate is None else out * gate)
         return (out, scores) if return_attention_scores else out
-
-
-GroupQueryAttention = GroupedQueryAttention
