@@ -25,7 +25,7 @@ class _Warp(ImageLayer):
         self._set_up(data_format)
         self.fill_mode, self.interpolation, self.seed, self.fill_value = fill_mode, interpolation, seed, fill_value
 
-    def _change(self, x):
+    def _change(self, x, training):
         count, height, width, _ = x.shape.as_list()
         columns = [c if hasattr(c, "shape") else _ops.zeros([count]) + c for c in self._transforms(count, height, width)]
         transforms = _ops.stack([*columns, _ops.zeros([count]), _ops.zeros([count])], 1)
@@ -90,7 +90,7 @@ class RandomContrast(ImageLayer):
         self.factor = _range(self, "factor", factor, 0.0, 1.0)
         self.value_range, self.seed = value_range, seed
 
-    def _change(self, x):
+    def _change(self, x, training):
         factor = self._uniform(1.0 - self.factor[0], 1.0 + self.factor[1], x.shape[0])
         factor = _ops.cast(_ops.reshape(factor, [-1, 1, 1, 1]), x.dtype)
         mean = _ops.reduce_mean(x, [1, 2], True)
@@ -109,7 +109,7 @@ class RandomBrightness(ImageLayer):
             raise ValueError(f"The `value_range` argument should be a list of two numbers. Received: value_range={value_range}")
         self.value_range, self.seed = sorted(value_range), seed
 
-    def _change(self, x):
+    def _change(self, x, training):
         low, high = self.value_range
         delta = _ops.reshape(self._uniform(*self.factor, x.shape[0]) * float(high - low), [-1, 1, 1, 1])
         return _ops.clip_by_value(x + _ops.cast(delta, x.dtype), float(low), float(high))

@@ -28,7 +28,7 @@ class ImageLayer(ConfiguredLayer):
         x = _ops.cast(x, self.compute_dtype)
         single = x.ndim == 3
         x = channels_last(_ops.expand_dims(x, 0) if single else x, self.data_format)
-        out = as_given(self._change(x) if training or self._always else x, self.data_format)
+        out = as_given(self._change(x, training) if training or self._always else x, self.data_format)
         return _ops.squeeze(out, [0]) if single else out
 
     _always = False  # also when nothing is trained
@@ -54,7 +54,7 @@ class Resizing(ImageLayer):
                    pad_to_aspect_ratio=pad_to_aspect_ratio, fill_mode=fill_mode, fill_value=fill_value,
                    antialias=antialias)  # fmt: skip
 
-    def _change(self, x):
+    def _change(self, x, training):
         from ..ops import image
 
         return image.resize(
@@ -80,7 +80,7 @@ class CenterCrop(ImageLayer):
         self._set_up(data_format)
         self.height, self.width = height, width
 
-    def _change(self, x):
+    def _change(self, x, training):
         top, left = x.shape[1] - self.height, x.shape[2] - self.width
         if top < 0 or left < 0:
             return _smart_resize(x, self.height, self.width)
@@ -91,20 +91,16 @@ class CenterCrop(ImageLayer):
 class RandomCrop(ImageLayer):
     """A part of images at a random place; without training, the middle, resized."""
 
+    _always = True
+
     def __init__(self, height, width, seed=None, data_format=None, name=None, **kwargs):
         super().__init__(name=name, **kwargs)
         self._set_up(data_format)
         self.height, self.width, self.seed = height, width, seed
 
-    _always = True
-
-    def call(self, data, training=True):
-        self._training_now = training
-        return super().call(data, training)
-
-    def _change(self, x):
+    def _change(self, x, training):
         rows, columns = x.shape[1] - self.height, x.shape[2] - self.width
-        if not self._training_now or rows < 0 or columns < 0:
+        if not training or rows < 0 or columns < 0:
             return _smart_resize(x, self.height, self.width)
         for axis, extra, size in ((1, rows, self.height), (2, columns, self.width)):
             start = _ops.cast(_ops.floor(_random.uniform([], 0.0, float(extra + 1), seed=self.seed)), "int32")
@@ -122,7 +118,7 @@ class RandomFlip(ImageLayer):
             raise ValueError(f"RandomFlip: mode must be 'horizontal', 'vertical' or 'horizontal_and_vertical', got {mode!r}")
         self.mode, self.seed = mode, seed
 
-    def _change(self, x):
+    def _change(self, x, training):
         axes = {"horizontal": [2], "vertical": [1], "horizontal_and_vertical": [1, 2]}[self.mode]
         flips = _ops.reshape(self._uniform(0.0, 1.0, x.shape[0]) <= 0.5, [-1, 1, 1, 1])
         return _ops.where(flips, _arrays.reverse(x, axes), x)

@@ -3,8 +3,7 @@ import builtins
 
 from ... import _dtypes, _ops, _tandem
 from .._engine.floats import floatx
-from .._engine.keras_tensor import keras_tensors
-from .._engine.operation import Operation, drawable
+from .._engine.operation import drawable
 
 records = _ops.records
 _ORDER = ("bool", "uint8", "int8", "int32", "int64", "bfloat16", "float16", "float32", "float64")
@@ -78,6 +77,3 @@ def made(name, function, doc):
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     return drawable(function)
-
-
-__all__ = ["drawable", "keras_tensors", "Operation"]

@@ -2,7 +2,6 @@
 import math as _math
 
 from ... import _ops
-from . import _convert
 from ._convert import drawable, floats, made, records, tensor, together, together_as_floats
 
 # Keras' name -> the record; integers become floats first.
@@ -221,6 +220,3 @@ def _polynomial(x, coefficients):
     for c in coefficients[1:]:
         out = out * x + c
     return out
-
-
-exported = [name for name, value in list(globals().items()) if callable(value) and name[0] != "_" and name not in _convert.__dict__ and name != "exported"]

@@ -1,7 +1,7 @@
 """keras.ops: products, norms and matrices."""
 
 from ... import _arrays, _einsum, _linalg, _ops
-from ._convert import drawable, floats, one_axis, tensor, together
+from ._convert import drawable, floats, one_axis, together
 
 
 @drawable

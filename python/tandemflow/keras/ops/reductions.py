@@ -2,7 +2,6 @@
 import builtins
 
 from ... import _arrays, _ops
-from .._engine.floats import floatx
 from ._convert import axes_of, drawable, floats, made, one_axis, records, tensor, together
 
 
@@ -242,6 +241,3 @@ def nanvar(x, axis=None, keepdims=False):
 def nanstd(x, axis=None, keepdims=False):
     """The standard deviation without NaN."""
     return _ops.sqrt(nanvar(x, axis, keepdims))
-
-
-__all__ = ["floatx"]
