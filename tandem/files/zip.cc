@@ -60,6 +60,9 @@ void check_rest(zip_file_t* file, const std::string& name) {
   if (n < 0) fail(ErrorCode::bad_file, name, ": ", zip_file_strerror(file));
 }
 
+// 1 January 1980, the first day zip knows: the same entries give the same bytes whenever they are written.
+constexpr zip_uint16_t kFirstDay = 1 << 5 | 1;
+
 /// Adds the entries, which must live until the archive is closed.
 void add_all(zip_t* archive, const ZipEntries& entries, bool compressed) {
   for (const auto& [name, bytes] : entries) {
@@ -67,7 +70,9 @@ void add_all(zip_t* archive, const ZipEntries& entries, bool compressed) {
     const zip_int64_t index = source ? zip_file_add(archive, name.c_str(), source.get(), ZIP_FL_ENC_UTF_8) : -1;
     if (index < 0) fail(ErrorCode::file_error, "cannot add ", name, " to an archive: ", zip_strerror(archive));
     source.release();  // the archive owns it now
-    zip_set_file_compression(archive, static_cast<zip_uint64_t>(index), compressed ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0);
+    const auto entry = static_cast<zip_uint64_t>(index);
+    zip_set_file_compression(archive, entry, compressed ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0);
+    zip_file_set_dostime(archive, entry, 0, kFirstDay, 0);
   }
 }
 

@@ -174,7 +174,7 @@ class IndexLookup(_OnHost):
 
     def save_assets(self, dir_path):
         if self.vocabulary is None:
-            text = "\n".join(str(token) for token in self.get_vocabulary(include_special_tokens=False))
+            text = "\n".join(str(token) for token in self.get_vocabulary())
             Path(dir_path, "vocabulary.txt").write_text(text, encoding="utf-8")
 
     def load_assets(self, dir_path):

@@ -36,10 +36,10 @@ class TextVectorization(_OnHost):
         self._keep(max_tokens=max_tokens, standardize=standardize, split=split, ngrams=ngrams,
                    output_sequence_length=output_sequence_length, pad_to_max_tokens=pad_to_max_tokens,
                    vocabulary=vocabulary, idf_weights=idf_weights, sparse=sparse, ragged=ragged, encoding=encoding)  # fmt: skip
-        self._lookup = StringLookup(max_tokens=max_tokens, vocabulary=vocabulary, idf_weights=idf_weights,
+        self._lookup_layer = StringLookup(max_tokens=max_tokens, vocabulary=vocabulary, idf_weights=idf_weights,
                                     pad_to_max_tokens=pad_to_max_tokens, mask_token="", output_mode=output_mode,
                                     sparse=sparse, encoding=encoding)  # fmt: skip
-        self.output_mode = self._lookup.output_mode
+        self.output_mode = self._lookup_layer.output_mode
         self.built = True
 
     # --- Words ---
@@ -91,28 +91,28 @@ class TextVectorization(_OnHost):
         self.finalize_state()
 
     def reset_state(self):
-        self._lookup.reset_state()
+        self._lookup_layer.reset_state()
 
     def update_state(self, data):
-        self._lookup.update_state(self._rows(data))
+        self._lookup_layer.update_state(self._rows(data))
 
     def finalize_state(self):
-        self._lookup.finalize_state()
+        self._lookup_layer.finalize_state()
 
     def get_vocabulary(self, include_special_tokens=True):
-        return self._lookup.get_vocabulary(include_special_tokens)
+        return self._lookup_layer.get_vocabulary(include_special_tokens)
 
     def vocabulary_size(self):
-        return self._lookup.vocabulary_size()
+        return self._lookup_layer.vocabulary_size()
 
     def set_vocabulary(self, vocabulary, idf_weights=None):
-        self._lookup.set_vocabulary(vocabulary, idf_weights)
+        self._lookup_layer.set_vocabulary(vocabulary, idf_weights)
 
     def save_assets(self, dir_path):
-        self._lookup.save_assets(dir_path)
+        self._lookup_layer.save_assets(dir_path)
 
     def load_assets(self, dir_path):
-        self._lookup.load_assets(dir_path)
+        self._lookup_layer.load_assets(dir_path)
 
     # --- Calls ---
 
@@ -123,17 +123,17 @@ class TextVectorization(_OnHost):
             length = self.output_sequence_length
             length = max((len(row) for row in rows), default=0) if length is None else length
             padded = np.array([(row + [""] * length)[:length] for row in rows], dtype=object).reshape(len(rows), length)
-            out = self._lookup(_tandem.to_tensor(padded.astype(str))) if padded.size else _tandem.to_tensor(np.zeros(padded.shape, np.int64))
+            out = self._lookup_layer(_tandem.to_tensor(padded.astype(str))) if padded.size else _tandem.to_tensor(np.zeros(padded.shape, np.int64))
         else:
-            empty = np.zeros(self._lookup._depth(), np.float32)
-            parts = [self._lookup(_tandem.to_tensor(np.array(row, dtype=str))) if row else _tandem.to_tensor(empty) for row in rows]
+            empty = np.zeros(self._lookup_layer._depth(), np.float32)
+            parts = [self._lookup_layer(_tandem.to_tensor(np.array(row, dtype=str))) if row else _tandem.to_tensor(empty) for row in rows]
             out = _ops.stack(parts, 0)
         return out[0] if np.ndim(values) == 0 else out
 
     def compute_output_shape(self, input_shape):
         if self.output_mode == "int":
             return (input_shape[0], self.output_sequence_length)
-        return (input_shape[0], self._lookup._depth())
+        return (input_shape[0], self._lookup_layer._depth())
 
     def _output_dtype(self):
         return "int64" if self.output_mode == "int" else floatx()

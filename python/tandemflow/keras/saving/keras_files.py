@@ -7,7 +7,7 @@ from ... import _files
 from .._engine.registry import deserialize_keras_object, serialize_keras_object
 from . import state
 from .keras2 import is_keras2, optimizer_values, translated
-from .paths import KERAS_VERSION, check_version
+from .paths import KERAS_VERSION, check_version, making_a_model_of
 
 _METADATA, _CONFIG, _VARIABLES, _ASSETS = "metadata.json", "config.json", "model.weights.h5", "assets"
 
@@ -28,12 +28,13 @@ def read_model(path, custom_objects, compile, safe_mode):
     version = _json(entries, _METADATA, path, {}).get("keras_version")
     check_version(version, path)
     config = _json(entries, _CONFIG, path)
-    config = translated(config) if is_keras2(version) else config
     if not isinstance(config, dict) or "class_name" not in config:
         raise ValueError(f"{path}: {_CONFIG} holds no model, it begins with {str(config)[:80]!r}")
+    config = translated(config) if is_keras2(version) else config
     if not compile:
         config["compile_config"] = None
-    model = deserialize_keras_object(config, custom_objects, safe_mode=safe_mode)
+    with making_a_model_of(path):
+        model = deserialize_keras_object(config, custom_objects, safe_mode=safe_mode)
     root = variables_of(entries, path)
 
     def store_of(at):

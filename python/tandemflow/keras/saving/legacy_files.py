@@ -7,7 +7,7 @@ from ... import _files, _ops, _tandem
 from .._engine.registry import deserialize_keras_object, serialize_keras_object
 from . import state
 from .keras2 import optimizer_values, translated
-from .paths import KERAS_VERSION, check_version
+from .paths import KERAS_VERSION, check_version, making_a_model_of
 
 _NAMES_A_CHUNK = 3000  # an attribute has to fit into 64 KiB
 
@@ -101,7 +101,8 @@ def read_model(path, custom_objects, compile, safe_mode):
         raise ValueError(f"No model config found in the file at {path}{hint}.")
     check_version(attrs.get("keras_version"), path)
     config = translated(_json(attrs["model_config"], f"{path}: model_config"))
-    model = deserialize_keras_object(config, custom_objects, safe_mode=safe_mode)
+    with making_a_model_of(path):
+        model = deserialize_keras_object(config, custom_objects, safe_mode=safe_mode)
     load_weights_of(model, root, False, False)
     if compile:
         _compile(model, root, path, custom_objects)
@@ -123,7 +124,8 @@ def _compile(model, root, path, custom_objects):
         )
         return
     training = translated(_json(text, f"{path}: training_config"))
-    model.compile(**_compile_arguments(training, custom_objects))
+    with making_a_model_of(path):
+        model.compile(**_compile_arguments(training, custom_objects))
     if "optimizer_weights" in root["items"]:
         model.optimizer.build(model.trainable_variables)
         values = optimizer_values(_values(root["items"]["optimizer_weights"], path), model.optimizer)

@@ -1,4 +1,5 @@
-"""Names of files: what may be written and read."""
+"""Names of files: what may be written and read, and what is said when a file cannot be understood."""
+import contextlib
 import os
 
 # The version of Keras whose files are written here.
@@ -29,3 +30,12 @@ def check_version(version, path):
     major = str(version or "").split(".")[0]
     if major.isdigit() and int(major) > 3:
         raise ValueError(f"{path} was written by Keras {version}; files of Keras 2 and 3 can be read here")
+
+
+@contextlib.contextmanager
+def making_a_model_of(path):
+    """A configuration that makes no sense ends in an error that names the file."""
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, RecursionError) as error:
+        raise ValueError(f"{path}: no model can be made of its configuration: {type(error).__name__}: {error}") from error
