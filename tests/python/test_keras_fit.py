@@ -278,3 +278,20 @@ def test_mistakes_are_told_clearly():
 def test_labels_out_of_range_are_refused():
     x, y = clusters(32)
     refused(tf.errors.InvalidArgumentError, "3", lambda: classifier().fit(x, y + 3, verbose=0))
+
+
+def test_control_flow_over_tensors_in_a_layer_is_part_of_the_step():
+    class Clipped(keras.layers.Layer):
+        def call(self, x):
+            total = tf.reduce_sum(x)
+            if total > 1000.0:
+                x = x * 0.0
+            turns = tf.constant(0)
+            while turns < 3:
+                x = x + 1.0
+                turns += 1
+            return x
+
+    model = keras.Sequential([keras.Input((2,)), Clipped()])
+    assert model.predict(np.ones((1, 2)), verbose=0).tolist() == [[4, 4]]
+    assert model.predict(np.full((1, 2), 1e4), verbose=0).tolist() == [[3, 3]]

@@ -9,6 +9,7 @@ from .. import dtype_policies
 from . import autocast, call_context, input_spec
 from .arguments import CallSignature, shape_of, shapes_of
 from .call_context import CallContext
+from .converted import converted
 from .keras_tensor import KerasTensor, Node, keras_tensors, map_leaves
 from .lifted import lifted
 from .naming import snake_case, unique_name
@@ -256,10 +257,11 @@ class Layer:
 
     def _run(self, args, kwargs):
         mixed = self.autocast and self.compute_dtype != self.variable_dtype
+        call = converted(self.call)
         if not mixed and not autocast.is_active():
-            return self.call(*args, **kwargs)
+            return call(*args, **kwargs)
         with autocast.autocast(self.compute_dtype if mixed else None):
-            return self.call(*args, **kwargs)
+            return call(*args, **kwargs)
 
     def _training(self, outer, kwargs):
         """What is said here, else what is said around, else no."""

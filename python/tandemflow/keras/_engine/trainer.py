@@ -5,6 +5,7 @@ from ... import _tandem
 from ..._gradient import GradientTape, flatten
 from . import mirrored
 from .compiled import CompiledLoss, CompiledMetrics, total_of
+from .converted import converted
 from .data_sources import make_source, pack_x_y_sample_weight, split, to_arrays, unpack_x_y_sample_weight
 from .mirrored import current_strategy
 from .steps import Collector, Loop, StepFunction
@@ -192,14 +193,14 @@ class Trainer:
     def _train_body(self, data):
         """Where nobody has changed the step, results are read from the metrics when they are shown, not at every step."""
         if self._overrides("train_step", "compute_metrics", "get_metrics_result"):
-            return self.train_step(data)
+            return converted(self.train_step)(data)
         x, y, y_pred, sample_weight = self._learn(data)
         self._update_metrics(y, y_pred, sample_weight)
         return None
 
     def _test_body(self, data):
         if self._overrides("test_step", "compute_metrics", "get_metrics_result"):
-            return self.test_step(data)
+            return converted(self.test_step)(data)
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         y_pred = self._infer(x)
         if self._compiled_loss is not None or self.losses:
@@ -219,7 +220,7 @@ class Trainer:
 
     def make_predict_function(self, force=False):
         if self.predict_function is None or force:
-            self.predict_function = StepFunction(self.predict_step, f"{self.name} predict step", self.run_eagerly)
+            self.predict_function = StepFunction(lambda data: converted(self.predict_step)(data), f"{self.name} predict step", self.run_eagerly)
         return self.predict_function
 
     def _logs(self, results):
