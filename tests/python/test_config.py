@@ -4,12 +4,13 @@ import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
-from conftest import PACKAGE_ROOT
 
 import tandemflow as tf
 
+PACKAGE_ROOT = Path(tf.__file__).parent.parent
 POCL = {"TANDEM_OPENCL_CPU_AS_GPU": "1"}
 
 

@@ -11,7 +11,7 @@ keras = tf.keras
 def policy(request):
     keras.mixed_precision.set_global_policy(request.param)
     yield keras.mixed_precision.global_policy()
-    keras.mixed_precision.set_global_policy("float32")
+    keras.mixed_precision.set_global_policy(None)
 
 
 def test_layers_compute_in_half_and_learn(policy):

@@ -60,8 +60,9 @@ def dtype_policy():
 
 
 def set_dtype_policy(policy):
+    """None: the default float dtype again."""
     global _chosen
-    _chosen = policy if isinstance(policy, DTypePolicy) else DTypePolicy(policy)
+    _chosen = policy if policy is None or isinstance(policy, DTypePolicy) else DTypePolicy(policy)
 
 
 family = Family("dtype policy", "keras", [DTypePolicy], {"Policy": DTypePolicy})
