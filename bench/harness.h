@@ -33,6 +33,7 @@ std::vector<Benchmark> gpu_benchmarks();
 std::vector<Benchmark> network_benchmarks();
 std::vector<Benchmark> data_benchmarks();
 std::vector<Benchmark> spill_benchmarks();
+std::vector<Benchmark> placement_benchmarks();
 
 /// Whether now() counts the processor time of all threads instead of the clock's: ratios on a machine others use too.
 inline bool processor_time = false;

@@ -2,6 +2,7 @@
 #pragma once
 #include "tandem/autodiff/control_flow.h"
 #include "tandem/autodiff/custom_gradient.h"
+#include "tandem/autodiff/explain.h"
 #include "tandem/autodiff/function.h"
 #include "tandem/autodiff/tape.h"
 #include "tandem/autodiff/variable.h"

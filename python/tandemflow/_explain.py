@@ -1,7 +1,12 @@
-"""Why a tensor was computed where it was."""
+"""Why a tensor was computed where it was, and where the ops of a function run."""
+import html
+import json
 from dataclasses import dataclass, fields
+from os import PathLike
 
 from . import _tandem
+from ._concrete import ConcreteFunction
+from ._function import Function
 
 
 @dataclass(frozen=True)
@@ -28,9 +33,80 @@ class Explanation:
         return [field.name for field in fields(self)]
 
 
-def explain(tensor):
-    """How the tensor came to be; print it for a sentence, or read its fields."""
-    return Explanation(**_tandem.explain(tensor))
+class FunctionExplanation:
+    """Where every op of a traced function runs, why, and what that is predicted to take.
+
+    ops        a list of dicts: op, dtype, shape, requested, chosen, kernel, reason, text, predicted_us (compute, transfer,
+               launch), candidates (device and us, or refusal), bytes_moved, remedy
+    crossings  what is copied between devices: value, from, to, bytes, us
+    """
+
+    def __init__(self, as_json, text, dot):
+        self._json, self._text, self._dot = as_json, text, dot
+        content = json.loads(as_json)
+        self.ops = content["ops"]
+        self.crossings = content["crossings"]
+        self.predicted_us = content["makespan_us"]
+        self.predicted_here_us = content.get("here_us", self.predicted_us)
+
+    def __str__(self):
+        return self._text
+
+    __repr__ = __str__
+
+    def to_json(self):
+        return self._json
+
+    def to_dot(self):
+        """For Graphviz: a cluster for each device, crossings in red."""
+        return self._dot
+
+    def _repr_html_(self):
+        totals = self._text.split("dearest\n")[0]
+        columns = ["op", "dtype", "shape", "chosen", "kernel", "reason"]
+        head = "".join(f"<th>{name}</th>" for name in [*columns, "predicted", "why"])
+        rows = "".join(
+            "<tr>"
+            + "".join(f"<td>{html.escape(op[name])}</td>" for name in columns)
+            + f"<td>{sum(op['predicted_us'].values()):.4g} us</td>"
+            + f"<td>{html.escape(op['text'] + ('; ' + op['remedy'] if op['remedy'] else ''))}</td></tr>"
+            for op in self.ops
+        )
+        return f"<pre>{html.escape(totals)}</pre><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _machine_json(machine):
+    """A machine file, or its content as a dict, as text."""
+    if machine is None:
+        return None, ""
+    if isinstance(machine, dict):
+        return json.dumps(machine), "machine"
+    if isinstance(machine, (str, PathLike)):
+        with open(machine, encoding="utf-8") as file:
+            return file.read(), str(machine)
+    raise TypeError(f"machine must be the name of a machine file or a dict with its content, got {type(machine).__name__}")
+
+
+def _explain_function(concrete, tensors, machine):
+    return FunctionExplanation(*concrete.explain(tensors, *_machine_json(machine)))
+
+
+def explain(what, *args, machine=None, **kwargs):
+    """How things came to be, or will.
+
+    explain(tensor) says why a tensor was computed where it was. explain(function, *args) says for every op of a
+    function where it runs with such arguments, why, and what that is predicted to take; nothing runs. With machine="FILE",
+    such as machines/rtx3080.json, it says so for hardware that is not here.
+    """
+    if isinstance(what, ConcreteFunction):
+        return _explain_function(what._concrete, [], machine)
+    if isinstance(what, (_tandem.Tensor, _tandem.Variable)) or not callable(what):
+        if args or kwargs or machine is not None:
+            raise TypeError("explain(tensor) takes nothing else; arguments and a machine go with a function")
+        return Explanation(**_tandem.explain(what))
+    function = what if isinstance(what, Function) else Function(what)
+    prepared = function._arguments.flatten(args, kwargs)
+    return _explain_function(function._concrete(*prepared), prepared[0], machine)
 
 
 def last_decisions(most=16):

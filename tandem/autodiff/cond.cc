@@ -32,6 +32,8 @@ struct CondOp final : OpDef {
         .infer = [](const InferContext& c) { return static_cast<const CondOp&>(c.op).results; },
         .grad = [](GradContext& g) { return static_cast<const CondOp&>(g.attrs().op()).gradients(g); },
         .grad_reads = {.inputs = GradReads::kAll},
+        .flops = [](const InferContext& c) { return static_cast<const CondOp&>(c.op).dearer_branch().graph().work().flops; },
+        .depth = [](const InferContext& c) { return kernels_of(static_cast<const CondOp&>(c.op).dearer_branch()); },
         .like = branches[0]->like ? branches[0]->like : branches[1]->like,
         .execute = [](OpCall& call) { static_cast<const CondOp&>(call.op).run(call); },
     };
@@ -41,7 +43,12 @@ struct CondOp final : OpDef {
  private:
   void run(OpCall& call) const {
     const std::size_t k = call.inputs[0]->item<bool>();
-    branches[k]->plan(call.requested)->run(call.inputs.subspan(1 + first[k], count[k]), call.outputs);
+    branches[k]->plan(call.requested, call.near)->run(call.inputs.subspan(1 + first[k], count[k]), call.outputs);
+  }
+
+  /// Which one it will be is not known when it is placed.
+  const GraphFunction& dearer_branch() const {
+    return branches[0]->graph().work().flops > branches[1]->graph().work().flops ? *branches[0] : *branches[1];
   }
 
   /// The gradient is a cond again: of the branches' gradients, which take all inputs and the outputs' gradients.

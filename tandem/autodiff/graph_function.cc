@@ -23,6 +23,15 @@ Specs result_specs(const Graph& graph) {
 
 }  // namespace
 
+std::vector<std::string> homes_of(std::span<const TensorRef> arguments) {
+  std::vector<std::string> homes;
+  for (const TensorRef& argument : arguments) {
+    const Device* device = argument->is_symbolic() ? nullptr : argument->storage().space().device();
+    homes.push_back(device ? device->name().short_name() : "");
+  }
+  return homes;
+}
+
 // --- The function under a tape: a forward graph that also returns what the backward graph reads ---
 
 struct GraphFunction::Differentiable final : OpDef {
@@ -169,10 +178,12 @@ GraphFunction::Differentiable::Differentiable(const GraphFunction& function) : n
       .infer = [](const InferContext& c) { return result_specs(static_cast<const Differentiable&>(c.op).forward->graph()); },
       .grad = [](GradContext& g) { return static_cast<const Differentiable&>(g.attrs().op()).gradients(g); },
       .grad_reads = {.inputs = GradReads::kAll, .outputs = GradReads::kAll},
+      .flops = [](const InferContext& c) { return static_cast<const Differentiable&>(c.op).forward->graph().work().flops; },
+      .depth = [](const InferContext& c) { return static_cast<double>(static_cast<const Differentiable&>(c.op).forward->graph().op_count()); },
       .like = forward->graph().effects(),
       .execute = [](OpCall& call) {
         const auto& self = static_cast<const Differentiable&>(call.op);
-        self.forward->plan(call.requested)->run(call.inputs, call.outputs);
+        self.forward->plan(call.requested, call.near, call.inputs)->run(call.inputs, call.outputs);
       },
   };
 }
@@ -222,9 +233,11 @@ GraphFunction::GraphFunction(Graph graph, std::string name) : graph_(std::move(g
       .infer = [](const InferContext& c) { return result_specs(static_cast<const GraphFunction&>(c.op).graph_); },
       .grad = [](GradContext& g) { return static_cast<const GraphFunction&>(g.attrs().op()).gradients(g); },
       .grad_reads = {.inputs = GradReads::kAll},
+      .flops = [](const InferContext& c) { return static_cast<const GraphFunction&>(c.op).graph_.work().flops; },
+      .depth = [](const InferContext& c) { return static_cast<double>(static_cast<const GraphFunction&>(c.op).graph_.op_count()); },
       .like = graph_.effects(),
       .execute = [](OpCall& call) {
-        static_cast<const GraphFunction&>(call.op).plan(call.requested)->run(call.inputs, call.outputs);
+        static_cast<const GraphFunction&>(call.op).plan(call.requested, call.near, call.inputs)->run(call.inputs, call.outputs);
       },
   };
 }
@@ -239,17 +252,20 @@ const Graph& GraphFunction::optimized() const {
   return *optimized_;
 }
 
-std::shared_ptr<const Plan> GraphFunction::plan(const DeviceName* scope) const {
+std::shared_ptr<const Plan> GraphFunction::plan(const DeviceName* scope, const DeviceName* near, std::span<const TensorRef> arguments) const {
   EagerDispatcher& eager = default_runtime().dispatcher();
   const std::uint64_t epoch = eager.epoch();
-  const std::string key = scope ? scope->short_name() : "";
+  const std::string key = scope ? scope->short_name() : near ? "near " + near->short_name() : "";
   {
     std::lock_guard lock(mutex_);
     const CachedPlan& cached = plans_[key];
     if (cached.plan && cached.epoch == epoch) return cached.plan;
   }
   LowerOptions options{.devices = eager.devices(), .rules = eager.rules()};
+  Device* beside = scope || !near ? nullptr : eager.devices().find(*near);
   if (scope) options.scope = *scope;
+  else if (beside) options.rules.chosen = DeviceChoice{beside, ReasonCode::colocated};
+  else options.placement = default_runtime().place(optimized(), homes_of(arguments));
   std::shared_ptr<const Plan> made = lower(optimized(), options);
   std::lock_guard lock(mutex_);
   plans_[key] = {eager.epoch(), made};  // looking for devices may have changed it

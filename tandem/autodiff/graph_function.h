@@ -18,8 +18,10 @@ class GraphFunction final : public OpDef, public std::enable_shared_from_this<Gr
   /// As traced, and after the passes.
   const Graph& graph() const { return graph_; }
   const Graph& optimized() const;
-  /// The plan for a device scope; made when first needed, and again when devices or rules have changed.
-  std::shared_ptr<const Plan> plan(const DeviceName* scope) const;
+  /// The plan for a device scope; made when first needed, and again when devices or rules have changed. Without a scope
+  /// it runs on `near`, or where the placer puts it, who counts with arguments where those given are now.
+  std::shared_ptr<const Plan> plan(const DeviceName* scope, const DeviceName* near = nullptr,
+                                   std::span<const TensorRef> arguments = {}) const;
 
   /// Runs the graph as one op: scopes and tapes see it.
   Tensors operator()(std::span<const Tensor> arguments) const;
@@ -43,5 +45,8 @@ class GraphFunction final : public OpDef, public std::enable_shared_from_this<Gr
   mutable std::shared_ptr<const Differentiable> differentiable_;
   mutable std::shared_ptr<const GraphFunction> gradient_;
 };
+
+/// The devices in whose own memory the arguments lie; "" for the host's.
+std::vector<std::string> homes_of(std::span<const TensorRef> arguments);
 
 }  // namespace tandem

@@ -40,6 +40,9 @@ std::vector<Ref<Cell>> written_by(std::initializer_list<const Body*> bodies);
 /// The last results are the new values of `cells`: given to the enclosing trace and taken off.
 void write_back(const std::vector<Ref<Cell>>& cells, Tensors& results);
 
+/// Kernels of a graph, one after the other.
+inline double kernels_of(const GraphFunction& function) { return static_cast<double>(function.graph().op_count()); }
+
 Specs specs_of(const Graph& graph);
 Specs specs_of(std::span<const Tensor> tensors);
 /// The floating ones.

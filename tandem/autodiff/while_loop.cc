@@ -24,12 +24,19 @@ struct Loop {
   std::size_t first_capture() const { return values.size() + of_condition; }  // of the body
   std::size_t inputs() const { return first_capture() + of_body; }
 
+  /// For placement: as often as it may turn, or a guess where nobody said.
+  static constexpr double kTypicalTurns = 100;
+  double turns() const { return most < 0 ? kTypicalTurns : static_cast<double>(most); }
+  double flops() const { return turns() * (condition->graph().work().flops + body->graph().work().flops); }
+  double kernels() const { return turns() * (kernels_of(*condition) + kernels_of(*body)); }
+
   /// Runs the loop; `before` is called with the values before each turn.
   template <class F>
-  Tensors run(std::span<const TensorRef> inputs, const DeviceName* requested, F before) const {
+  Tensors run(const OpCall& call, F before) const {
+    const std::span<const TensorRef> inputs = call.inputs;
     Tensors state;
     for (std::size_t i = 0; i < values.size(); ++i) state.push_back(*inputs[i]);
-    const auto test = condition->plan(requested), step = body->plan(requested);
+    const auto test = condition->plan(call.requested, call.near), step = body->plan(call.requested, call.near);
     const auto with_captures = [&](std::size_t first, std::size_t count) {
       std::vector<TensorRef> list(state.begin(), state.end());
       for (std::size_t i = 0; i < count; ++i) list.push_back(inputs[first + i]);
@@ -63,6 +70,8 @@ struct LoopGradient final : OpDef {
         .variadic = true,
         .outputs = static_cast<int>(results.size()),
         .infer = [](const InferContext& c) { return static_cast<const LoopGradient&>(c.op).results; },
+        .flops = [](const InferContext& c) { return 3 * static_cast<const LoopGradient&>(c.op).loop->flops(); },
+        .depth = [](const InferContext& c) { return 3 * static_cast<const LoopGradient&>(c.op).loop->kernels(); },
         .execute = [](OpCall& call) { static_cast<const LoopGradient&>(call.op).run(call); },
     };
   }
@@ -70,7 +79,7 @@ struct LoopGradient final : OpDef {
  private:
   void run(OpCall& call) const {
     std::vector<Tensors> turns;
-    loop->run(call.inputs.first(loop->inputs()), call.requested, [&](const Tensors& state) { turns.push_back(state); });
+    loop->run(call, [&](const Tensors& state) { turns.push_back(state); });
     InitScope plain;  // tapes see the loop's gradient as one op
     std::vector<Tensor> gradients(loop->inputs());  // by input of the loop
     std::size_t given = loop->inputs();             // the outputs' gradients stand behind the inputs
@@ -93,7 +102,7 @@ struct LoopGradient final : OpDef {
     for (std::size_t i = 0; i < count; ++i)
       if (gradients[i].defined()) arguments.emplace_back(gradients[i]);
     Tensors made(static_cast<std::size_t>(body_gradient->outputs));
-    body_gradient->plan(call.requested)->run(arguments, made);
+    body_gradient->plan(call.requested, call.near)->run(arguments, made);
     std::size_t at = 0;
     for (std::size_t i = 0; i < count; ++i)
       if (is_floating(loop->values[i].dtype())) gradients[i] = made[at++];
@@ -119,9 +128,11 @@ struct WhileOp final : OpDef {
         .infer = [](const InferContext& c) { return static_cast<const WhileOp&>(c.op).loop->values; },
         .grad = [](GradContext& g) { return static_cast<const WhileOp&>(g.attrs().op()).gradients(g); },
         .grad_reads = {.inputs = GradReads::kAll},
+        .flops = [](const InferContext& c) { return static_cast<const WhileOp&>(c.op).loop->flops(); },
+        .depth = [](const InferContext& c) { return static_cast<const WhileOp&>(c.op).loop->kernels(); },
         .like = loop->body->like ? loop->body->like : loop->condition->like,
         .execute = [](OpCall& call) {
-          Tensors state = static_cast<const WhileOp&>(call.op).loop->run(call.inputs, call.requested, [](const Tensors&) {});
+          Tensors state = static_cast<const WhileOp&>(call.op).loop->run(call, [](const Tensors&) {});
           std::move(state.begin(), state.end(), call.outputs.begin());
         },
     };

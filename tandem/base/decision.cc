@@ -22,16 +22,21 @@ std::string quoted(const std::string& text) {
 std::string device_reason(const Decision& d) {
   switch (d.reason) {
     case ReasonCode::only_device: return text("the only device is ", d.device);
-    case ReasonCode::requested: return text(d.requested, " was requested");
+    case ReasonCode::requested: return d.requested.empty() ? "the placement policy asks for it" : text(d.requested, " was requested");
     case ReasonCode::device_missing: return text(d.requested, " was requested but does not exist here");
     case ReasonCode::not_visible: return text(d.requested, " was requested but is hidden from this program");
     case ReasonCode::device_lost: return text(d.requested, " was requested but has disappeared");
     case ReasonCode::no_kernel:
-      if (d.requested.empty()) return text("the device that holds its data has no kernel for ", d.signature);
+      if (d.requested.empty()) return text("elsewhere there is no kernel for ", d.signature);
       return text(d.requested, " was requested but has no kernel for ", d.signature);
+    case ReasonCode::cheaper_here: return "it finishes first there";
     case ReasonCode::near_its_data: return "its data is there";
+    case ReasonCode::too_small: return "too little work to pay for a launch or a copy elsewhere";
+    case ReasonCode::sequential: return "its steps follow each other, and a step is fastest there";
     case ReasonCode::memory:
-      return text(d.requested.empty() ? "the device that holds its data" : d.requested, " has not enough memory for it");
+      return text(d.requested.empty() ? "the device it would run on otherwise" : d.requested, " has not enough memory for it");
+    case ReasonCode::contention: return "where it would be faster others are at work";
+    case ReasonCode::colocated: return "it must be where another op is";
     case ReasonCode::host_value: return "made from host data";
   }
   return "";
@@ -47,8 +52,13 @@ std::string_view reason_name(ReasonCode code) {
     case ReasonCode::not_visible: return "not_visible";
     case ReasonCode::device_lost: return "device_lost";
     case ReasonCode::no_kernel: return "no_kernel";
+    case ReasonCode::cheaper_here: return "cheaper_here";
     case ReasonCode::near_its_data: return "near_its_data";
+    case ReasonCode::too_small: return "too_small";
+    case ReasonCode::sequential: return "sequential";
     case ReasonCode::memory: return "memory";
+    case ReasonCode::contention: return "contention";
+    case ReasonCode::colocated: return "colocated";
     case ReasonCode::host_value: return "host_value";
   }
   return "";
@@ -61,12 +71,8 @@ bool is_fallback(ReasonCode code) {
     case ReasonCode::device_lost:
     case ReasonCode::no_kernel:
     case ReasonCode::memory: return true;
-    case ReasonCode::only_device:
-    case ReasonCode::requested:
-    case ReasonCode::near_its_data:
-    case ReasonCode::host_value: return false;
+    default: return false;
   }
-  return false;
 }
 
 std::string Decision::remedy() const {
@@ -80,12 +86,8 @@ std::string Decision::remedy() const {
         if (c.device != device && c.refusal.find("float64") != std::string::npos) return "cast the operands to float32";
       return tandem::text("`tandem ops ", op, "` lists the dtypes each device has kernels for; cast, or ask for ", device);
     case ReasonCode::memory: return "work on smaller pieces, drop tensors that are no longer needed, or raise the device's memory limit";
-    case ReasonCode::only_device:
-    case ReasonCode::requested:
-    case ReasonCode::near_its_data:
-    case ReasonCode::host_value: return "";
+    default: return "";
   }
-  return "";
 }
 
 std::string Decision::text() const {

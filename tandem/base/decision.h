@@ -10,13 +10,18 @@ namespace tandem {
 
 enum class ReasonCode {
   only_device,     // no other device is there
-  requested,       // a scope or an argument asked for it
+  requested,       // a scope, an argument or the placement policy asked for it
   device_missing,  // the requested device does not exist
   not_visible,     // the requested device exists but may not be used: the user or the environment hid it
   device_lost,     // the requested device has disappeared since it was found
-  no_kernel,       // the device it should have run on has no kernel for it
-  near_its_data,   // its operands lie there
+  no_kernel,       // the device it should have run on, or every other one, has no kernel for it
+  cheaper_here,    // it finishes first here
+  near_its_data,   // its operands lie here; copies elsewhere would cost more than they save
+  too_small,       // too little work to pay for a launch or a crossing elsewhere
+  sequential,      // its steps follow each other, and this device does a step fastest
   memory,          // the device it should have run on cannot hold its operands and results
+  contention,      // where it would be faster others are at work
+  colocated,       // must be where another op is
   host_value,      // made from host data
 };
 std::string_view reason_name(ReasonCode code);

@@ -11,6 +11,7 @@ void add_devices(CLI::App& app);  // tandem devices [--json]
 void add_ops(CLI::App& app);      // tandem ops [--json | --markdown] [NAME]
 void add_errors(CLI::App& app);   // tandem errors [CODE]
 void add_place(CLI::App& app);    // tandem place --graph G.json --machine M.json [--json | --dot]
+void add_calibrate(CLI::App& app);  // tandem calibrate [--check | --quick] [--json] [-o FILE]
 void add_faults(CLI::App& app);   // tandem faults [--json]
 
 }  // namespace tandem::cli

@@ -1,4 +1,4 @@
-// The command line: tandem devices | ops | errors | faults | place.
+// The command line: tandem devices | ops | errors | faults | place | calibrate.
 #include <CLI/CLI.hpp>
 #include <iostream>
 
@@ -32,6 +32,7 @@ int main(int argc, char** argv) {
   tandem::cli::add_errors(app);
   tandem::cli::add_faults(app);
   tandem::cli::add_place(app);
+  tandem::cli::add_calibrate(app);
 
   try {
     app.parse(argc, argv);

@@ -30,6 +30,12 @@ void Storage::describe(const TensorSpec& spec, const Decision* made_by) {
   elsewhere().made_by = made_by;
 }
 
+bool Storage::is_in(const MemorySpace& space) {
+  if (!elsewhere_.load(std::memory_order_acquire)) return &space == home_;
+  std::lock_guard lock(Residency::mutex());
+  return space.is_host() ? host_.address() != nullptr : Residency::find(*this, space) != nullptr;
+}
+
 void Storage::leave_devices() {
   std::lock_guard lock(Residency::mutex());
   Elsewhere* here = &elsewhere();

@@ -86,6 +86,13 @@ class Storage : public RefCounted {
     return host_.address();
   }
 
+  /// Is a valid copy in `space`, or on its way there?
+  bool is_in(const MemorySpace& space);
+  /// Microseconds that ops lost because the bytes are here and not on a faster device: what eager placement weighs
+  /// against the price of moving them.
+  float lost_by_staying() const { return lost_by_staying_.load(std::memory_order_relaxed); }
+  void set_lost_by_staying(float microseconds) { lost_by_staying_.store(microseconds, std::memory_order_relaxed); }
+
   const std::vector<std::string>& strings() const { return *strings_; }
   /// For messages about a device's memory: what lies here and which op made it.
   void describe(const TensorSpec& spec, const Decision* made_by);
@@ -107,6 +114,7 @@ class Storage : public RefCounted {
   Allocation host_;                             // no address: the host has no copy
   std::atomic<const void*> readable_{nullptr};  // the host's copy, once it can be read without waiting
   std::atomic<Elsewhere*> elsewhere_{nullptr};  // null while no device has had a copy
+  std::atomic<float> lost_by_staying_{0};
   std::unique_ptr<std::vector<std::string>> strings_;
 };
 

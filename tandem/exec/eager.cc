@@ -99,11 +99,19 @@ void execute(const PreparedCall& prepared, OpCall& call) {
 
 namespace {
 
-/// The device in whose own memory an operand lies; null when all are on the host.
+/// The device in whose own memory the largest operand lies; null when that is the host's.
 const DeviceName* device_of_operands(const OpCall& call) {
-  for (const TensorRef& input : call.inputs)
-    if (const Device* device = input->storage().space().device()) return &device->name();
-  return nullptr;
+  const Device* device = nullptr;
+  std::size_t most = 0;
+  for (const TensorRef& input : call.inputs) {
+    const Storage& storage = input->storage();
+    if (storage.bytes() < most) continue;
+    const Device* owner = storage.space().device();
+    if (storage.bytes() == most && !owner) continue;  // a tie goes to the device: the way there was paid for
+    most = storage.bytes();
+    device = owner;
+  }
+  return device ? &device->name() : nullptr;
 }
 
 }  // namespace
@@ -137,6 +145,22 @@ void EagerDispatcher::find_and_execute(OpCall& call) {
   }
   // An op run from inside the kernel could replace the slot; kernels run no ops, so a plain reference will do.
   const PreparedCall& prepared = *slot.call;
+  if (prepared.stay.there) [[unlikely]] return stay_or_move(prepared, call);
+  run_prepared(prepared, call);
+}
+
+void EagerDispatcher::stay_or_move(const PreparedCall& prepared, OpCall& call) {
+  float lost = 0;
+  if (should_move(call, prepared.stay, lost)) {
+    Device& there = *prepared.stay.there;
+    call.near = there.memory().device() ? &there.name() : nullptr;
+    return run_prepared(*find_or_prepare(call, hash_of(call)), call);
+  }
+  run_prepared(prepared, call);
+  for (Tensor& output : call.outputs) output.storage().set_lost_by_staying(lost);
+}
+
+void EagerDispatcher::run_prepared(const PreparedCall& prepared, OpCall& call) {
   if (log_device_placement()) [[unlikely]] log_placement(*prepared.decision);
   if (call.op.view) {
     call.outputs[0] = call.inputs[0]->sharing(prepared.outputs[0], prepared.decision);
@@ -148,7 +172,7 @@ void EagerDispatcher::find_and_execute(OpCall& call) {
     const bool device_is_full = error.code() == ErrorCode::out_of_memory && prepared.device != &devices_.host_device();
     if (!device_is_full || !soft_placement() || !spill_enabled()) throw;
     // Not kept in the cache: there may be room the next time.
-    execute(*prepare(call, devices_, {.to_host = ReasonCode::memory}), call);
+    execute(*prepare(call, devices_, {.chosen = DeviceChoice{&devices_.host_device(), ReasonCode::memory}}), call);
   }
 }
 
@@ -166,10 +190,31 @@ std::shared_ptr<const PreparedCall> EagerDispatcher::find_or_prepare(const OpCal
       if (it->second->key.matches(call)) return it->second;
     rules = rules_;
   }
-  std::shared_ptr<const PreparedCall> prepared = prepare(call, devices_, rules);
+  const bool free = machine && !call.requested && !call.op.view && rules.policy == PlacementPolicy::automatic;
+  std::shared_ptr<const PreparedCall> prepared = free ? prepare_placed(call, rules) : prepare(call, devices_, rules);
   std::lock_guard lock(mutex_);
   if (calls_.size() >= kMostCalls) calls_.clear();
   calls_.emplace(hash, prepared);
+  return prepared;
+}
+
+std::shared_ptr<const PreparedCall> EagerDispatcher::prepare_placed(const OpCall& call, PlacementRules rules) {
+  const Cost work = cost_of(call);
+  if (devices_.known().size() == 1 && is_worth_a_gpu(work)) devices_.find({"GPU", 0});  // looks for all there are
+  if (devices_.known().size() == 1) return prepare(call, devices_, rules);
+  rules.placed = true;
+  if (call.inputs.empty()) {
+    rules.chosen = DeviceChoice{&devices_.host_device(), ReasonCode::host_value};
+    return prepare(call, devices_, rules);
+  }
+  if (!call.near && is_trivial(work)) {
+    rules.chosen = DeviceChoice{&devices_.host_device(), ReasonCode::too_small};
+    return prepare(call, devices_, rules);
+  }
+  const EagerChoice weighed = weigh(call, devices_, *machine());
+  rules.chosen = weighed.choice;
+  auto prepared = prepare(call, devices_, rules);
+  if (prepared->device == weighed.choice.device) prepared->stay = weighed.stay;
   return prepared;
 }
 
@@ -188,6 +233,14 @@ void EagerDispatcher::set_soft_placement(bool on) {
   {
     std::lock_guard lock(mutex_);
     rules_.soft_placement = on;
+  }
+  forget_calls();
+}
+
+void EagerDispatcher::set_placement_policy(PlacementPolicy policy) {
+  {
+    std::lock_guard lock(mutex_);
+    rules_.policy = policy;
   }
   forget_calls();
 }

@@ -1,10 +1,12 @@
 // Eager execution: finds an op's prepared call in a cache and runs it on the calling thread.
 #pragma once
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
 
+#include "tandem/exec/eager_placement.h"
 #include "tandem/exec/prepared_call.h"
 
 namespace tandem {
@@ -16,10 +18,14 @@ class EagerDispatcher final : public Dispatcher {
 
   explicit EagerDispatcher(DeviceRegistry& devices) : devices_(devices) {}
 
+  /// The speed of the devices, for ops without a scope when there are several; without it they run near their data.
+  std::function<std::shared_ptr<const Machine>()> machine;
+
   void run(OpCall& call) override;
 
   void set_soft_placement(bool on);
   bool soft_placement() const;
+  void set_placement_policy(PlacementPolicy policy);
   PlacementRules rules() const;
   DeviceRegistry& devices() { return devices_; }
   /// Another number whenever what was prepared before no longer holds: devices have come, rules have changed.
@@ -32,8 +38,13 @@ class EagerDispatcher final : public Dispatcher {
   /// Never the same twice, so that a thread's cache cannot take one dispatcher for another at the same address.
   static std::uint64_t next_epoch();
   void find_and_execute(OpCall& call);
+  void run_prepared(const PreparedCall& prepared, OpCall& call);
+  /// Stays, with its loss noted, or moves.
+  void stay_or_move(const PreparedCall& prepared, OpCall& call);
   void forget_device(Device& device);
   std::shared_ptr<const PreparedCall> find_or_prepare(const OpCall& call, std::uint64_t hash);
+  /// Lets the machine's figures decide, where nobody else has.
+  std::shared_ptr<const PreparedCall> prepare_placed(const OpCall& call, PlacementRules rules);
 
   DeviceRegistry& devices_;
   PlacementRules rules_;

@@ -151,7 +151,8 @@ void Frame::perform_call(const Plan::Call& call) {
   }
   Tensors outputs(call.outputs.size());
   OpCall op_call{.op = *call.op, .inputs = inputs, .attrs = call.attrs, .outputs = outputs,
-                 .requested = call.requested ? &*call.requested : nullptr, .owner = &call.owner};
+                 .requested = call.requested ? &*call.requested : nullptr, .near = call.near ? &*call.near : nullptr,
+                 .owner = &call.owner};
   call.op->execute(op_call);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     tensors_[call.outputs[i]] = std::move(outputs[i]);

@@ -6,6 +6,7 @@
 
 #include "tandem/exec/frame.h"
 #include "tandem/exec/plan.h"
+#include "tandem/exec/start_order.h"
 #include "tandem/kernel/fused.h"
 #include "tandem/memory/arena_plan.h"
 
@@ -50,10 +51,13 @@ bool may_overwrite(const Node& node, std::size_t i, const TensorSpec& input) {
 
 class Lowering {
  public:
-  Lowering(const Graph& graph, const LowerOptions& options) : graph_(graph), options_(options), plan_(new Plan) {}
+  Lowering(const Graph& graph, const LowerOptions& options) : graph_(graph), options_(options), plan_(new Plan) {
+    plan_->placement_ = options.placement;
+  }
 
   std::unique_ptr<Plan> run() {
     prepare_steps();
+    if (options_.placement) order_by_start();
     choose_commits();
     find_homes();
     make_slots();
@@ -81,7 +85,7 @@ class Lowering {
       }
       Step step{.node = static_cast<std::int32_t>(at)};
       if (!node.op->execute) {
-        step.call = prepared(node);
+        step.call = prepared(at);
         step.space = &step.call->device->memory();
         devices_[at] = step.call->device;
       }
@@ -89,20 +93,49 @@ class Lowering {
     }
   }
 
-  std::shared_ptr<const PreparedCall> prepared(const Node& node) {
+  std::shared_ptr<const PreparedCall> prepared(std::size_t at) {
+    const Node& node = graph_.nodes[at];
     Tensors operands;
     for (GraphValue input : node.inputs) operands.push_back(Tensor::symbolic(graph_.spec(input)));
     std::vector<TensorRef> inputs(operands.begin(), operands.end());
     OpCall call{.op = *node.op, .inputs = inputs, .attrs = node.attrs, .outputs = {}};
+    PlacementRules rules = options_.rules;
     if (node.requested) call.requested = &*node.requested;
     else if (options_.scope) call.requested = &*options_.scope;
-    else call.near = near(node);
+    else if (!placed(at, rules)) call.near = near(node);
+    if (call.requested) rules.chosen = {};
     auto& known = calls_[hash_of(call)];
-    for (const auto& candidate : known)
-      if (candidate->key.matches(call)) return candidate;
-    known.push_back(prepare(call, options_.devices, options_.rules));
-    plan_->prepared_.push_back(known.back());
-    return known.back();
+    for (const auto& [candidate, chosen] : known)
+      if (chosen == rules.chosen && candidate->key.matches(call)) return candidate;
+    known.push_back({prepare(call, options_.devices, rules), rules.chosen});
+    plan_->prepared_.push_back(known.back().call);
+    return known.back().call;
+  }
+
+  /// Has somebody said where the node runs?
+  bool placed(std::size_t at, PlacementRules& rules) const {
+    if (options_.placement && options_.placement->ops[at].choice) rules.chosen = options_.placement->ops[at].choice;
+    return rules.placed = rules.chosen.has_value();
+  }
+
+  /// In the order in which the placer starts them.
+  void order_by_start() {
+    std::vector<std::int32_t> step_of(graph_.nodes.size(), -1);
+    for (std::size_t s = 0; s < steps_.size(); ++s) step_of[static_cast<std::size_t>(steps_[s].node)] = static_cast<std::int32_t>(s);
+    std::vector<StartItem> items;
+    std::int32_t last_effect = -1;  // effects keep the order of the program
+    for (const Step& step : steps_) {
+      const auto node = static_cast<std::size_t>(step.node);
+      items.push_back({.start = options_.placement->ops[node].start_us, .blocks = !step.space || step.space->is_host()});
+      for (GraphValue input : graph_.nodes[node].inputs)
+        if (const std::int32_t maker = step_of[static_cast<std::size_t>(root(input).node)]; maker >= 0) items.back().inputs.push_back(maker);
+      if (!has_effects(graph_.nodes[node])) continue;
+      if (last_effect >= 0) items.back().inputs.push_back(last_effect);
+      last_effect = static_cast<std::int32_t>(items.size()) - 1;
+    }
+    std::vector<Step> ordered;
+    for (std::int32_t s : start_order(items)) ordered.push_back(std::move(steps_[static_cast<std::size_t>(s)]));
+    steps_ = std::move(ordered);
   }
 
   /// The device that made most of what the node reads; null for the host.
@@ -242,7 +275,7 @@ class Lowering {
                                   .call = step.call.get()};
     plan_->operand_count_ += static_cast<std::uint32_t>(node.inputs.size() + node.outputs.size());
     plan_->words_.insert(plan_->words_.end(), node.attrs.run_time().begin(), node.attrs.run_time().end());
-    if (node.op->random) plan_->draws_.push_back({instruction.words + key_word(*node.op)});
+    if (node.op->random) draws_[step.node] = {instruction.words + key_word(*node.op)};
     place_outputs(s, node);
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
       operand(instruction.inputs + static_cast<std::uint32_t>(i), node.inputs[i], *step.space);
@@ -358,6 +391,8 @@ class Lowering {
   void emit_call(std::size_t s) {
     const Node& node = graph_.nodes[static_cast<std::size_t>(steps_[s].node)];
     Plan::Call call{.op = node.op, .owner = node.owner, .attrs = node.attrs, .requested = node.requested ? node.requested : options_.scope};
+    PlacementRules rules = options_.rules;
+    if (!call.requested && placed(static_cast<std::size_t>(steps_[s].node), rules)) call.near = rules.chosen->device->name();
     for (GraphValue input : node.inputs) call.inputs.push_back(home(input).slot);
     for (const Home& h : homes_[static_cast<std::size_t>(steps_[s].node)]) call.outputs.push_back(h.slot);
     plan_->actions_.push_back({.kind = Plan::Action::Kind::call, .before = count(), .tensor = static_cast<std::uint32_t>(plan_->calls_.size())});
@@ -367,6 +402,8 @@ class Lowering {
   // --- The rest ---
 
   void finish_actions() {
+    // Numbers are drawn in the order of the program, whatever the order in which ops start.
+    for (const auto& [node, draw] : draws_) plan_->draws_.push_back(draw);
     std::vector<Plan::Action> bindings;
     for (auto& [key, binding] : bindings_) {
       const auto first = static_cast<std::uint32_t>(plan_->targets_.size());
@@ -410,7 +447,12 @@ class Lowering {
   std::vector<Step> steps_;
   std::vector<std::vector<GraphValue>> roots_;
   std::vector<Device*> devices_;  // that a node runs on; null for the host's own and for sources
-  std::unordered_map<std::uint64_t, std::vector<std::shared_ptr<const PreparedCall>>> calls_;
+  struct KnownCall {
+    std::shared_ptr<const PreparedCall> call;
+    std::optional<DeviceChoice> chosen;
+  };
+  std::unordered_map<std::uint64_t, std::vector<KnownCall>> calls_;
+  std::map<std::int32_t, Plan::Draw> draws_;  // by node
   std::map<const Cell*, GraphValue> in_place_;
   std::map<GraphValue, std::vector<std::uint32_t>> write_operands_;
   std::vector<std::vector<Home>> homes_;

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "tandem/exec/prepared_call.h"
+#include "tandem/exec/graph_placement.h"
 #include "tandem/graph/graph.h"
 
 namespace tandem {
@@ -44,7 +44,7 @@ class Plan {
     const OpDef* op;
     std::shared_ptr<const OpDef> owner;
     Attrs attrs;
-    std::optional<DeviceName> requested;
+    std::optional<DeviceName> requested, near;
     std::vector<std::uint32_t> inputs, outputs;  // tensors
   };
 
@@ -89,6 +89,8 @@ class Plan {
   std::size_t arena_bytes() const;
   /// The decision of every op, in the order in which they run.
   std::vector<const Decision*> decisions() const;
+  /// What the placer said; null when there was nothing to place.
+  const GraphPlacement* placement() const { return placement_.get(); }
 
  private:
   friend class Lowering;
@@ -98,6 +100,7 @@ class Plan {
   std::unique_ptr<Frame> take_frame() const;
   void give_back(std::unique_ptr<Frame> frame) const;
 
+  std::shared_ptr<const GraphPlacement> placement_;
   std::vector<std::shared_ptr<const PreparedCall>> prepared_;
   std::vector<Instruction> instructions_;
   std::uint32_t commit_ = 0;  // first instruction that writes variables in place
@@ -128,8 +131,10 @@ class Plan {
 
 struct LowerOptions {
   DeviceRegistry& devices;
-  PlacementRules rules = {};
+  PlacementRules rules = {};             // for nodes that ask for no device themselves; `chosen` stands for all of them
   std::optional<DeviceName> scope = {};  // for nodes that ask for no device themselves
+  /// Where the placer puts them, and in what order they start; none: near their data, in the order of the graph.
+  std::shared_ptr<const GraphPlacement> placement = {};
 };
 
 /// Chooses device and kernel of every node and plans the memory.

@@ -21,17 +21,14 @@ std::string device_list(std::span<Device* const> devices) {
   return join(names);
 }
 
-struct Choice {
-  Device* device;
-  ReasonCode reason;
-};
-
-Choice choose_device(const OpCall& call, DeviceRegistry& devices, PlacementRules rules) {
-  if (rules.to_host) return {&devices.host_device(), *rules.to_host};
+DeviceChoice choose_device(const OpCall& call, DeviceRegistry& devices, const PlacementRules& rules) {
+  if (rules.chosen) return *rules.chosen;
   if (call.requested) {
     if (Device* device = devices.find(*call.requested)) return {device, ReasonCode::requested};
     return {&devices.host_device(), devices.why_missing(*call.requested)};
   }
+  if (rules.policy == PlacementPolicy::first_gpu)
+    if (Device* device = devices.find({"GPU", 0})) return {device, ReasonCode::requested};
   if (call.near)
     if (Device* device = devices.find(*call.near)) return {device, ReasonCode::near_its_data};
   return {&devices.host_device(), devices.known().size() == 1 ? ReasonCode::only_device : ReasonCode::near_its_data};
@@ -43,19 +40,12 @@ std::string dtypes_of(const std::vector<Operand>& operands) {
   return join(dtypes);
 }
 
-/// The first kernel of the device that takes the call, noting each refusal in `decision`; null when none does.
-const Kernel* find_kernel(const KernelCall& call, Decision& decision) {
+/// find_kernel, noted in `decision`.
+const Kernel* note_kernel(const KernelCall& call, Decision& decision) {
   decision.device = call.device->name().short_name();
-  const auto kernels = call.device->kernels().of(call.op);
-  if (kernels.empty()) decision.candidates.push_back({decision.device, "any kernel", false, "there is none for this op"});
-  for (const Kernel& kernel : kernels) {
-    const Support support = kernel.supports ? kernel.supports(call) : yes();
-    decision.candidates.push_back({decision.device, std::string(kernel.name), support.ok, support.reason});
-    if (!support) continue;
-    decision.kernel = kernel.name;
-    return &kernel;
-  }
-  return nullptr;
+  const Kernel* kernel = find_kernel(call, decision.candidates);
+  if (kernel) decision.kernel = kernel->name;
+  return kernel;
 }
 
 /// The kinds of device with a kernel that takes the call: "CPU, GPU".
@@ -63,7 +53,7 @@ std::string kinds_that_can(const KernelCall& call, std::span<Device* const> devi
   std::vector<std::string> kinds;
   for (Device* device : devices) {
     if (std::find(kinds.begin(), kinds.end(), device->name().kind) != kinds.end()) continue;
-    Decision ignored;
+    std::vector<Candidate> ignored;
     KernelCall there{call.op, call.attrs, call.inputs, call.outputs, device};
     if (call.op.view || find_kernel(there, ignored)) kinds.push_back(device->name().kind);
   }
@@ -93,6 +83,18 @@ std::string kinds_that_can(const KernelCall& call, std::span<Device* const> devi
 
 }  // namespace
 
+const Kernel* find_kernel(const KernelCall& call, std::vector<Candidate>& asked) {
+  const std::string device = call.device->name().short_name();
+  const auto kernels = call.device->kernels().of(call.op);
+  if (kernels.empty()) asked.push_back({device, "any kernel", false, "there is none for this op"});
+  for (const Kernel& kernel : kernels) {
+    const Support support = kernel.supports ? kernel.supports(call) : yes();
+    asked.push_back({device, std::string(kernel.name), support.ok, support.reason});
+    if (support) return &kernel;
+  }
+  return nullptr;
+}
+
 CallKey::CallKey(const OpCall& call) : op(&call.op), attrs(call.attrs) {
   for (const TensorRef& input : call.inputs) inputs.push_back(input->spec());
   if (call.requested) requested = *call.requested;
@@ -114,7 +116,7 @@ std::uint64_t hash_of(const OpCall& call) {
   return hash;
 }
 
-std::unique_ptr<PreparedCall> prepare(const OpCall& call, DeviceRegistry& devices, PlacementRules rules) {
+std::unique_ptr<PreparedCall> prepare(const OpCall& call, DeviceRegistry& devices, const PlacementRules& rules) {
   auto prepared = std::make_unique<PreparedCall>(PreparedCall{.key = CallKey(call)});
   std::vector<const TensorSpec*> specs;
   std::vector<Operand> inputs, outputs;
@@ -125,7 +127,7 @@ std::unique_ptr<PreparedCall> prepare(const OpCall& call, DeviceRegistry& device
   prepared->outputs = infer(call.op, specs, call.attrs);
   for (const TensorSpec& spec : prepared->outputs) outputs.emplace_back(spec);
 
-  const Choice choice = choose_device(call, devices, rules);
+  const DeviceChoice choice = choose_device(call, devices, rules);
   prepared->device = choice.device;
   Decision decision{.op = std::string(call.op.name),
                     .signature = dtypes_of(inputs.empty() ? outputs : inputs),
@@ -133,18 +135,18 @@ std::unique_ptr<PreparedCall> prepare(const OpCall& call, DeviceRegistry& device
                     .device = choice.device->name().short_name(),
                     .reason = choice.reason};
   KernelCall kernel_call{call.op, call.attrs, inputs, outputs, choice.device};
-  const bool missing = is_fallback(choice.reason) && !rules.to_host;
+  const bool missing = is_fallback(choice.reason) && !rules.chosen;
   if (missing && !rules.soft_placement) cannot_satisfy(call, kernel_call, decision, devices);
   if (call.op.view) {
     decision.kernel = "view";
   } else {
-    const Kernel* kernel = find_kernel(kernel_call, decision);
+    const Kernel* kernel = note_kernel(kernel_call, decision);
     Device& host = devices.host_device();
     if (!kernel && choice.device != &host) {
       decision.reason = ReasonCode::no_kernel;
       if (!rules.soft_placement) cannot_satisfy(call, kernel_call, decision, devices);
       prepared->device = kernel_call.device = &host;
-      kernel = find_kernel(kernel_call, decision);
+      kernel = note_kernel(kernel_call, decision);
     }
     if (!kernel) {
       decision.reason = ReasonCode::no_kernel;
@@ -153,7 +155,8 @@ std::unique_ptr<PreparedCall> prepare(const OpCall& call, DeviceRegistry& device
     prepared->kernel = kernel->prepare(kernel_call);
   }
   prepared->decision = intern(decision);
-  if (is_fallback(decision.reason)) log_fallback(decision);
+  const bool policy_asked = decision.requested.empty() && rules.policy != PlacementPolicy::automatic;
+  if (is_fallback(decision.reason) && !rules.placed && !policy_asked) log_fallback(decision);
   return prepared;
 }
 

@@ -22,12 +22,20 @@ struct CallKey {
 };
 std::uint64_t hash_of(const OpCall& call);
 
+/// What an op without a scope loses on the device it was prepared for, and what it would take to move its operands.
+struct Stay {
+  Device* there = nullptr;  // where it would be faster; null: nowhere
+  float loss_us = 0;        // each time it runs here
+  float latency_us = 0, us_per_byte = 0;  // of the way there
+};
+
 struct PreparedCall {
   CallKey key;
   Specs outputs;
   Device* device = nullptr;
   Prepared kernel;  // null for a view
   const Decision* decision = nullptr;
+  Stay stay = {};
 };
 
 /// The devices there are. Discovery may be put off until a device is asked for by name.
@@ -46,14 +54,30 @@ class DeviceRegistry {
   virtual ReasonCode why_missing(const DeviceName&) const { return ReasonCode::device_missing; }
 };
 
+/// Where an op is to run, and why.
+struct DeviceChoice {
+  Device* device = nullptr;
+  ReasonCode reason = ReasonCode::only_device;
+  bool operator==(const DeviceChoice&) const = default;
+};
+
+/// How ops without a scope find their device: where they finish first, or TensorFlow's rule.
+enum class PlacementPolicy { automatic, first_gpu };
+
 struct PlacementRules {
   /// An op asked for a device that is missing or has no kernel runs on the host, and its decision says why.
   bool soft_placement = true;
-  /// Set: the op runs on the host, for this reason.
-  std::optional<ReasonCode> to_host = {};
+  PlacementPolicy policy = PlacementPolicy::automatic;
+  /// Set: the op runs there if there is a kernel, else on the host.
+  std::optional<DeviceChoice> chosen = {};
+  /// `chosen` is the placer's: nothing to be said aloud.
+  bool placed = false;
 };
 
+/// The first kernel of the device that takes the call; null when none does. What was asked is added to `asked`.
+const Kernel* find_kernel(const KernelCall& call, std::vector<Candidate>& asked);
+
 /// Infers, chooses device and kernel, prepares. Throws Error when the call is wrong or nothing can run it.
-std::unique_ptr<PreparedCall> prepare(const OpCall& call, DeviceRegistry& devices, PlacementRules rules);
+std::unique_ptr<PreparedCall> prepare(const OpCall& call, DeviceRegistry& devices, const PlacementRules& rules);
 
 }  // namespace tandem

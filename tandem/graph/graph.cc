@@ -15,6 +15,19 @@ std::size_t Graph::op_count() const {
 
 const OpDef* Graph::effects() const { return std::any_of(nodes.begin(), nodes.end(), has_effects) ? &effects_op : nullptr; }
 
+Cost Graph::work() const {
+  Cost sum;
+  for (const Node& node : nodes) {
+    if (is_source(node) || node.op->view) continue;
+    std::vector<const TensorSpec*> specs;
+    for (GraphValue input : node.inputs) specs.push_back(&spec(input));
+    const Cost one = cost(*node.op, specs, node.attrs, node.outputs);
+    sum.flops += one.flops;
+    sum.bytes += one.bytes;
+  }
+  return sum;
+}
+
 namespace {
 
 void verify_value(const Graph& graph, GraphValue value, std::size_t before, std::string_view user) {

@@ -67,6 +67,8 @@ class Graph {
   std::size_t op_count() const;
   /// &effects_op when a node has effects, else null: what an op that runs this graph is `like`.
   const OpDef* effects() const;
+  /// What they do together.
+  Cost work() const;
 
   /// One line a node: "%3 = matmul(%0, %1) : float32 [32, 10]".
   std::string to_string() const;

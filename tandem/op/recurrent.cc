@@ -38,6 +38,12 @@ double sequence_flops(const InferContext& c, int x, int kernel) {
   return 2.0 * static_cast<double>(s[0] * s[1]) * static_cast<double>(k.elements() + r.elements());
 }
 
+/// Steps of the sequence that input `x` is: they follow one another.
+template <int x>
+double sequence_depth(const InferContext& c) {
+  return static_cast<double>(c.shape(x)[1]);
+}
+
 /// The gradient of an output, zeros if nothing depends on it.
 Tensor or_zeros(const Tensor& grad, const Tensor& like) { return grad.defined() ? grad : zeros(like.shape(), like.dtype()); }
 
@@ -69,6 +75,7 @@ const OpDef lstm_op{
     },
     .grad_reads = {.inputs = 0b11111, .outputs = 0b111},
     .flops = [](const InferContext& c) { return sequence_flops(c, 0, 3); },
+    .depth = sequence_depth<0>,
 };
 
 const OpDef lstm_grad_op{
@@ -87,6 +94,7 @@ const OpDef lstm_grad_op{
       return Specs{c.input(2), c.input(3), c.input(4), c.input(5), c.input(6), {c.dtype(0), {4 * output[2]}}};
     },
     .flops = [](const InferContext& c) { return 2 * sequence_flops(c, 2, 5); },
+    .depth = sequence_depth<2>,
 };
 
 const OpDef gru_op{
@@ -107,6 +115,7 @@ const OpDef gru_op{
     },
     .grad_reads = {.inputs = 0b1111, .outputs = 0b11},
     .flops = [](const InferContext& c) { return sequence_flops(c, 0, 2); },
+    .depth = sequence_depth<0>,
 };
 
 const OpDef gru_grad_op{
@@ -123,6 +132,7 @@ const OpDef gru_grad_op{
       return Specs{c.input(1), c.input(2), c.input(3), c.input(4), {c.dtype(0), {2, 3 * output[2]}}};
     },
     .flops = [](const InferContext& c) { return 2 * sequence_flops(c, 1, 3); },
+    .depth = sequence_depth<1>,
 };
 
 const OpDef simple_rnn_op{
@@ -141,6 +151,7 @@ const OpDef simple_rnn_op{
     },
     .grad_reads = {.inputs = 0b1111, .outputs = 0b1},
     .flops = [](const InferContext& c) { return sequence_flops(c, 0, 2); },
+    .depth = sequence_depth<0>,
 };
 
 const OpDef simple_rnn_grad_op{
@@ -156,6 +167,7 @@ const OpDef simple_rnn_grad_op{
       return Specs{c.input(1), c.input(2), c.input(3), c.input(4), {c.dtype(0), {output[2]}}};
     },
     .flops = [](const InferContext& c) { return 2 * sequence_flops(c, 1, 3); },
+    .depth = sequence_depth<1>,
 };
 
 OpGroup recurrent_ops() {

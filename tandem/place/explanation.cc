@@ -79,7 +79,9 @@ void write_totals(std::ostream& out, const Explanation& e) {
   out << e.crossings.size() << (e.crossings.size() == 1 ? " crossing, " : " crossings, ") << bytes_text(bytes) << ", " << time_text(us) << "\n";
   for (const Direction& d : directions(e.crossings))
     out << "  " << d.from << " -> " << d.to << ": " << d.count << ", " << bytes_text(d.bytes) << ", " << time_text(d.us) << "\n";
-  out << "predicted " << time_text(e.makespan_us) << (e.optimal ? ", proved to be the least\n" : "\n");
+  out << "predicted " << time_text(e.makespan_us) << (e.optimal ? ", proved to be the least" : "");
+  if (e.here_us) out << " on " << (e.machine.empty() ? "that machine" : e.machine) << "; " << time_text(*e.here_us) << " on this one";
+  out << "\n";
   for (const std::string& device : e.devices) {
     double busy = 0;
     std::size_t count = 0;
@@ -151,7 +153,10 @@ std::string Explanation::to_json() const {
                     {"candidates", candidates_json(op)}, {"bytes_moved", op.bytes_moved}, {"remedy", op.remedy}});
   for (const Crossing& c : crossings)
     crossing_list.push_back({{"value", c.value}, {"from", c.from}, {"to", c.to}, {"bytes", c.bytes}, {"us", c.us}});
-  return Json{{"crossings", crossing_list}, {"makespan_us", makespan_us}, {"optimal", optimal}, {"ops", list}}.dump(2) + "\n";
+  Json out{{"crossings", crossing_list}, {"makespan_us", makespan_us}, {"optimal", optimal}};
+  if (here_us) out["machine"] = machine, out["here_us"] = *here_us;
+  out["ops"] = list;
+  return out.dump(2) + "\n";
 }
 
 std::string Explanation::to_dot() const {

@@ -1,6 +1,7 @@
 // An explanation: what crosses between devices, what each op costs where, and why it is where it is.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ struct OpRecord {
   };
   std::string op, dtype, shape;
   std::string requested, chosen, kernel;
-  PlaceReason reason = PlaceReason::only_device;
+  ReasonCode reason = ReasonCode::only_device;
   std::string text;
   double compute_us = 0, transfer_us = 0, launch_us = 0;
   double start_us = 0, finish_us = 0;
@@ -40,6 +41,8 @@ struct Explanation {
   std::vector<std::string> devices;
   double makespan_us = 0;
   bool optimal = false;
+  std::string machine = {};                // its name, when it is not the one at hand
+  std::optional<double> here_us = {};      // what the same takes on the one at hand
 
   /// Totals first (crossings, then the five dearest ops), then a line for each op.
   std::string to_text() const;

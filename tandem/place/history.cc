@@ -15,7 +15,7 @@ int size_bucket(double flops, double bytes) {
   return work < 1 ? 0 : static_cast<int>(std::floor(std::log2(work))) + 1;
 }
 
-void History::add(const HistoryKey& key, double predicted_us, double measured_us) {
+void CostHistory::add(const HistoryKey& key, double predicted_us, double measured_us) {
   if (!(predicted_us > 0) || !(measured_us >= 0) || !std::isfinite(measured_us)) return;  // a broken clock teaches nothing
   Measured& entry = entries_[key];
   entry.samples += 1;
@@ -23,7 +23,7 @@ void History::add(const HistoryKey& key, double predicted_us, double measured_us
   entry.ratio += (measured_us / predicted_us - entry.ratio) * share;
 }
 
-const Measured* History::find(const HistoryKey& key) const {
+const Measured* CostHistory::find(const HistoryKey& key) const {
   const auto at = entries_.find(key);
   return at == entries_.end() ? nullptr : &at->second;
 }

@@ -31,7 +31,7 @@ struct Measured {
   double weight() const { return static_cast<double>(samples) / static_cast<double>(samples + 4); }
 };
 
-class History {
+class CostHistory {
  public:
   /// Notes one run. Young entries take the mean; old ones forget, so that a changed machine is learnt again.
   void add(const HistoryKey& key, double predicted_us, double measured_us);
@@ -39,14 +39,14 @@ class History {
   /// Null when nothing was measured.
   const Measured* find(const HistoryKey& key) const;
   const std::map<HistoryKey, Measured>& entries() const { return entries_; }
-  bool operator==(const History&) const = default;
+  bool operator==(const CostHistory&) const = default;
 
  private:
   std::map<HistoryKey, Measured> entries_;
 };
 
 /// The entries as a JSON array; parse_history throws bad_file with the place.
-std::string to_json(const History& history);
-History parse_history(std::string_view json, std::string_view source);
+std::string to_json(const CostHistory& history);
+CostHistory parse_history(std::string_view json, std::string_view source);
 
 }  // namespace tandem

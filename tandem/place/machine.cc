@@ -52,8 +52,8 @@ MachineLink read_link(const JsonValue& json, const Machine& machine) {
   return link;
 }
 
-History read_history(const JsonValue& json) {
-  History history;
+CostHistory read_history(const JsonValue& json) {
+  CostHistory history;
   for (const JsonValue& entry : json.elements()) {
     HistoryKey key{.op = entry.at("op").string(), .dtype = read_dtype(entry.at("dtype"), entry.at("dtype").string()),
                    .bucket = static_cast<int>(std::min<std::int64_t>(entry.at("bucket").integer(0), 4096)),
@@ -64,7 +64,7 @@ History read_history(const JsonValue& json) {
   return history;
 }
 
-nlohmann::ordered_json history_json(const History& history) {
+nlohmann::ordered_json history_json(const CostHistory& history) {
   auto list = nlohmann::ordered_json::array();
   for (const auto& [key, measured] : history.entries())
     list.push_back({{"op", key.op}, {"dtype", dtype_name(key.dtype)}, {"bucket", key.bucket}, {"device", key.device},
@@ -160,9 +160,9 @@ std::string to_json(const Machine& machine) {
 
 void write_machine(const Machine& machine, const std::string& path) { placer::write_text_file(path, to_json(machine)); }
 
-std::string to_json(const History& history) { return history_json(history).dump(2) + "\n"; }
+std::string to_json(const CostHistory& history) { return history_json(history).dump(2) + "\n"; }
 
-History parse_history(std::string_view json, std::string_view source) {
+CostHistory parse_history(std::string_view json, std::string_view source) {
   const JsonDocument document(json, source);
   return read_history(document.root());
 }

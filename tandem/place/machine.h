@@ -46,7 +46,7 @@ struct Machine {
   std::vector<std::string> sources{};  // where the figures come from
   std::vector<MachineDevice> devices{};
   std::vector<MachineLink> links{};
-  History measured{};
+  CostHistory measured{};
   bool operator==(const Machine&) const = default;
 
   std::optional<int> find(std::string_view device) const;

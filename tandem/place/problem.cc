@@ -297,9 +297,9 @@ class Builder {
     const Refusal why = device ? p_.refusal[p_.index(node, *device)] : Refusal::none;
     const bool may_give_way = constraints_.soft && mask != 0;
     if (may_give_way) {
-      p_.gave_way[at(node)] = !device ? PlaceReason::device_missing
-                              : why == Refusal::no_kernel ? PlaceReason::no_kernel
-                              : why == Refusal::memory ? PlaceReason::memory : PlaceReason::not_visible;
+      p_.gave_way[at(node)] = !device ? ReasonCode::device_missing
+                              : why == Refusal::no_kernel ? ReasonCode::no_kernel
+                              : why == Refusal::memory ? ReasonCode::memory : ReasonCode::not_visible;
       return mask;
     }
     const std::string asks = text("place: ", place_of(graph_, node), " asks for ", wanted);

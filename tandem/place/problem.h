@@ -49,7 +49,7 @@ struct Problem {
   std::vector<std::int32_t> topological;   // inputs first; by id where free
   std::vector<std::uint64_t> allowed;      // [node] mask of devices; links and groups already taken into account
   std::vector<Refusal> refusal;            // [node, device]
-  std::vector<std::optional<PlaceReason>> gave_way;  // [node]: why a soft request was not met
+  std::vector<std::optional<ReasonCode>> gave_way;  // [node]: why a soft request was not met
   std::vector<double> tail;                // [node, device]: least time from its end there to the end of all after it
   std::vector<double> rank;                // [node]: upward rank, mean costs
   double bound = 0;                        // no schedule is shorter

@@ -38,7 +38,7 @@ class Explainer {
   }
 
  private:
-  using Why = std::pair<PlaceReason, std::string>;
+  using Why = std::pair<ReasonCode, std::string>;
 
   const std::string& name(int device) const { return machine_.devices[at(device)].name; }
 
@@ -81,20 +81,20 @@ class Explainer {
   Why why(int node, int device) const {
     const PlaceNode& n = graph_.nodes[at(node)];
     if (p_.gave_way[at(node)]) return gave_way(node, device);
-    if (!n.requested.empty()) return {PlaceReason::requested, text(n.requested, " was requested")};
-    if (p_.devices == 1) return {PlaceReason::only_device, text(name(device), " is the only device")};
-    if (any_refused(node, Refusal::host_value)) return {PlaceReason::host_value, text("a small host value, kept on ", name(device))};
+    if (!n.requested.empty()) return {ReasonCode::requested, text(n.requested, " was requested")};
+    if (p_.devices == 1) return {ReasonCode::only_device, text(name(device), " is the only device")};
+    if (any_refused(node, Refusal::host_value)) return {ReasonCode::host_value, text("a small host value, kept on ", name(device))};
     const std::uint64_t mask = p_.allowed[at(node)];
     if ((mask & (mask - 1)) == 0) return no_choice(node, device);
-    if (n.together) return {PlaceReason::colocated, text("must share the device of ", graph_.nodes[at(*n.together)].id)};
+    if (n.together) return {ReasonCode::colocated, text("must share the device of ", graph_.nodes[at(*n.together)].id)};
     return chosen(node, device);
   }
 
   Why gave_way(int node, int device) const {
     const std::string& wanted = graph_.nodes[at(node)].requested;
-    const PlaceReason reason = *p_.gave_way[at(node)];
-    const char* cause = reason == PlaceReason::device_missing ? " does not exist here" : reason == PlaceReason::no_kernel ? " has no kernel for it"
-                        : reason == PlaceReason::memory ? " has not enough memory for it" : " is not visible";
+    const ReasonCode reason = *p_.gave_way[at(node)];
+    const char* cause = reason == ReasonCode::device_missing ? " does not exist here" : reason == ReasonCode::no_kernel ? " has no kernel for it"
+                        : reason == ReasonCode::memory ? " has not enough memory for it" : " is not visible";
     return {reason, text(wanted, " was requested but", cause, "; runs on ", name(device))};
   }
 
@@ -105,11 +105,11 @@ class Explainer {
   }
 
   Why no_choice(int node, int device) const {
-    if (any_refused(node, Refusal::memory)) return {PlaceReason::memory, text("only ", name(device), " has room for it and its inputs")};
-    if (any_refused(node, Refusal::no_kernel)) return {PlaceReason::no_kernel, text("no other device has a kernel for it")};
-    if (graph_.nodes[at(node)].together) return {PlaceReason::colocated, "its group can only be there"};
-    if (any_refused(node, Refusal::no_link)) return {PlaceReason::near_its_data, "no link leads elsewhere and back to its neighbours"};
-    return {PlaceReason::only_device, text(name(device), " is the only visible device")};
+    if (any_refused(node, Refusal::memory)) return {ReasonCode::memory, text("only ", name(device), " has room for it and its inputs")};
+    if (any_refused(node, Refusal::no_kernel)) return {ReasonCode::no_kernel, text("no other device has a kernel for it")};
+    if (graph_.nodes[at(node)].together) return {ReasonCode::colocated, "its group can only be there"};
+    if (any_refused(node, Refusal::no_link)) return {ReasonCode::near_its_data, "no link leads elsewhere and back to its neighbours"};
+    return {ReasonCode::only_device, text(name(device), " is the only visible device")};
   }
 
   int cheapest(int node, bool without_contention) const {
@@ -133,7 +133,7 @@ class Explainer {
     const int quiet = cheapest(node, true), best = cheapest(node, false);
     const double here = p_.us(node, device);
     if (quiet != device && slowdown(quiet) > 1 && here <= p_.us(node, quiet))
-      return {PlaceReason::contention, text(name(quiet), " is slowed ", slowdown(quiet), " times by others: ", us_text(p_.us(node, quiet)),
+      return {ReasonCode::contention, text(name(quiet), " is slowed ", slowdown(quiet), " times by others: ", us_text(p_.us(node, quiet)),
                                            " there, ", us_text(here), " here")};
     if (here <= p_.us(node, best)) return cheap_here(node, device);
     return dearer_here(node, device, best);
@@ -149,10 +149,12 @@ class Explainer {
     if (const auto& work = graph_.nodes[at(node)].work) {
       const CostParts parts = predict(*work, machine_.devices[at(other)], machine_.measured);
       if (parts.bound == CostParts::Bound::depth && parts.compute >= parts.launch)
-        return {PlaceReason::sequential, text(work->depth, " steps that follow each other: ", costs)};
-      if (parts.launch >= here) return {PlaceReason::too_small, text("less work than a launch on ", name(other), ": ", costs)};
+        return {ReasonCode::sequential, text(work->depth, " steps that follow each other: ", costs)};
+      if (parts.bound == CostParts::Bound::launch && work->launches > 1)
+        return {ReasonCode::sequential, text(work->launches, " kernels that follow each other: ", costs)};
+      if (parts.launch >= here) return {ReasonCode::too_small, text("less work than a launch on ", name(other), ": ", costs)};
     }
-    return {PlaceReason::cheaper_here, costs};
+    return {ReasonCode::cheaper_here, costs};
   }
 
   /// What its values would have to cross if it were on `device`, with and without their bytes.
@@ -180,12 +182,12 @@ class Explainer {
     const auto [now, now_empty] = crossings(node, device);
     const std::string faster = text(name(best), " would be ", us_text(gain), " faster");
     if (there_empty - now_empty >= gain)
-      return {PlaceReason::too_small, text(faster, ", less than the latency of its copies (", us_text(there_empty - now_empty), ")")};
-    if (there - now >= gain) return {PlaceReason::near_its_data, text(faster, ", but its copies would take ", us_text(there - now), " more")};
+      return {ReasonCode::too_small, text(faster, ", less than the latency of its copies (", us_text(there_empty - now_empty), ")")};
+    if (there - now >= gain) return {ReasonCode::near_its_data, text(faster, ", but its copies would take ", us_text(there - now), " more")};
     // Looking at the memory costs the whole graph: large ones go without.
     if (p_.limited[at(best)] && p_.nodes <= kMostLookedAt && free_bytes(best, schedule_.nodes[at(node)].start_us) < p_.memory[at(node)])
-      return {PlaceReason::memory, text(faster, ", but has no room for its output then")};
-    return {PlaceReason::cheaper_here, text(faster, ", but is busy; it finishes first here")};
+      return {ReasonCode::memory, text(faster, ", but has no room for its output then")};
+    return {ReasonCode::cheaper_here, text(faster, ", but is busy; it finishes first here")};
   }
 
   /// As the schedule stands at a time.
@@ -222,26 +224,3 @@ void explain_placements(Schedule& schedule, const Problem& problem, const PlaceG
 }
 
 }  // namespace tandem::placer
-
-namespace tandem {
-
-std::string_view reason_name(PlaceReason reason) {
-  switch (reason) {
-    case PlaceReason::requested: return "requested";
-    case PlaceReason::only_device: return "only_device";
-    case PlaceReason::no_kernel: return "no_kernel";
-    case PlaceReason::device_missing: return "device_missing";
-    case PlaceReason::not_visible: return "not_visible";
-    case PlaceReason::cheaper_here: return "cheaper_here";
-    case PlaceReason::near_its_data: return "near_its_data";
-    case PlaceReason::too_small: return "too_small";
-    case PlaceReason::sequential: return "sequential";
-    case PlaceReason::memory: return "memory";
-    case PlaceReason::contention: return "contention";
-    case PlaceReason::colocated: return "colocated";
-    case PlaceReason::host_value: return "host_value";
-  }
-  return "";
-}
-
-}  // namespace tandem

@@ -2,31 +2,13 @@
 #pragma once
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "tandem/base/decision.h"
 #include "tandem/place/machine.h"
 #include "tandem/place/place_graph.h"
 
 namespace tandem {
-
-/// Why a node is where it is.
-enum class PlaceReason : std::uint8_t {
-  requested,       // it was asked for
-  only_device,     // no other device is there, or visible
-  no_kernel,       // the others, or the requested one, cannot run it
-  device_missing,  // the requested device does not exist
-  not_visible,     // the requested device is hidden
-  cheaper_here,    // it finishes first here
-  near_its_data,   // copies elsewhere would cost more than they save
-  too_small,       // too little work to pay for a launch or a crossing elsewhere
-  sequential,      // its steps follow each other, and this device does a step fastest
-  memory,          // where it would be faster there is no room
-  contention,      // where it would be faster others are at work
-  colocated,       // must be where another node is
-  host_value,      // small and made from host data
-};
-std::string_view reason_name(PlaceReason reason);
 
 /// A device that was considered for a node.
 struct PlaceCandidate {
@@ -38,7 +20,7 @@ struct PlaceCandidate {
 struct Placement {
   std::int32_t device = 0;  // index into Machine::devices
   double start_us = 0, finish_us = 0;
-  PlaceReason reason = PlaceReason::only_device;
+  ReasonCode reason = ReasonCode::only_device;
   std::string text;          // the reason as a sentence
   double launch_us = 0;      // the part of the time that is launch
   double transfer_us = 0;    // of the copies made for it first

@@ -1,10 +1,12 @@
 #include "tandem/python/concrete.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <array>
 
+#include "tandem/autodiff/explain.h"
 #include "tandem/autodiff/tape.h"
 #include "tandem/exec/numerics.h"
 #include "tandem/graph/trace.h"
@@ -123,6 +125,20 @@ std::vector<std::string> decisions(const Concrete& concrete) {
   return out;
 }
 
+/// As JSON, text and DOT.
+nb::tuple explain_concrete(const Concrete& concrete, nb::handle list, const std::optional<std::string>& machine, const std::string& source) {
+  const Tensors arguments = tensors_in(list.ptr());
+  const std::vector<TensorRef> refs(arguments.begin(), arguments.end());
+  ExplainOptions options;
+  if (machine) options.machine = parse_machine(*machine, source);
+  Explanation e;
+  {
+    const WithoutGil without;
+    e = explain(*concrete.function, refs, options);
+  }
+  return nb::make_tuple(e.to_json(), e.to_text(), e.to_dot());
+}
+
 }  // namespace
 
 void add_traced_functions(nb::module_& module) {
@@ -134,7 +150,8 @@ void add_traced_functions(nb::module_& module) {
       .def("inputs", [](const Concrete& c) { return specs_of(c.function->graph(), true); })
       .def("outputs", [](const Concrete& c) { return specs_of(c.function->graph(), false); })
       .def("structure", [](const Concrete& c) { return nb::borrow(c.structure.get()); })
-      .def("decisions", decisions);
+      .def("decisions", decisions)
+      .def("explain", explain_concrete, nb::arg("arguments"), nb::arg("machine").none(), nb::arg("source"));
   module.def("run_functions_eagerly", [](bool on) { run_functions_eagerly(on); });
   module.def("functions_run_eagerly", [] { return functions_run_eagerly(); });
   module.def("executing_eagerly", [] { return Trace::current() == nullptr; });

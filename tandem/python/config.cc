@@ -75,6 +75,8 @@ void add_config(nb::module_& module) {
   add_device_settings(module);
   module.def("set_soft_device_placement", config::set_soft_device_placement);
   module.def("get_soft_device_placement", config::get_soft_device_placement);
+  module.def("set_placement_policy", [](const std::string& policy) { config::set_placement_policy(policy); });
+  module.def("get_placement_policy", config::get_placement_policy);
   module.def("enable_op_determinism", config::enable_op_determinism);
   module.def("is_op_determinism_enabled", config::is_op_determinism_enabled);
   module.def("set_intra_op_parallelism_threads", config::set_intra_op_parallelism_threads);

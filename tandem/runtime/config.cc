@@ -25,6 +25,7 @@ struct State {
   std::map<std::string, bool> growth;
   std::optional<int> inter_op, intra_op;
   bool soft_placement = true;
+  PlacementPolicy policy = PlacementPolicy::automatic;
   std::atomic<bool> deterministic{false};
 };
 State& state() {
@@ -241,6 +242,25 @@ bool get_soft_device_placement() {
   return s.soft_placement;
 }
 
+void set_placement_policy(std::string_view policy) {
+  if (policy != "auto" && policy != "first_gpu")
+    fail(ErrorCode::invalid_argument, "there is no placement policy '", policy, "'; there are 'auto' and 'first_gpu'");
+  const auto wanted = policy == "auto" ? PlacementPolicy::automatic : PlacementPolicy::first_gpu;
+  State& s = state();
+  {
+    std::lock_guard lock(s.mutex);
+    s.policy = wanted;
+    if (!s.settled) return;
+  }
+  default_runtime().set_placement_policy(wanted);
+}
+
+std::string get_placement_policy() {
+  State& s = state();
+  std::lock_guard lock(s.mutex);
+  return s.policy == PlacementPolicy::automatic ? "auto" : "first_gpu";
+}
+
 void enable_op_determinism() {
   state().deterministic = true;
   random_state().require_seed();
@@ -307,7 +327,7 @@ bool initialized() {
 Settings settle() {
   State& s = state();
   std::lock_guard lock(s.mutex);
-  Settings settings{.threads = s.intra_op.value_or(0), .soft_placement = s.soft_placement, .cores = core_roles()};
+  Settings settings{.threads = s.intra_op.value_or(0), .soft_placement = s.soft_placement, .policy = s.policy, .cores = core_roles()};
   if (s.visible) {
     settings.visible_gpus.emplace();
     for (const PhysicalDevice& device : *s.visible)

@@ -58,9 +58,12 @@ MemoryUse get_memory_info(std::string_view device);
 /// The peak starts anew at what is in use now.
 void reset_memory_stats(std::string_view device);
 
-/// These three may be called at any time.
+/// These may be called at any time.
 void set_soft_device_placement(bool enabled);
 bool get_soft_device_placement();
+/// How ops without a scope find their device: "auto", where they finish first, or "first_gpu", TensorFlow's rule.
+void set_placement_policy(std::string_view policy);
+std::string get_placement_policy();
 /// Random ops need a seed from now on; everything else gives the same bits in every run anyway.
 void enable_op_determinism();
 bool is_op_determinism_enabled();

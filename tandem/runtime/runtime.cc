@@ -22,6 +22,8 @@ Runtime::Runtime(const Settings& settings) {
   registry_ = std::make_unique<Registry>(host_, settings);
   dispatcher_ = std::make_unique<EagerDispatcher>(*registry_);
   dispatcher_->set_soft_placement(settings.soft_placement);
+  dispatcher_->set_placement_policy(settings.policy);
+  dispatcher_->machine = [this] { return machine(); };
   registry_->on_discovery = [this] { dispatcher_->forget_calls(); };
 }
 

@@ -1,9 +1,12 @@
 // The object that assembles everything below: memory, devices, the dispatcher that runs ops.
 #pragma once
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 
 #include "tandem/core/device.h"
+#include "tandem/exec/graph_placement.h"
 #include "tandem/memory/host_pool.h"
 #include "tandem/runtime/settings.h"
 
@@ -26,6 +29,19 @@ class Runtime {
   void set_soft_device_placement(bool on);
   bool soft_device_placement() const;
 
+  /// How ops without a scope find their device.
+  void set_placement_policy(PlacementPolicy policy);
+  PlacementPolicy placement_policy() const;
+
+  /// The devices as the placer sees them: what was set, the file TANDEM_MACHINE names, what was stored for this host and
+  /// these drivers, or else a quick measurement, which is then stored.
+  std::shared_ptr<const Machine> machine();
+  /// Figures to use from now on; none: those of the host again.
+  void set_machine(std::optional<Machine> machine);
+  /// Where the ops of a graph run that ask for no device; null when there is one device only or the policy decides.
+  /// `homes`: the devices that hold its arguments. Looks for GPUs if the graph has work for them.
+  std::shared_ptr<const GraphPlacement> place(const Graph& graph, const std::vector<std::string>& homes);
+
   /// Returns when everything given to any device has ended; throws the first failure not yet reported.
   void synchronize();
 
@@ -33,6 +49,8 @@ class Runtime {
   HostPool host_;
   std::unique_ptr<Registry> registry_;
   std::unique_ptr<EagerDispatcher> dispatcher_;
+  std::mutex machine_mutex_;
+  std::shared_ptr<const Machine> machine_;
 };
 
 /// The runtime of the process; made at first use, set up as `config` says (tandem/runtime/config.h).

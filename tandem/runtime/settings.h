@@ -9,6 +9,8 @@
 
 namespace tandem {
 
+enum class PlacementPolicy;  // tandem/exec/prepared_call.h
+
 struct Settings {
   /// What becomes of one physical GPU.
   struct Gpu {
@@ -20,6 +22,7 @@ struct Settings {
   int cpus = 1;             // logical CPUs, which share the cores
   int threads = 0;          // of the pool; 0: one a core
   bool soft_placement = true;
+  PlacementPolicy policy = {};  // automatic
   CoreRoles cores;
 };
 

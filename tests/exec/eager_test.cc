@@ -15,7 +15,7 @@ TEST(Eager, AnOpsResultSaysHowItCameToBe) {
   const Tensor sum = matrix() + matrix();
   EXPECT_EQ(explain(sum).op, "add");
   EXPECT_EQ(explain(sum).device, "/CPU:0");
-  EXPECT_TRUE(explain(sum).reason == ReasonCode::only_device || explain(sum).reason == ReasonCode::near_its_data);
+  EXPECT_TRUE(explain(sum).reason == ReasonCode::only_device || explain(sum).reason == ReasonCode::too_small);
   EXPECT_FALSE(explain(sum).kernel.empty());
   EXPECT_EQ(last_decisions(1).back(), &explain(sum));
   EXPECT_EQ(sum.device(), "/job:localhost/replica:0/task:0/device:CPU:0");

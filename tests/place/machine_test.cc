@@ -107,7 +107,7 @@ TEST(CostModel, TheHistoryCountsMoreWithEverySample) {
   const OpWork work{.op = "matmul", .flops = 1e9, .bytes = 1e6};
   const HistoryKey key{"matmul", DType::f32, size_bucket(work.flops, work.bytes), "/GPU:0"};
   const double model = predict(work, kDevice).total();
-  History history;
+  CostHistory history;
   double before = model;
   for (int i = 0; i < 50; ++i) {
     history.add(key, model, 2 * model);
@@ -123,7 +123,7 @@ TEST(CostModel, TheHistoryCountsMoreWithEverySample) {
 
 TEST(CostModel, AMachineThatChangedIsLearntAgain) {
   const HistoryKey key{"matmul", DType::f32, 30, "/GPU:0"};
-  History history;
+  CostHistory history;
   for (int i = 0; i < 1000; ++i) history.add(key, 10, 10);
   for (int i = 0; i < 300; ++i) history.add(key, 10, 30);
   EXPECT_NEAR(history.find(key)->ratio, 3, 0.1);
@@ -133,7 +133,7 @@ TEST(CostModel, AMachineThatChangedIsLearntAgain) {
 }
 
 TEST(CostModel, AHistoryIsReadBackTheSame) {
-  History history;
+  CostHistory history;
   history.add({"conv2d", DType::f16, 12, "/GPU:1"}, 10, 7);
   history.add({"add", DType::f32, 0, "/CPU:0"}, 10, 40);
   EXPECT_EQ(parse_history(to_json(history), "history"), history);

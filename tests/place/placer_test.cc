@@ -37,7 +37,7 @@ std::pair<ErrorCode, std::string> complaint(const PlaceGraph& graph, const Machi
 TEST(Placer, AnOpRunsWhereItIsCheapest) {
   const Schedule s = placed({.nodes = {node("a", 10, 2)}}, two_devices());
   EXPECT_EQ(s.nodes[0].device, 1);
-  EXPECT_EQ(s.nodes[0].reason, PlaceReason::cheaper_here);
+  EXPECT_EQ(s.nodes[0].reason, ReasonCode::cheaper_here);
   EXPECT_DOUBLE_EQ(s.makespan_us, 2);
   EXPECT_TRUE(s.optimal);
 }
@@ -46,11 +46,11 @@ TEST(Placer, AnOpStaysNearItsDataWhenTheCopyCostsMoreThanItSaves) {
   PlaceGraph graph{.nodes = {node("a", 1, 500), node("b", 60, 2)}, .edges = {{0, 1, 100'000}}};
   const Schedule s = placed(graph, two_devices());
   EXPECT_EQ(s.nodes[1].device, 0);
-  EXPECT_EQ(s.nodes[1].reason, PlaceReason::near_its_data);
+  EXPECT_EQ(s.nodes[1].reason, ReasonCode::near_its_data);
   graph.edges[0].bytes = 1000;  // 11 us to cross, 58 saved
   EXPECT_EQ(placed(graph, two_devices()).nodes[1].device, 1);
   graph.nodes[1] = node("b", 9, 2);  // 7 saved, less than the latency
-  EXPECT_EQ(placed(graph, two_devices()).nodes[1].reason, PlaceReason::too_small);
+  EXPECT_EQ(placed(graph, two_devices()).nodes[1].reason, ReasonCode::too_small);
 }
 
 TEST(Placer, AValueCrossesOnceHoweverManyReadIt) {
@@ -85,53 +85,53 @@ TEST(Placer, ALoopOfDependentStepsStaysOnTheCpu) {
   const PlaceNode small{.id = "add", .work = OpWork{.op = "add", .flops = 4, .bytes = 48}};
   const Schedule s = placed({.nodes = {loop, large, small}}, machine);
   EXPECT_EQ(s.nodes[0].device, 0);
-  EXPECT_EQ(s.nodes[0].reason, PlaceReason::sequential);
+  EXPECT_EQ(s.nodes[0].reason, ReasonCode::sequential);
   EXPECT_EQ(s.nodes[1].device, 1);
-  EXPECT_EQ(s.nodes[1].reason, PlaceReason::cheaper_here);
+  EXPECT_EQ(s.nodes[1].reason, ReasonCode::cheaper_here);
   EXPECT_DOUBLE_EQ(s.nodes[1].launch_us, 5);
-  EXPECT_EQ(s.nodes[2].reason, PlaceReason::too_small);
+  EXPECT_EQ(s.nodes[2].reason, ReasonCode::too_small);
 }
 
 TEST(Placer, ARequestIsMetAndGivesWayOnlyWhenAllowed) {
   PlaceGraph graph{.nodes = {node("a", 1, 100)}};
   graph.nodes[0].requested = "gpu:0";
-  EXPECT_EQ(placed(graph, two_devices()).nodes[0].reason, PlaceReason::requested);
+  EXPECT_EQ(placed(graph, two_devices()).nodes[0].reason, ReasonCode::requested);
   EXPECT_EQ(placed(graph, two_devices()).nodes[0].device, 1);
 
   graph.nodes[0].requested = "/GPU:7";
   EXPECT_EQ(complaint(graph, two_devices()).first, ErrorCode::device_unavailable);
   EXPECT_NE(complaint(graph, two_devices()).second.find("nodes[0] \"a\" asks for /GPU:7"), std::string::npos);
   EXPECT_NE(complaint(graph, two_devices()).second.find("could run on /CPU:0, /GPU:0"), std::string::npos);
-  EXPECT_EQ(placed(graph, two_devices(), {.soft = true}).nodes[0].reason, PlaceReason::device_missing);
+  EXPECT_EQ(placed(graph, two_devices(), {.soft = true}).nodes[0].reason, ReasonCode::device_missing);
 
   graph.nodes[0] = {.id = "a", .costs = {{"/CPU:0", 1}}, .requested = "/GPU:0"};
   EXPECT_EQ(complaint(graph, two_devices()).first, ErrorCode::no_kernel);
-  EXPECT_EQ(placed(graph, two_devices(), {.soft = true}).nodes[0].reason, PlaceReason::no_kernel);
+  EXPECT_EQ(placed(graph, two_devices(), {.soft = true}).nodes[0].reason, ReasonCode::no_kernel);
 
   graph.nodes[0] = node("a", 5, 1);
   graph.nodes[0].requested = "/GPU:0";
   EXPECT_EQ(complaint(graph, two_devices(), {.visible = {"/CPU:0"}}).first, ErrorCode::device_unavailable);
-  EXPECT_EQ(placed(graph, two_devices(), {.soft = true, .visible = {"/CPU:0"}}).nodes[0].reason, PlaceReason::not_visible);
+  EXPECT_EQ(placed(graph, two_devices(), {.soft = true, .visible = {"/CPU:0"}}).nodes[0].reason, ReasonCode::not_visible);
 }
 
 TEST(Placer, WhereThereIsNoChoiceTheReasonSaysWhy) {
-  EXPECT_EQ(placed({.nodes = {{.id = "a", .costs = {{"/CPU:0", 1}}}}}, two_devices()).nodes[0].reason, PlaceReason::no_kernel);
-  EXPECT_EQ(placed({.nodes = {{.id = "a", .costs = {{"/CPU:0", 1}}}}}, {.devices = {{.name = "/CPU:0"}}}).nodes[0].reason, PlaceReason::only_device);
-  EXPECT_EQ(placed({.nodes = {node("a", 9, 1)}}, two_devices(), {.visible = {"/CPU:0"}}).nodes[0].reason, PlaceReason::only_device);
+  EXPECT_EQ(placed({.nodes = {{.id = "a", .costs = {{"/CPU:0", 1}}}}}, two_devices()).nodes[0].reason, ReasonCode::no_kernel);
+  EXPECT_EQ(placed({.nodes = {{.id = "a", .costs = {{"/CPU:0", 1}}}}}, {.devices = {{.name = "/CPU:0"}}}).nodes[0].reason, ReasonCode::only_device);
+  EXPECT_EQ(placed({.nodes = {node("a", 9, 1)}}, two_devices(), {.visible = {"/CPU:0"}}).nodes[0].reason, ReasonCode::only_device);
   PlaceGraph host{.nodes = {node("a", 9, 1)}};
   host.nodes[0].host_value = true;
-  EXPECT_EQ(placed(host, two_devices()).nodes[0].reason, PlaceReason::host_value);
+  EXPECT_EQ(placed(host, two_devices()).nodes[0].reason, ReasonCode::host_value);
   PlaceGraph pair{.nodes = {node("a", 1, 50), node("b", 50, 49)}};
   pair.nodes[1].together = 0;
   EXPECT_EQ(placed(pair, two_devices()).nodes[1].device, 0);
-  EXPECT_EQ(placed(pair, two_devices()).nodes[1].reason, PlaceReason::colocated);
+  EXPECT_EQ(placed(pair, two_devices()).nodes[1].reason, ReasonCode::colocated);
 }
 
 TEST(Placer, ADeviceSlowedByOthersIsLeftAlone) {
   const PlaceGraph graph{.nodes = {node("a", 10, 4)}};
   const Schedule s = placed(graph, two_devices(), {.contention = {{"/GPU:0", 5}}});
   EXPECT_EQ(s.nodes[0].device, 0);
-  EXPECT_EQ(s.nodes[0].reason, PlaceReason::contention);
+  EXPECT_EQ(s.nodes[0].reason, ReasonCode::contention);
 }
 
 TEST(Placer, AnOpThatDoesNotFitADeviceGoesElsewhere) {
@@ -139,7 +139,7 @@ TEST(Placer, AnOpThatDoesNotFitADeviceGoesElsewhere) {
   machine.devices[1].memory = 1000;
   const Schedule s = placed({.nodes = {node("a", 10, 1, 2000)}}, machine);
   EXPECT_EQ(s.nodes[0].device, 0);
-  EXPECT_EQ(s.nodes[0].reason, PlaceReason::memory);
+  EXPECT_EQ(s.nodes[0].reason, ReasonCode::memory);
 }
 
 TEST(Placer, ACopyWaitsUntilThereIsRoomForIt) {

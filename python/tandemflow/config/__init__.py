@@ -10,9 +10,9 @@ from ._devices import LogicalDevice, LogicalDeviceConfiguration, PhysicalDevice
 __all__ = [
     "LogicalDevice", "LogicalDeviceConfiguration", "PhysicalDevice", "experimental", "functions_run_eagerly",
     "get_dedicated_cores",
-    "get_logical_device_configuration", "get_soft_device_placement", "get_visible_devices", "list_logical_devices",
+    "get_logical_device_configuration", "get_placement_policy", "get_soft_device_placement", "get_visible_devices", "list_logical_devices",
     "list_physical_devices", "optimizer", "run_functions_eagerly", "set_dedicated_cores", "set_logical_device_configuration",
-    "set_soft_device_placement", "set_visible_devices", "threading",
+    "set_placement_policy", "set_soft_device_placement", "set_visible_devices", "threading",
 ]  # fmt: skip
 
 
@@ -55,6 +55,16 @@ def set_soft_device_placement(enabled):
 def get_soft_device_placement():
     """Whether soft placement is on."""
     return _tandem.get_soft_device_placement()
+
+
+def set_placement_policy(policy):
+    """How ops without a scope find their device: "auto", where they finish first, or "first_gpu", TensorFlow's rule."""
+    _tandem.set_placement_policy(policy)
+
+
+def get_placement_policy():
+    """The rule by which ops without a scope find their device."""
+    return _tandem.get_placement_policy()
 
 
 def set_dedicated_cores(compute=(), driver=(), data=()):

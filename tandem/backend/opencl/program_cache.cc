@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "tandem/base/cache_folder.h"
 #include "tandem/base/fault.h"
 #include "tandem/base/hash.h"
 #include "tandem/base/text.h"
@@ -38,10 +39,7 @@ struct Header {
 
 fs::path ProgramCache::default_folder() {
   if (const char* wanted = std::getenv("TANDEM_PROGRAM_CACHE"); wanted && std::string_view(wanted) == "0") return {};
-  if (const char* folder = std::getenv("TANDEM_CACHE_DIR"); folder && *folder) return fs::path(folder) / "opencl";
-  if (const char* folder = std::getenv("XDG_CACHE_HOME"); folder && *folder) return fs::path(folder) / "tandem/opencl";
-  if (const char* home = std::getenv("HOME"); home && *home) return fs::path(home) / ".cache/tandem/opencl";
-  return fs::temp_directory_path() / "tandem-opencl";
+  return cache_folder("opencl");
 }
 
 std::optional<ProgramCache::Bytes> ProgramCache::load(const std::string& key) const {

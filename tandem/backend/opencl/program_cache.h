@@ -12,7 +12,7 @@ namespace tandem::opencl {
 /// an entry whose checksum is wrong counts as missing.
 class ProgramCache {
  public:
-  /// $TANDEM_CACHE_DIR/opencl, else $XDG_CACHE_HOME or ~/.cache and tandem/opencl; none with TANDEM_PROGRAM_CACHE=0.
+  /// cache_folder("opencl"); none with TANDEM_PROGRAM_CACHE=0.
   static std::filesystem::path default_folder();
 
   explicit ProgramCache(std::filesystem::path folder) : folder_(std::move(folder)) {}

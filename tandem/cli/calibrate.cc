@@ -1,0 +1,89 @@
+// tandem calibrate: measures the devices of this host for the placer, and compares predictions with what is measured.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iomanip>
+#include <iostream>
+
+#include "tandem/cli/commands.h"
+#include "tandem/cli/table.h"
+#include "tandem/runtime/calibration.h"
+#include "tandem/runtime/runtime.h"
+
+namespace tandem::cli {
+namespace {
+
+struct CalibrateOptions {
+  bool check = false, quick = false, json = false;
+  std::string output;
+};
+
+std::string figure(double value) {
+  std::ostringstream out;
+  out << std::setprecision(4) << value;
+  return out.str();
+}
+
+void print(const Machine& machine) {
+  Table devices({{"device", 8}, {"description"}, {"f32 GFLOP/s"}, {"f64 GFLOP/s"}, {"GB/s"}, {"launch us"}, {"step us"}});
+  const auto peak = [](const MachineDevice& device, DType dtype) {
+    const auto found = device.peak_gflops.find(dtype);
+    return found == device.peak_gflops.end() ? "-" : figure(found->second);
+  };
+  for (const MachineDevice& d : machine.devices)
+    devices.add({d.name, d.description, peak(d, DType::f32), peak(d, DType::f64), figure(d.gb_per_s), figure(d.launch_us), figure(d.step_us)});
+  devices.print(std::cout);
+  if (machine.links.empty()) return;
+  std::cout << "\n";
+  Table links({{"from", 8}, {"to", 8}, {"latency us"}, {"GB/s"}});
+  for (const MachineLink& link : machine.links) links.add({link.from, link.to, figure(link.latency_us), figure(link.gb_per_s)});
+  links.print(std::cout);
+}
+
+void print_check(const std::vector<CalibrationCheck>& checks) {
+  Table table({{"op"}, {"shape"}, {"device", 8}, {"predicted us"}, {"measured us"}, {"ratio"}});
+  std::vector<double> errors;
+  for (const CalibrationCheck& c : checks) {
+    table.add({c.op, c.shape, c.device, figure(c.predicted_us), figure(c.measured_us), figure(c.predicted_us / c.measured_us)});
+    errors.push_back(std::abs(c.predicted_us / c.measured_us - 1));
+  }
+  table.print(std::cout);
+  if (errors.empty()) return;
+  std::ranges::nth_element(errors, errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2));
+  std::cout << "off by " << figure(100 * errors[errors.size() / 2]) << " % in the median\n";
+}
+
+void run_calibrate(const CalibrateOptions& options) {
+  Runtime& runtime = default_runtime();
+  const auto devices = runtime.devices();
+  if (options.check) {
+    const auto machine = runtime.machine();
+    return print_check(check_calibration(devices, *machine));
+  }
+  CalibrationOptions how;
+  if (!options.quick) how = {.seconds = 1.2, .full = true};
+  if (!options.json) how.progress = [](const std::string& what) { std::cerr << "calibrating " << what << "\n"; };
+  const Machine machine = calibrate(devices, how);
+  const std::filesystem::path file = options.output.empty() ? machine_file(devices) : std::filesystem::path(options.output);
+  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path());
+  write_machine(machine, file.string());
+  if (options.json) {
+    std::cout << to_json(machine);
+    return;
+  }
+  print(machine);
+  std::cout << "\nstored in " << file.string() << "\n";
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("calibrate", "Measure the devices of this host for the placer");
+  auto options = std::make_shared<CalibrateOptions>();
+  command->add_flag("--check", options->check, "Measure nothing new; print predicted against measured times");
+  command->add_flag("--quick", options->quick, "Only what a first run measures by itself");
+  command->add_flag("--json", options->json, "Print the machine file");
+  command->add_option("-o,--output", options->output, "Where to write it; by default where programs look for it");
+  command->callback([options] { run_calibrate(*options); });
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,94 @@
+#include "tandem/exec/eager_placement.h"
+
+#include <algorithm>
+
+#include "tandem/base/cores.h"
+#include "tandem/exec/graph_placement.h"
+
+namespace tandem {
+namespace {
+
+std::vector<const TensorSpec*> specs_of(const OpCall& call) {
+  std::vector<const TensorSpec*> specs;
+  for (const TensorRef& input : call.inputs) specs.push_back(&input->spec());
+  return specs;
+}
+
+/// A device that has a kernel for the op.
+struct Possible {
+  Device* device = nullptr;
+  CostParts cost;
+};
+
+std::vector<Possible> possible(const OpCall& call, std::span<Device* const> devices, const Machine& machine) {
+  const auto specs = specs_of(call);
+  const Specs outputs = infer(call.op, specs, call.attrs);
+  std::vector<Operand> in, out;
+  for (const TensorSpec* spec : specs) in.emplace_back(*spec);
+  for (const TensorSpec& spec : outputs) out.emplace_back(spec);
+  const OpWork work = work_of(call.op, specs, call.attrs, outputs);
+  std::vector<Possible> list;
+  for (Device* device : devices) {
+    const auto known = machine.find(device->name().short_name());
+    std::vector<Candidate> asked;
+    if (!known || !find_kernel({call.op, call.attrs, in, out, device}, asked)) continue;
+    list.push_back({device, predict(work, machine.devices[static_cast<std::size_t>(*known)], machine.measured)});
+  }
+  return list;
+}
+
+/// It is cheapest here; `other` is the next best.
+ReasonCode why_here(const CostParts& here, const CostParts& other) {
+  if (other.bound == CostParts::Bound::depth && other.compute >= other.launch) return ReasonCode::sequential;
+  return other.launch >= here.total() ? ReasonCode::too_small : ReasonCode::cheaper_here;
+}
+
+}  // namespace
+
+Cost cost_of(const OpCall& call) {
+  const auto specs = specs_of(call);
+  return cost(call.op, specs, call.attrs, infer(call.op, specs, call.attrs));
+}
+
+bool is_trivial(const Cost& work) { return work.flops < 1e5 && work.bytes < 65536; }
+
+bool is_worth_a_gpu(const Cost& work) {
+  constexpr double kCoreGflops = 30, kGbPerSecond = 10, kEnoughUs = 1000;
+  const double flops_us = work.flops / (kCoreGflops * 1e3 * Cores::process().threads()), bytes_us = work.bytes / (kGbPerSecond * 1e3);
+  return std::max(flops_us, bytes_us) >= kEnoughUs;
+}
+
+EagerChoice weigh(const OpCall& call, DeviceRegistry& devices, const Machine& machine) {
+  Device* here = call.near ? devices.find(*call.near) : nullptr;
+  if (!here) here = &devices.host_device();
+  const auto candidates = possible(call, devices.known(), machine);
+  const auto mine = std::ranges::find(candidates, here, &Possible::device);
+  if (mine == candidates.end()) return {{here, ReasonCode::near_its_data}, {}};  // preparing finds out why it cannot
+  const Possible* best = nullptr;  // of the others
+  for (const Possible& candidate : candidates)
+    if (candidate.device != here && (!best || candidate.cost.total() < best->cost.total())) best = &candidate;
+  if (!best) return {{here, ReasonCode::near_its_data}, {}};
+  const double gain = mine->cost.total() - best->cost.total();
+  if (gain <= 0) return {{here, why_here(mine->cost, best->cost)}, {}};
+  const MachineLink* link = machine.link(here->name().short_name(), best->device->name().short_name());
+  if (!link) return {{here, ReasonCode::near_its_data}, {}};
+  return {{here, ReasonCode::near_its_data},
+          {best->device, static_cast<float>(gain), static_cast<float>(link->latency_us), static_cast<float>(1 / (link->gb_per_s * 1e3))}};
+}
+
+bool should_move(const OpCall& call, const Stay& stay, float& lost) {
+  float before = 0, price = 0;
+  const MemorySpace& there = stay.there->memory();
+  for (const TensorRef& input : call.inputs) {
+    Storage& storage = input->storage();
+    before = std::max(before, storage.lost_by_staying());
+    if (!storage.is_in(there)) price += stay.latency_us + stay.us_per_byte * static_cast<float>(storage.bytes());
+  }
+  lost = before + stay.loss_us;
+  const bool move = lost >= price;
+  if (move) lost = 0;
+  for (const TensorRef& input : call.inputs) input->storage().set_lost_by_staying(lost);
+  return move;
+}
+
+}  // namespace tandem

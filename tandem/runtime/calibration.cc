@@ -1,0 +1,265 @@
+#include "tandem/runtime/calibration.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+
+#include "tandem/backend/opencl/program_cache.h"
+#include "tandem/base/cache_folder.h"
+#include "tandem/base/core_roles.h"
+#include "tandem/base/cores.h"
+#include "tandem/exec/graph_placement.h"
+#include "tandem/graph/trace.h"
+#include "tandem/op/arrays.h"
+#include "tandem/op/elementwise.h"
+#include "tandem/op/network_ops.h"
+#include "tandem/op/ops.h"
+#include "tandem/runtime/physical.h"
+
+namespace tandem {
+namespace {
+
+double now_us() {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Microseconds of one call: the least of several, within the budget; the first, which prepares and compiles, is not timed.
+template <class F>
+double best_us(Device& device, double budget_us, F body) {
+  body();
+  device.synchronize();
+  double best = 1e30;
+  const double end = now_us() + budget_us;
+  int runs = 0;
+  do {
+    const double begin = now_us();
+    body();
+    device.synchronize();
+    best = std::min(best, now_us() - begin);
+  } while (now_us() < end || ++runs < 2);
+  return best;
+}
+
+bool ran_on(const Tensor& tensor, const Device& device) { return explain(tensor).device == device.name().short_name(); }
+
+/// One device at a time; ops of this thread run there while it lives.
+class Bench {
+ public:
+  Bench(Device& device, const CalibrationOptions& options)
+      : device_(device), budget_us_(options.seconds * 1e6 / 5), options_(options), scope_(device.name().short_name()) {}
+
+  MachineDevice measure() {
+    const DeviceProperties& properties = device_.properties();
+    MachineDevice figures{.name = properties.name.short_name(), .description = properties.description,
+                          .memory = properties.memory_bytes ? static_cast<std::int64_t>(properties.memory_bytes) : kUnlimited};
+    say("launch");
+    figures.launch_us = launch_us();
+    say("memory bandwidth");
+    figures.gb_per_s = bandwidth(figures.launch_us);
+    say("peak float32");
+    peak(figures, DType::f32, 512);
+    peak(figures, DType::f64, 384);
+    if (options_.full)
+      for (DType dtype : {DType::f16, DType::bf16}) peak(figures, dtype, 384);
+    say("sequential steps");
+    figures.step_us = step_us(figures.launch_us);
+    return figures;
+  }
+
+ private:
+  void say(const char* what) const {
+    if (options_.progress) options_.progress(text(device_.name().short_name(), ": ", what));
+  }
+
+  double launch_us() const {
+    constexpr int kOps = 100;
+    const Tensor x = ones({2});
+    return best_us(device_, budget_us_, [&] {
+             Tensor y = x;
+             for (int i = 0; i < kOps; ++i) y = add(y, x);
+           }) / kOps;
+  }
+
+  double bandwidth(double launch_us) const {
+    constexpr std::int64_t kElements = 4 << 20;
+    const Tensor x = ones({kElements}), y = ones({kElements});
+    const double us = best_us(device_, budget_us_, [&] { add(x, y); });
+    return 3.0 * 4 * kElements / (std::max(us - launch_us, 0.5 * us) * 1e3);
+  }
+
+  /// A fast device needs more work to show what it can do.
+  void peak(MachineDevice& figures, DType dtype, std::int64_t size) const {
+    constexpr double kTooShortUs = 300;
+    for (; size <= 4096; size *= 2) {
+      const Tensor x = ones({size, size}, dtype);
+      if (!ran_on(matmul(x, x), device_)) return;
+      const double us = best_us(device_, budget_us_, [&] { matmul(x, x); });
+      const double flops = 2.0 * static_cast<double>(size * size * size);
+      figures.peak_gflops[dtype] = std::max(figures.peak_gflops[dtype], flops / (std::max(us - figures.launch_us, 0.5 * us) * 1e3));
+      if (us > kTooShortUs) return;
+    }
+  }
+
+  double step_us(double launch_us) const {
+    constexpr std::int64_t kSteps = 1 << 16;
+    const Tensor x = ones({kSteps});
+    if (!ran_on(cumsum(x, 0), device_)) return launch_us;  // no kernel: whatever has steps is not for it
+    return std::max(best_us(device_, budget_us_, [&] { cumsum(x, 0); }) - launch_us, 0.0) / kSteps;
+  }
+
+  Device& device_;
+  const double budget_us_;
+  const CalibrationOptions& options_;
+  DeviceScope scope_;
+};
+
+/// Both directions between the host and a device with a memory of its own.
+void measure_links(Device& host, Device& device, Machine& machine, double budget_us) {
+  constexpr std::int64_t kSmall = 16, kLarge = 4 << 20;
+  const std::string here = host.name().short_name(), there = device.name().short_name();
+  const auto time = [&](std::int64_t elements, bool to_device) {
+    double best = 1e30;
+    const double end = now_us() + budget_us / 4;
+    int runs = 0;
+    do {
+      // A copy stays valid where it was made: each run needs bytes of its own.
+      Tensor source;
+      {
+        DeviceScope scope(to_device ? here : there);
+        source = fill({elements}, 1, DType::f32);
+      }
+      device.synchronize();
+      const double begin = now_us();
+      if (to_device) {
+        source.storage().read(device.memory());
+        device.synchronize();
+      } else {
+        source.storage().host();
+      }
+      if (runs > 0) best = std::min(best, now_us() - begin);
+    } while (++runs < 3 || now_us() < end);
+    return best;
+  };
+  for (const bool to_device : {true, false}) {
+    const double small = time(kSmall, to_device), large = time(kLarge, to_device);
+    machine.links.push_back({.from = to_device ? here : there, .to = to_device ? there : here, .latency_us = small,
+                             .gb_per_s = 4.0 * kLarge / (std::max(large - small, 0.1 * large) * 1e3)});
+  }
+}
+
+/// Devices that share a memory pass values on for nothing; between two cards they go through the host.
+void derive_links(std::span<Device* const> devices, Machine& machine) {
+  constexpr double kNothing = 1e6;  // GB/s
+  for (Device* from : devices)
+    for (Device* to : devices) {
+      const std::string a = from->name().short_name(), b = to->name().short_name();
+      if (from == to || machine.link(a, b)) continue;
+      if (&from->memory() == &to->memory()) {
+        machine.links.push_back({.from = a, .to = b, .latency_us = 0, .gb_per_s = kNothing});
+        continue;
+      }
+      const std::string host = devices[0]->name().short_name();
+      const MachineLink *up = machine.link(a, host), *down = machine.link(host, b);
+      const double latency = (up ? up->latency_us : 0) + (down ? down->latency_us : 0);
+      const double per_gb = (up ? 1 / up->gb_per_s : 0) + (down ? 1 / down->gb_per_s : 0);
+      machine.links.push_back({.from = a, .to = b, .latency_us = latency, .gb_per_s = per_gb > 0 ? 1 / per_gb : kNothing});
+    }
+}
+
+std::vector<int> cores_of(const Device& device) {
+  const CoreRoles roles = core_roles();
+  if (device.name().kind == "CPU") return roles.compute.empty() ? process_cores() : roles.compute;
+  const auto found = physical_gpus().discovery->usable();
+  if (std::ranges::none_of(found, [](const auto* gpu) { return gpu->type == "CPU"; })) return {};
+  return roles.driver.empty() ? process_cores() : roles.driver;
+}
+
+/// Ops whose time is worth knowing one by one.
+struct Sample {
+  const char* name;
+  Tensors (*operands)();
+  Tensor (*run)(const Tensors&);
+};
+const Sample kSamples[] = {
+    {"matmul", [] { return Tensors{ones({256, 256}), ones({256, 256})}; }, [](const Tensors& t) { return matmul(t[0], t[1]); }},
+    {"matmul", [] { return Tensors{ones({1024, 1024}), ones({1024, 1024})}; }, [](const Tensors& t) { return matmul(t[0], t[1]); }},
+    {"add", [] { return Tensors{ones({1 << 20}), ones({1 << 20})}; }, [](const Tensors& t) { return add(t[0], t[1]); }},
+    {"exp", [] { return Tensors{ones({1 << 20})}; }, [](const Tensors& t) { return exp(t[0]); }},
+    {"reduce_sum", [] { return Tensors{ones({1024, 1024})}; }, [](const Tensors& t) { return reduce_sum(t[0]); }},
+    {"softmax", [] { return Tensors{ones({1024, 1000})}; }, [](const Tensors& t) { return softmax(t[0]); }},
+    {"transpose", [] { return Tensors{ones({1024, 1024})}; }, [](const Tensors& t) { return transpose(t[0]); }},
+    {"cumsum", [] { return Tensors{ones({1024, 1024})}; }, [](const Tensors& t) { return cumsum(t[0], 1); }},
+};
+
+OpWork work_of(const Sample& sample, const Tensors& operands) {
+  Trace trace;
+  Tensors parameters;
+  for (const Tensor& operand : operands) parameters.push_back(trace.parameter(operand.spec()));
+  const Graph graph = trace.finish(std::vector<Tensor>{sample.run(parameters)});
+  const Node& node = graph.nodes.back();
+  std::vector<const TensorSpec*> specs;
+  for (GraphValue input : node.inputs) specs.push_back(&graph.spec(input));
+  return work_of(*node.op, specs, node.attrs, node.outputs);
+}
+
+/// Calls `seen` for every sample that the device has a kernel for.
+template <class F>
+void run_samples(Device& device, double seconds, F seen) {
+  const DeviceScope scope(device.name().short_name());
+  for (const Sample& sample : kSamples) {
+    const Tensors operands = sample.operands();
+    if (!ran_on(sample.run(operands), device)) continue;
+    const double us = best_us(device, seconds * 1e6 / std::size(kSamples), [&] { sample.run(operands); });
+    seen(sample, operands, work_of(sample, operands), us);
+  }
+}
+
+}  // namespace
+
+Machine calibrate(std::span<Device* const> devices, const CalibrationOptions& options) {
+  InitScope plain;  // not part of whatever is being traced or recorded
+  Machine machine{.name = "this host, measured"};
+  for (Device* device : devices) {
+    machine.devices.push_back(Bench(*device, options).measure());
+    machine.devices.back().cores = cores_of(*device);
+    if (options.progress) options.progress(text(device->name().short_name(), ": copies"));
+    if (!device->memory().is_host()) measure_links(*devices[0], *device, machine, options.seconds * 1e6 / 5);
+  }
+  derive_links(devices, machine);
+  if (options.full)
+    for (std::size_t d = 0; d < devices.size(); ++d) {
+      if (options.progress) options.progress(text(machine.devices[d].name, ": ops one by one"));
+      run_samples(*devices[d], options.seconds, [&](const Sample&, const Tensors&, const OpWork& work, double us) {
+        const HistoryKey key{work.op, work.dtype, size_bucket(work.flops, work.bytes), machine.devices[d].name};
+        constexpr int kTrusted = 12;  // the least of many runs counts like so many
+        for (int i = 0; i < kTrusted; ++i) machine.measured.add(key, predict_from_figures(work, machine.devices[d]).total(), us);
+      });
+    }
+  return machine;
+}
+
+std::vector<CalibrationCheck> check_calibration(std::span<Device* const> devices, const Machine& machine, double seconds) {
+  InitScope plain;
+  std::vector<CalibrationCheck> checks;
+  for (Device* device : devices) {
+    const auto index = machine.find(device->name().short_name());
+    if (!index) continue;
+    const MachineDevice& figures = machine.devices[static_cast<std::size_t>(*index)];
+    run_samples(*device, seconds, [&](const Sample& sample, const Tensors& operands, const OpWork& work, double us) {
+      checks.push_back({sample.name, text(operands[0].shape()), figures.name, predict(work, figures, machine.measured).total(), us});
+    });
+  }
+  return checks;
+}
+
+std::filesystem::path machine_file(std::span<Device* const> devices) {
+  const char* links = std::getenv("TANDEM_LINK");
+  std::vector<std::string> parts{"1", text(Cores::process().threads()), links ? links : ""};
+  for (const Device* device : devices) {
+    const DeviceProperties& p = device->properties();
+    parts.push_back(text(p.name.short_name(), '|', p.description, '|', p.memory_bytes, '|', p.cores, '|', join(cores_of(*device))));
+  }
+  return cache_folder("machines") / (opencl::program_key(parts) + ".json");
+}
+
+}  // namespace tandem

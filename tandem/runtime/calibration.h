@@ -1,0 +1,35 @@
+// Measures the devices at hand: the machine description that the placer reckons with.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tandem/core/device.h"
+#include "tandem/place/machine.h"
+
+namespace tandem {
+
+struct CalibrationOptions {
+  double seconds = 0.08;  // for each device; programs that must be compiled first take longer
+  bool full = false;      // also other dtypes, and ops one by one (the machine's history)
+  std::function<void(const std::string& what)> progress = {};
+};
+
+/// Peak, bandwidth, launch and step of each device, and the links between them, as they are now. The devices are those of
+/// the default runtime.
+Machine calibrate(std::span<Device* const> devices, const CalibrationOptions& options = {});
+
+/// One op as predicted by the machine and as measured.
+struct CalibrationCheck {
+  std::string op, shape, device;
+  double predicted_us = 0, measured_us = 0;
+};
+/// Runs the ops that `full` measures.
+std::vector<CalibrationCheck> check_calibration(std::span<Device* const> devices, const Machine& machine, double seconds = 1);
+
+/// The file in which what was measured on this host, with these devices and drivers, is kept.
+std::filesystem::path machine_file(std::span<Device* const> devices);
+
+}  // namespace tandem

@@ -1,0 +1,77 @@
+// What the runtime knows of its devices' speed, and the placer's answer for graphs.
+#include <cstdlib>
+
+#include "tandem/base/log.h"
+#include "tandem/exec/eager.h"
+#include "tandem/runtime/calibration.h"
+#include "tandem/runtime/registry.h"
+#include "tandem/runtime/runtime.h"
+
+namespace tandem {
+namespace {
+
+/// Null when there is none that could be read: then it is measured anew.
+std::shared_ptr<const Machine> stored_machine(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) return nullptr;
+  try {
+    return std::make_shared<const Machine>(read_machine(file.string()));
+  } catch (const Error& error) {
+    log(LogLevel::warning, text("the stored machine description is measured again: ", error.message()));
+    return nullptr;
+  }
+}
+
+/// A disk that cannot be written to costs time, not results.
+void store_machine(const Machine& machine, const std::filesystem::path& file) {
+  try {
+    std::filesystem::create_directories(file.parent_path());
+    write_machine(machine, file.string());
+  } catch (const std::exception& error) {
+    log(LogLevel::info, text("the machine description was not stored: ", error.what()));
+  }
+}
+
+}  // namespace
+
+void Runtime::set_placement_policy(PlacementPolicy policy) { dispatcher_->set_placement_policy(policy); }
+PlacementPolicy Runtime::placement_policy() const { return dispatcher_->rules().policy; }
+
+std::shared_ptr<const Machine> Runtime::machine() {
+  const auto found = devices();
+  std::lock_guard lock(machine_mutex_);
+  if (machine_) return machine_;
+  if (const char* file = std::getenv("TANDEM_MACHINE"); file && *file) return machine_ = std::make_shared<const Machine>(read_machine(file));
+  const std::filesystem::path file = machine_file(found);
+  machine_ = stored_machine(file);
+  if (machine_) return machine_;
+  machine_ = std::make_shared<const Machine>(calibrate(found));
+  store_machine(*machine_, file);
+  return machine_;
+}
+
+void Runtime::set_machine(std::optional<Machine> machine) {
+  {
+    std::lock_guard lock(machine_mutex_);
+    machine_ = machine ? std::make_shared<const Machine>(std::move(*machine)) : nullptr;
+  }
+  dispatcher_->forget_calls();
+}
+
+std::shared_ptr<const GraphPlacement> Runtime::place(const Graph& graph, const std::vector<std::string>& homes) {
+  if (placement_policy() != PlacementPolicy::automatic) return nullptr;
+  if (registry_->known().size() == 1 && is_worth_a_gpu(graph.work())) registry_->discover();
+  if (registry_->known().size() == 1) return nullptr;
+  const std::shared_ptr<const Machine> figures = machine();
+  const auto here = registry_->known();
+  try {
+    return std::make_shared<const GraphPlacement>(
+        tandem::place(graph, {.machine = *figures, .devices = {here.begin(), here.end()}, .homes = homes}));
+  } catch (const Error& error) {
+    // What does not fit as a whole runs near its data, and spills.
+    if (error.code() != ErrorCode::out_of_memory) throw;
+    return nullptr;
+  }
+}
+
+}  // namespace tandem

@@ -1,0 +1,189 @@
+// Traced functions on two devices: where the placer puts their ops, and that they run there.
+#include "tandem/exec/graph_placement.h"
+
+#include <gtest/gtest.h>
+
+#include "tandem/base/error.h"
+#include "tandem/exec/start_order.h"
+#include "tandem/tandem.h"
+
+namespace tandem {
+namespace {
+
+/// A machine whose GPU computes `speed` times as fast as its CPU, behind a link.
+Machine machine(double speed, double gb_per_s = 10) {
+  return {.devices = {{.name = "/CPU:0", .peak_gflops = {{DType::f32, 50}, {DType::f64, 25}}, .gb_per_s = 10, .launch_us = 0.2, .step_us = 0.01},
+                      {.name = "/GPU:0", .peak_gflops = {{DType::f32, 50 * speed}}, .gb_per_s = 10 * speed, .launch_us = 5, .step_us = 1}},
+          .links = {{"/CPU:0", "/GPU:0", 10, gb_per_s}, {"/GPU:0", "/CPU:0", 10, gb_per_s}}};
+}
+
+/// The figures the placer works with, for one test.
+class WithMachine {
+ public:
+  explicit WithMachine(const Machine& figures) {
+    default_runtime().devices();
+    default_runtime().set_machine(figures);
+  }
+  ~WithMachine() { default_runtime().set_machine(std::nullopt); }
+};
+
+std::vector<std::string> chosen(const Explanation& e) {
+  std::vector<std::string> list;
+  for (const OpRecord& op : e.ops) list.push_back(op.op + " " + op.chosen);
+  return list;
+}
+
+Tensor chain(Tensor x, const Tensor& w) {
+  for (int i = 0; i < 4; ++i) x = matmul(x, w);
+  return x;
+}
+
+TEST(GraphPlacement, LargeWorkGoesToTheFasterDeviceAndRunsThere) {
+  WithMachine figures(machine(20));
+  auto f = function([](Tensor x, Tensor w) { return chain(x, w); });
+  const Tensor x = ones({256, 256}) * 0.01f;
+  const Tensor y = f(x, x);
+  EXPECT_EQ(explain(y).device, "/GPU:0");
+  EXPECT_EQ(explain(y).reason, ReasonCode::cheaper_here);
+  EXPECT_EQ(explain(y).requested, "");
+  EXPECT_NEAR(y.to_vector<float>()[0], chain(x, x).to_vector<float>()[0], 1e-4);
+}
+
+TEST(GraphPlacement, SmallWorkStaysOnTheCpu) {
+  WithMachine figures(machine(20));
+  auto f = function([](Tensor x, Tensor w) { return chain(x, w); });
+  const Tensor x = ones({2, 2});
+  EXPECT_EQ(explain(f(x, x)).device, "/CPU:0");
+  for (const OpRecord& op : explain(f, {x, x}).ops) EXPECT_EQ(op.reason, ReasonCode::too_small) << op.text;
+}
+
+TEST(GraphPlacement, ASlowLinkKeepsWorkNearItsData) {
+  auto f = function([](Tensor x) { return square(x); });
+  const Tensor x = ones({1 << 20});
+  {
+    WithMachine figures(machine(20, 1000));
+    EXPECT_EQ(explain(f(x)).device, "/GPU:0");
+  }
+  WithMachine figures(machine(20, 1));
+  EXPECT_EQ(explain(f(x)).device, "/CPU:0");
+  EXPECT_EQ(explain(f(x)).reason, ReasonCode::near_its_data);
+}
+
+TEST(GraphPlacement, AScopeInsideIsMetAndTheRestIsPlaced) {
+  WithMachine figures(machine(20));
+  auto f = function([](Tensor x, Tensor w) {
+    Tensor y = chain(x, w);
+    DeviceScope scope("/CPU:0");
+    return reduce_sum(y);
+  });
+  const Tensor x = ones({256, 256}) * 0.01f;
+  const Explanation e = explain(f, {x, x});
+  ASSERT_EQ(e.ops.size(), 5u);
+  EXPECT_EQ(e.ops[0].chosen, "/GPU:0");
+  EXPECT_EQ(e.ops[4].chosen, "/CPU:0");
+  EXPECT_EQ(e.ops[4].reason, ReasonCode::requested);
+  EXPECT_EQ(explain(f(x, x)).reason, ReasonCode::requested);
+}
+
+TEST(GraphPlacement, AScopeAroundTheCallIsMet) {
+  WithMachine figures(machine(20));
+  auto f = function([](Tensor x, Tensor w) { return chain(x, w); });
+  const Tensor x = ones({256, 256}) * 0.01f;
+  DeviceScope scope("/CPU:0");
+  const Tensor y = f(x, x);
+  EXPECT_EQ(explain(y).device, "/CPU:0");
+  EXPECT_EQ(explain(y).reason, ReasonCode::requested);
+}
+
+TEST(GraphPlacement, AVariableThatIsUpdatedMovesToWhereTheUpdateRuns) {
+  WithMachine figures(machine(20, 0.5));
+  const Variable w(ones({512, 512}) * 0.001f);
+  auto step = function([&](Tensor x) {
+    w.assign_sub(matmul(w, matmul(w, matmul(w, w))) * 0.1f);
+    return reduce_sum(x);
+  });
+  const Tensor x = ones({4});
+  step(x);
+  step(x);
+  ASSERT_NE(w.value().storage().space().device(), nullptr);
+  EXPECT_EQ(w.value().storage().space().device()->name().short_name(), "/GPU:0");
+  const Explanation e = explain(step, {x});
+  EXPECT_TRUE(e.crossings.empty()) << e.to_text();  // nothing of it crosses in a later step
+}
+
+TEST(GraphPlacement, ALoopOfManySmallStepsStaysOnTheCpuAsSequential) {
+  auto f = function([](Tensor x) {
+    return while_loop([](const Tensors& v) { return less(v[0], Tensor(1000.0f)); }, [](const Tensors& v) -> Tensors { return {v[0] + 1.0f}; }, {x},
+                      {.maximum_iterations = 1000})[0];
+  });
+  const Tensor x(0.0f);
+  const Explanation e = explain(f, {x}, {.machine = machine(600)});
+  ASSERT_EQ(chosen(e), (std::vector<std::string>{"while_loop /CPU:0"}));
+  EXPECT_EQ(e.ops[0].reason, ReasonCode::sequential) << e.ops[0].text;
+  WithMachine figures(machine(600));
+  EXPECT_EQ(f(x).item<float>(), 1000);
+}
+
+TEST(GraphPlacement, ALoopOfLargeStepsRunsInsideWhereTheLoopWasPut) {
+  WithMachine figures(machine(20));
+  auto f = function([](Tensor x, Tensor w) {
+    return while_loop([](const Tensors&) { return less(Tensor(0.0f), Tensor(1.0f)); },
+                      [&](const Tensors& v) -> Tensors { return {matmul(v[0], w)}; }, {x}, {.maximum_iterations = 3})[0];
+  });
+  const Tensor x = ones({256, 256}) * 0.01f;
+  const Tensor y = f(x, x);
+  EXPECT_EQ(explain(y).device, "/GPU:0");
+  EXPECT_EQ(explain(y).reason, ReasonCode::colocated);
+  EXPECT_NEAR(y.to_vector<float>()[0], matmul(matmul(matmul(x, x), x), x).to_vector<float>()[0], 1e-4);
+}
+
+TEST(GraphPlacement, RandomNumbersDoNotDependOnTheOrderInWhichOpsStart) {
+  auto f = function([](Tensor x) { return random_normal({4}, 0, 1, DType::f32, 7) + reduce_sum(matmul(x, x)) * 0.0f + random_normal({4}, 0, 1, DType::f32, 8); });
+  const Tensor x = ones({256, 256});
+  set_seed(3);
+  default_runtime().devices();
+  default_runtime().set_machine(machine(0.001));
+  const auto on_cpu = f(x).to_vector<float>();
+  set_seed(3);
+  default_runtime().set_machine(machine(1000, 1000));
+  const auto mixed = f(x).to_vector<float>();
+  default_runtime().set_machine(std::nullopt);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(on_cpu[i], mixed[i], 1e-6);
+}
+
+TEST(GraphPlacement, TensorFlowsRuleTakesTheFirstGpu) {
+  default_runtime().set_placement_policy(PlacementPolicy::first_gpu);
+  auto f = function([](Tensor x) { return x + x; });
+  const Tensor y = f(ones({2})), z = ones({2}) * 3.0f;
+  default_runtime().set_placement_policy(PlacementPolicy::automatic);
+  for (const Tensor* t : {&y, &z}) {
+    EXPECT_EQ(explain(*t).device, "/GPU:0");
+    EXPECT_EQ(explain(*t).reason, ReasonCode::requested);
+  }
+}
+
+TEST(GraphPlacement, AnotherMachineShowsItsPlanNextToThisOne) {
+  auto f = function([](Tensor x, Tensor w) { return chain(x, w); });
+  const Tensor x = ones({256, 256});
+  Machine fast = machine(600);
+  fast.name = "a desktop";
+  fast.devices.push_back({.name = "/GPU:7", .peak_gflops = {{DType::f32, 1}}, .launch_us = 50});
+  const Explanation e = explain(f, {x, x}, {.machine = fast});
+  EXPECT_EQ(chosen(e), std::vector<std::string>(4, "matmul /GPU:0"));
+  EXPECT_EQ(e.ops[0].candidates.size(), 3u);
+  EXPECT_EQ(e.ops[0].dtype, "float32");
+  EXPECT_EQ(e.ops[0].shape, "[256, 256]");
+  EXPECT_GT(e.ops[0].transfer_us, 0);
+  EXPECT_EQ(e.ops[0].launch_us, 5);
+  EXPECT_TRUE(e.here_us);
+  EXPECT_EQ(e.to_text().find("2 crossings, "), 0u) << e.to_text();
+  EXPECT_NE(e.to_text().find("on a desktop; "), std::string::npos) << e.to_text();
+}
+
+TEST(StartOrder, FollowsInputsThenStartThenWhatDoesNotBlock) {
+  const std::vector<StartItem> items{{.start = 0, .blocks = true}, {.start = 0}, {.start = 5, .inputs = {0}}, {.start = 1, .inputs = {2}}};
+  EXPECT_EQ(start_order(items), (std::vector<std::int32_t>{1, 0, 2, 3}));
+}
+
+}  // namespace
+}  // namespace tandem

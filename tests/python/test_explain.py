@@ -1,0 +1,116 @@
+"""tf.explain of functions, and how ops without a scope find their device."""
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import tandemflow as tf
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+RTX3080 = os.path.join(ROOT, "machines", "rtx3080.json")
+KEYS = [
+    "op", "dtype", "shape", "requested", "chosen", "kernel", "reason", "text", "predicted_us", "candidates", "bytes_moved", "remedy",
+]  # fmt: skip
+
+
+@tf.function
+def chain(x, w):
+    for _ in range(3):
+        x = tf.matmul(x, w)
+    return x
+
+
+def large():
+    return tf.ones([512, 512])
+
+
+def run(code, **environment):
+    """The lines printed by a program in a process of its own, with PoCL as the GPU."""
+    environment = {**os.environ, "TANDEM_OPENCL_CPU_AS_GPU": "1", **environment}
+    done = subprocess.run([sys.executable, "-c", "import tandemflow as tf\n" + code], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_every_op_is_a_dict_with_all_that_is_known():
+    e = tf.explain(chain, large(), large(), machine=RTX3080)
+    assert [list(op) for op in e.ops] == [KEYS] * 3
+    first = e.ops[0]
+    assert (first["op"], first["dtype"], first["shape"], first["requested"]) == ("matmul", "float32", "[512, 512]", "")
+    assert first["chosen"] == "/GPU:0" and first["reason"] == "cheaper_here"
+    assert set(first["predicted_us"]) == {"compute", "transfer", "launch"} and first["predicted_us"]["transfer"] > 0
+    assert [c["device"] for c in first["candidates"]] == ["/CPU:0", "/GPU:0"] and all("us" in c for c in first["candidates"])
+    assert first["bytes_moved"] == 2 * 512 * 512 * 4
+
+
+def test_crossings_come_first_in_the_text():
+    e = tf.explain(chain, large(), large(), machine=RTX3080)
+    assert [(c["from"], c["to"], c["bytes"]) for c in e.crossings] == [("/CPU:0", "/GPU:0", 512 * 512 * 4)] * 2
+    assert str(e).startswith("2 crossings, 2 MiB, ")
+    assert "on desktop with an NVIDIA GeForce RTX 3080; " in str(e) and e.predicted_here_us > e.predicted_us
+
+
+def test_json_and_html_say_the_same():
+    e = tf.explain(chain, large(), large(), machine=RTX3080)
+    assert json.loads(e.to_json())["ops"] == e.ops
+    page = e._repr_html_()
+    assert page.count("<tr>") == 4 and "cheaper_here" in page and "2 crossings" in page
+    assert e.to_dot().startswith("digraph")
+
+
+def test_a_machine_may_be_a_dict_and_a_wrong_one_is_refused():
+    with open(RTX3080, encoding="utf-8") as file:
+        machine = json.load(file)
+    assert tf.explain(chain, large(), large(), machine=machine).ops[0]["chosen"] == "/GPU:0"
+    machine["devices"][1]["launch_us"] = -1
+    with pytest.raises(ValueError, match="launch_us"):
+        tf.explain(chain, large(), large(), machine=machine)
+    with pytest.raises(TypeError, match="machine file or a dict"):
+        tf.explain(chain, large(), large(), machine=3)
+    with pytest.raises(TypeError, match="takes nothing else"):
+        tf.explain(large(), large())
+
+
+def test_a_small_function_stays_on_the_cpu():
+    small = tf.ones([2, 2])
+    assert [op["reason"] for op in tf.explain(chain, small, small, machine=RTX3080).ops] == ["too_small"] * 3
+
+
+def test_a_scan_is_sequential():
+    e = tf.explain(lambda x: tf.cumsum(x), tf.ones([1000]), machine=RTX3080)
+    assert [(op["chosen"], op["reason"]) for op in e.ops] == [("/CPU:0", "sequential")]
+
+
+def test_without_a_machine_it_is_this_one_and_nothing_runs():
+    lines = run(
+        """
+@tf.function
+def f(x):
+    return tf.reduce_sum(x * 2.0)
+x = tf.ones([4])
+tf.config.list_logical_devices()
+e = tf.explain(f, x)
+print(len(e.ops), {op["chosen"] for op in e.ops}, e.predicted_us > 0)
+print(f(x).numpy())
+"""
+    )
+    assert lines == ["2 {'/CPU:0'} True", "8.0"]
+
+
+def test_first_gpu_is_the_rule_of_tensorflow():
+    code = """
+tf.config.set_placement_policy("first_gpu")
+x = tf.ones([2]) + 1.0
+print(tf.config.get_placement_policy(), tf.explain(x).device, tf.explain(x).reason)
+tf.config.set_placement_policy("auto")
+y = tf.ones([2]) + 1.0
+print(tf.explain(y).device)
+try:
+    tf.config.set_placement_policy("fastest")
+except Exception as error:
+    print(error)
+"""
+    lines = run(code)
+    assert lines[:2] == ["first_gpu /GPU:0 requested", "/CPU:0"] and "'auto' and 'first_gpu'" in lines[2]
