@@ -96,8 +96,11 @@ def explain(what, *args, machine=None, **kwargs):
 
     explain(tensor) says why a tensor was computed where it was. explain(function, *args) says for every op of a
     function where it runs with such arguments, why, and what that is predicted to take; nothing runs. With machine="FILE",
-    such as machines/rtx3080.json, it says so for hardware that is not here.
+    such as machines/rtx3080.json, it says so for hardware that is not here. explain(model) does it for the training step
+    that fit ran last, or for a call with 32 samples where there was none.
     """
+    if hasattr(what, "_step_to_explain") and not args and not kwargs:
+        what = what._step_to_explain()
     if isinstance(what, ConcreteFunction):
         return _explain_function(what._concrete, [], machine)
     if isinstance(what, (_tandem.Tensor, _tandem.Variable)) or not callable(what):

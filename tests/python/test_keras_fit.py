@@ -295,3 +295,13 @@ def test_control_flow_over_tensors_in_a_layer_is_part_of_the_step():
     model = keras.Sequential([keras.Input((2,)), Clipped()])
     assert model.predict(np.ones((1, 2)), verbose=0).tolist() == [[4, 4]]
     assert model.predict(np.full((1, 2), 1e4), verbose=0).tolist() == [[3, 3]]
+
+
+def test_a_model_says_where_its_step_runs_and_why():
+    model = classifier()
+    assert {"matmul", "softmax"} <= {op["op"] for op in tf.explain(model).ops}  # a call
+    model.fit(*clusters(64), verbose=0)
+    step = tf.explain(model)
+    assert "apply_adam" in {op["op"] for op in step.ops}
+    assert all(op["chosen"] == "/CPU:0" and op["reason"] and op["text"] for op in step.ops)
+    refused(ValueError, "tf.explain(model, x)", lambda: tf.explain(keras.Sequential([keras.layers.Dense(1)])))

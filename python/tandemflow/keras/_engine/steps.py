@@ -4,6 +4,7 @@ import time
 from ... import _tandem
 from ..._function import Function
 from ..._gradient import flatten, pack_like
+from ..._specs import TensorSpec
 from .logits import remembered
 
 SHOW_EVERY = 0.05  # seconds between looks at the progress bar, at callbacks' wishes and at Ctrl-C
@@ -15,6 +16,7 @@ class StepFunction:
     def __init__(self, body, name, eager=False):
         self._body, self._name, self._eager = body, name, eager
         self._functions = {}  # by structure
+        self.last = None  # the function that ran last and the specs of its arguments
 
     def for_structure(self, structure):
         """A function of the leaves of a batch."""
@@ -28,6 +30,10 @@ class StepFunction:
 
             function = self._functions[key] = step if self._eager else Function(step, name=self._name)
         return function
+
+    def note(self, function, leaves):
+        if not self.eager:
+            self.last = (function, [TensorSpec.from_tensor(leaf) for leaf in leaves])
 
     @property
     def eager(self):
@@ -65,7 +71,9 @@ class Loop:
         source, loop = self.source, self.source.loop
         function = self.step.for_structure(source.data)
         last = source.steps if self.limit is None else min(self.limit, source.steps)
-        full = function.get_concrete_function(*source.batch(0))._concrete
+        leaves = source.batch(0)
+        self.step.note(function, leaves)
+        full = function.get_concrete_function(*leaves)._concrete
         has_rest = loop.remainder and last == source.steps and source.steps > 1
         rest = function.get_concrete_function(*source.batch(source.steps - 1))._concrete if has_rest else None
         if self.collect is not None:
@@ -88,7 +96,10 @@ class Loop:
                 break
             if self.hooked:
                 self.begin(done)
-            self.results = self.step.for_structure(structure)(*leaves)
+            function = self.step.for_structure(structure)
+            if done == 0:
+                self.step.note(function, leaves)
+            self.results = function(*leaves)
             if self.collect is not None:
                 self.collect(self.results)
             done += 1

@@ -2,7 +2,9 @@
 import warnings
 
 from ... import _tandem
-from ..._gradient import GradientTape, flatten
+from ..._function import Function
+from ..._gradient import GradientTape, flatten, pack_like
+from ..._specs import TensorSpec
 from . import mirrored
 from .compiled import CompiledLoss, CompiledMetrics, total_of
 from .converted import converted
@@ -222,6 +224,17 @@ class Trainer:
         if self.predict_function is None or force:
             self.predict_function = StepFunction(lambda data: converted(self.predict_step)(data), f"{self.name} predict step", self.run_eagerly)
         return self.predict_function
+
+    def _step_to_explain(self):
+        """For tf.explain(model): the traced step that fit ran last, or a call."""
+        if self.train_function is not None and self.train_function.last is not None:
+            function, specs = self.train_function.last
+            return function.get_concrete_function(*specs)
+        if not self.inputs:
+            raise ValueError(f"explain: model '{self.name}' has neither been fitted nor does it know its input shape; pass an input: tf.explain(model, x)")
+        specs = [TensorSpec([32 if size is None else size for size in t.shape], t.dtype) for t in self.inputs]
+        structure = self.input
+        return Function(lambda *leaves: self(pack_like(structure, iter(leaves))), name=self.name).get_concrete_function(*specs)
 
     def _logs(self, results):
         """Python numbers by name: of what a step returned, or of the metrics."""
