@@ -305,3 +305,22 @@ def test_a_model_says_where_its_step_runs_and_why():
     assert "apply_adam" in {op["op"] for op in step.ops}
     assert all(op["chosen"] == "/CPU:0" and op["reason"] and op["text"] for op in step.ops)
     refused(ValueError, "tf.explain(model, x)", lambda: tf.explain(keras.Sequential([keras.layers.Dense(1)])))
+
+
+def test_sizes_may_be_numbers_of_numpy():
+    dense = keras.layers.Dense(np.int64(3), input_shape=(np.int32(2),))
+    assert dense(np.ones((1, 2))).shape == (1, 3) and type(dense.units) is int
+    assert keras.layers.Reshape((np.prod((2, 2)),))(np.ones((1, 2, 2))).shape == (1, 4)
+
+
+def test_a_model_of_strings_predicts_and_trains():
+    words = keras.layers.TextVectorization(max_tokens=20, output_sequence_length=4)
+    words.adapt(["good film", "bad film"])
+    model = keras.Sequential([
+        keras.Input((1,), dtype="string"), words, keras.layers.Embedding(20, 4), keras.layers.GlobalAveragePooling1D(),
+        keras.layers.Dense(1, activation="sigmoid"),
+    ])  # fmt: skip
+    model.compile(keras.optimizers.Adam(0.1), "binary_crossentropy", metrics=["accuracy"])
+    x, y = np.array([["good film"], ["bad film"]] * 8), np.array([1, 0] * 8)
+    assert model.fit(x, y, epochs=10, verbose=0).history["accuracy"][-1] == 1
+    assert (model.predict(tf.constant(x), verbose=0)[:, 0].round() == y).all()

@@ -1,6 +1,9 @@
 """What every layer is: variables made when shapes are known, a call, a configuration."""
+import abc
 import functools
 import inspect
+
+import numpy as np
 
 from ... import _ops, _tandem
 from ..._dtypes import as_dtype
@@ -19,7 +22,23 @@ from .tracking import held, held_variables, unique
 _LEGACY = ("input_shape", "batch_input_shape", "input_dim", "batch_size", "input_length", "weights")
 
 
-class Layer:
+def _plain(value):
+    """Numbers of NumPy as Python's own, so that sizes may come out of computations."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if type(value) in (list, tuple):
+        return type(value)(_plain(item) for item in value)
+    return value
+
+
+class _LayerType(abc.ABCMeta):
+    """Of abc's kind, so that users may mix abstract classes in."""
+
+    def __call__(cls, *args, **kwargs):
+        return super().__call__(*map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})
+
+
+class Layer(metaclass=_LayerType):
     """The base of all layers; subclass it with build (make the variables) and call (compute)."""
 
     _keras_module = "keras.layers"

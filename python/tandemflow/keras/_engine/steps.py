@@ -18,9 +18,10 @@ class StepFunction:
         self._functions = {}  # by structure
         self.last = None  # the function that ran last and the specs of its arguments
 
-    def for_structure(self, structure):
-        """A function of the leaves of a batch."""
-        key = _key(structure)
+    def for_structure(self, structure, leaves=()):
+        """A function of the leaves of a batch. Layers of strings compute in Python, so steps over them are not traced."""
+        eager = self._eager or any(leaf.dtype.name == "string" for leaf in leaves)
+        key = (_key(structure), eager)
         function = self._functions.get(key)
         if function is None:
 
@@ -28,11 +29,11 @@ class StepFunction:
                 with remembered():
                     return self._body(pack_like(structure, iter(leaves)))
 
-            function = self._functions[key] = step if self._eager else Function(step, name=self._name)
+            function = self._functions[key] = step if eager else Function(step, name=self._name)
         return function
 
     def note(self, function, leaves):
-        if not self.eager:
+        if isinstance(function, Function) and not self.eager:
             self.last = (function, [TensorSpec.from_tensor(leaf) for leaf in leaves])
 
     @property
@@ -96,7 +97,7 @@ class Loop:
                 break
             if self.hooked:
                 self.begin(done)
-            function = self.step.for_structure(structure)
+            function = self.step.for_structure(structure, leaves)
             if done == 0:
                 self.step.note(function, leaves)
             self.results = function(*leaves)

@@ -375,12 +375,14 @@ class Trainer:
     def _on_batch(self, function, x, y, sample_weight, return_dict):
         arrays = (to_arrays(x, "x"), to_arrays(y, "y"), to_arrays(sample_weight, "sample_weight"))
         data = pack_x_y_sample_weight(*arrays)
-        logs = self._logs(function.for_structure(data)(*flatten(data)))
+        leaves = flatten(data)
+        logs = self._logs(function.for_structure(data, leaves)(*leaves))
         return logs if return_dict else _flat(self._in_metric_order(logs))
 
     def predict_on_batch(self, x):
         data = to_arrays(x, "x")
-        outputs = self.make_predict_function().for_structure((data,))(*flatten(data))
+        leaves = flatten(data)
+        outputs = self.make_predict_function().for_structure((data,), leaves)(*leaves)
         from .keras_tensor import map_leaves
 
         return map_leaves(lambda leaf: leaf.numpy(), outputs)
