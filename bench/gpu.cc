@@ -199,7 +199,7 @@ void two_devices() {
 
 Device* gpu() {
   static Device* const found = [] {
-    setenv("TANDEM_OPENCL_CPU_AS_GPU", "1", 0);  // read when devices are first asked for
+    setenv("TANDEM_OPENCL_CPU_AS_GPU", "1", 0);  // of a child; read when devices are first asked for
     const auto devices = default_runtime().devices();
     if (devices.size() < 2) std::fprintf(stderr, "no GPU rows: no OpenCL driver; `tandem devices` says more\n");
     return devices.size() > 1 ? devices[1] : nullptr;

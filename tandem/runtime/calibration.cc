@@ -81,7 +81,7 @@ class Bench {
   }
 
   double bandwidth(double launch_us) const {
-    constexpr std::int64_t kElements = 4 << 20;
+    constexpr std::int64_t kElements = 2 << 20;
     const Tensor x = ones({kElements}), y = ones({kElements});
     const double us = best_us(device_, budget_us_, [&] { add(x, y); });
     return 3.0 * 4 * kElements / (std::max(us - launch_us, 0.5 * us) * 1e3);
@@ -115,7 +115,7 @@ class Bench {
 
 /// Both directions between the host and a device with a memory of its own.
 void measure_links(Device& host, Device& device, Machine& machine, double budget_us) {
-  constexpr std::int64_t kSmall = 16, kLarge = 4 << 20;
+  constexpr std::int64_t kSmall = 16, kLarge = 1 << 20;
   const std::string here = host.name().short_name(), there = device.name().short_name();
   const auto time = [&](std::int64_t elements, bool to_device) {
     double best = 1e30;
