@@ -650,7 +650,8 @@ def test_builtins_of_tensors():
 
 def test_a_loop_can_be_interrupted():
     code = (
-        "import tandemflow as tf\n"
+        "import signal\nimport tandemflow as tf\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # jobs in the background begin without it
         "f = tf.function(lambda: tf.while_loop(lambda i: i >= 0.0, lambda i: (i * 1.0,), (tf.constant(1.0),)))\n"
         "print('ready', flush=True)\n"
         "try:\n    f()\nexcept KeyboardInterrupt:\n    print('interrupted')\n"
@@ -659,7 +660,10 @@ def test_a_loop_can_be_interrupted():
         assert program.stdout.readline() == "ready\n"
         time.sleep(0.5)
         program.send_signal(signal.SIGINT)
-        assert program.communicate(timeout=60)[0] == "interrupted\n"
+        try:
+            assert program.communicate(timeout=60)[0] == "interrupted\n"
+        finally:
+            program.kill()
 
 
 # --- Switching it off, looking at it. ---
