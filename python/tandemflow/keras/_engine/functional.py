@@ -19,16 +19,15 @@ class LayerGraph:
                     )
         if len({id(t) for t in self.input_tensors}) != len(self.input_tensors):
             raise ValueError(f"The list of inputs to the model is redundant. All inputs should only appear once: {inputs}")
+        self._ends = {id(t) for t in self.input_tensors}
         self.nodes, self._indices = self._sorted()
         self._check_connected()
         # A layer whose output serves as an input of this model is no part of it.
-        ends = {id(t) for t in self.input_tensors}
-        self.nodes = [n for n in self.nodes if not n.inputs or not all(id(t) in ends for t in n.outputs)]
+        self.nodes = [node for node in self.nodes if not node.inputs or not self._is_input(node)]
         self.layers = self._layers_by_depth()
 
     def _sorted(self):
         """Depth first from the outputs, each use after what it reads; as Keras counts layers."""
-        ends = {id(t) for t in self.input_tensors}
         done, on_path, nodes, indices = set(), set(), [], {}
 
         def visit(tensor):
@@ -46,7 +45,7 @@ class LayerGraph:
                         raise ValueError(f"Tensor {tensor} from operation '{node.operation.name}' is part of a cycle.")
                     indices.setdefault(id(node.operation), len(indices))
                     on_path.add(id(node))
-                    pending = [] if id(tensor) in ends else list(node.inputs)
+                    pending = [] if id(tensor) in self._ends else list(node.inputs)
                 if pending:
                     stack.append((tensor, pending[1:]))
                     stack.append((pending[0], None))
@@ -62,22 +61,19 @@ class LayerGraph:
         return nodes, indices
 
     def _check_connected(self):
-        ends = {id(t) for t in self.input_tensors}
-        known = set(ends)
         for node in self.nodes:
-            if not node.inputs and not all(id(t) in ends for t in node.outputs):
+            if not node.inputs and not self._is_input(node):
                 raise ValueError(
                     f"Graph disconnected: cannot obtain value for tensor {node.outputs[0]} at operation "
                     f"'{node.operation.name}'. It is no input of this model."
                 )
-            known.update(id(t) for t in node.outputs)
 
     def _layers_by_depth(self):
         depths, of_layer = {}, {}
         for node in reversed(self.nodes):
             depth = max(depths.get(id(node), 0), of_layer.get(id(node.operation), 0))
             depths[id(node)] = of_layer[id(node.operation)] = depth
-            for parent in self._parents(node):
+            for parent in self.parents_of(node):
                 depths[id(parent)] = max(depth + 1, depths.get(id(parent), 0))
         layers = unique(node.operation for node in self.nodes)
         deepest = max(of_layer.values(), default=0)
@@ -86,11 +82,12 @@ class LayerGraph:
         depth = {id(l): max(of_layer[id(l)], deepest if id(l) in inputs and not self._consumers(l) else 0) for l in layers}
         return sorted(layers, key=lambda layer: (-depth[id(layer)], self._indices[id(layer)]))
 
-    def _parents(self, node):
-        ends = {id(t) for t in self.input_tensors}
-        if all(id(t) in ends for t in node.outputs):
-            return []
-        return node.parents
+    def parents_of(self, node):
+        """The uses of layers, within this graph, whose outputs this one reads."""
+        return [] if self._is_input(node) else node.parents
+
+    def _is_input(self, node):
+        return all(id(t) in self._ends for t in node.outputs)
 
     def _consumers(self, layer):
         made = {id(t) for node in self.nodes if node.operation is layer for t in node.outputs}
@@ -98,22 +95,21 @@ class LayerGraph:
 
     # --- Running ---
 
-    def run(self, inputs, training=None, mask=None, call=None):
+    def run(self, inputs, training=None, mask=None):
         """The outputs for these inputs, nested as the outputs of the model are."""
         values = {id(t): v for t, v in zip(self.input_tensors, self._conform(inputs))}
         if mask is not None:
             for tensor, m in zip(self.input_tensors, flatten(mask)):
                 if m is not None:
                     values[id(tensor)]._keras_mask = m
-        ends = set(values)
         for node in self.nodes:
-            if all(id(t) in ends for t in node.outputs):
+            if self._is_input(node):
                 continue
             args, kwargs = node.arguments(values)
             signature = getattr(node.operation, "_signature", None)
             if training is not None and signature is not None and signature.takes_training:
                 kwargs["training"] = training  # files of Keras hold what it was when the model was drawn
-            outputs = call(node.operation, args, kwargs) if call else node.operation(*args, **kwargs)
+            outputs = node.operation(*args, **kwargs)
             for tensor, value in zip(node.outputs, flatten(outputs)):
                 values[id(tensor)] = value
         if isinstance(self.outputs, (list, tuple)) and len(self.output_tensors) == 1:

@@ -420,7 +420,7 @@ class Layer(metaclass=_LayerType):
         config = dict(config)
         if isinstance(config.get("dtype"), dict):
             config["dtype"] = dtype_policies.deserialize(config["dtype"])
-        if type(cls.__init__) and cls.get_config is Layer.get_config:
+        if cls.get_config is Layer.get_config:
             config = {key: deserialize_keras_object(value) if isinstance(value, dict) else value for key, value in config.items()}
         return cls(**config)
 

@@ -1,4 +1,6 @@
 """Models: layers that train."""
+import inspect
+
 from .functional import LayerGraph
 from .keras_tensor import KerasTensor, keras_tensors
 from .layer import Layer, is_shape, map_leaves_of_shapes
@@ -133,19 +135,17 @@ class Model(Trainer, Layer):
     # --- Configuration and files ---
 
     def get_config(self):
-        if self._graph is not None and type(self) in (Functional, Model):
+        if self._graph is not None and self._is_made_of_its_graph():
             from .functional_config import graph_config
 
             return graph_config(self)
-        if self._graph is not None:
-            import inspect
+        config = Layer.get_config(self)
+        return config if type(self).get_config is not Model.get_config else {**config, **self._auto_config()}
 
-            names = list(inspect.signature(type(self).__init__).parameters)[1:]
-            if names[:2] == ["inputs", "outputs"]:
-                from .functional_config import graph_config
-
-                return graph_config(self)
-        return Layer.get_config(self) if type(self).get_config is not Model.get_config else {**Layer.get_config(self), **self._auto_config()}
+    def _is_made_of_its_graph(self):
+        """Whether inputs and outputs are all its class needs; a subclass may take other arguments and draw the graph itself."""
+        parameters = list(inspect.signature(type(self).__init__).parameters)
+        return type(self) in (Functional, Model) or parameters[1:3] == ["inputs", "outputs"]
 
     @classmethod
     def from_config(cls, config, custom_objects=None):

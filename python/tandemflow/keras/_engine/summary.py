@@ -51,7 +51,7 @@ def _is_chain(graph):
     depths = {}
     for node in reversed(graph.nodes):
         depth = depths.setdefault(id(node), 0)
-        for parent in graph._parents(node):
+        for parent in graph.parents_of(node):
             depths[id(parent)] = max(depth + 1, depths.get(id(parent), 0))
     used_once = len({id(node.operation) for node in graph.nodes}) == len(graph.nodes)
     alone = len({depths[id(node)] for node in graph.nodes}) == len(graph.nodes)

@@ -9,6 +9,7 @@ from . import mirrored
 from .compiled import CompiledLoss, CompiledMetrics, total_of
 from .converted import converted
 from .data_sources import make_source, pack_x_y_sample_weight, split, to_arrays, unpack_x_y_sample_weight
+from .keras_tensor import map_leaves
 from .mirrored import current_strategy
 from .steps import Collector, Loop, StepFunction
 from .tracking import held, unique
@@ -383,8 +384,6 @@ class Trainer:
         data = to_arrays(x, "x")
         leaves = flatten(data)
         outputs = self.make_predict_function().for_structure((data,), leaves)(*leaves)
-        from .keras_tensor import map_leaves
-
         return map_leaves(lambda leaf: leaf.numpy(), outputs)
 
     # --- Configuration ---
