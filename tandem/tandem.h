@@ -16,7 +16,7 @@
 #include "tandem/dist/mirrored.h"
 #include "tandem/nn/layers.h"
 #include "tandem/nn/model_file.h"
-#include "tandem/nn/optimizer.h"
+#include "tandem/nn/optimizers.h"
 #include "tandem/nn/sequential.h"
 #include "tandem/op/arrays.h"
 #include "tandem/op/dispatcher.h"

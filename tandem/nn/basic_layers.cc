@@ -144,7 +144,7 @@ class ActivationOnly final : public Activated {
 class SoftmaxLayer final : public Layer {
  public:
   explicit SoftmaxLayer(const LayerConfig& config) : Layer(config), axis_(config.integer("axis", -1)) {}
-  bool ends_with_softmax() const override { return axis_ == -1; }
+  std::string_view last_activation() const override { return axis_ == -1 ? "softmax" : ""; }
   Tensor logits(const Tensor& x, bool) override { return x; }
 
  private:

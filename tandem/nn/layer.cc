@@ -1,11 +1,13 @@
 #include "tandem/nn/layer.h"
 
 #include <array>
-#include <cmath>
 
+#include "tandem/nn/regularizers.h"
 #include "tandem/op/elementwise.h"
 
 namespace tandem {
+
+Tensor LayerPtr::operator()(const Tensor& x, bool training) const { return (**this)(x, training); }
 
 Tensor Layer::operator()(const Tensor& x, bool training) {
   build(x.shape());
@@ -27,6 +29,7 @@ void Layer::build(const Shape& input) {
   if (built_) return;
   InitScope now;  // variables outlive the trace in which the layer may be met first
   variables_.clear();  // of an attempt that failed
+  penalties_.clear();
   make_variables(input);
   if (has_given_ && given_.size() > variables_.size())
     fail(ErrorCode::shape_mismatch, "layer '", name_, "' has ", variables_.size(), " variables, but ", given_.size(), " were given");
@@ -38,12 +41,18 @@ void Layer::build(const Shape& input) {
 
 namespace {
 
+/// The word that Keras' arguments begin with for this variable: "recurrent" for "recurrent_kernel", "kernel" for "kernel".
+std::string argument_stem(const std::string& variable) {
+  const std::size_t kernel = variable.find("_kernel");
+  return kernel == std::string::npos ? variable : variable.substr(0, kernel);
+}
+
 /// A value as the variable wants it; files may keep it in another float type.
 Tensor fitting(const Tensor& value, DType dtype) { return value.dtype() == dtype ? value : cast(value, dtype); }
 
 }  // namespace
 
-Variable Layer::add_weight(std::string name, const Shape& shape, const std::function<Tensor(const Shape&)>& initial, bool trainable) {
+Variable Layer::add_weight(std::string name, const Shape& shape, const Initializer& initial, bool trainable) {
   const std::size_t index = variables_.size();
   if (has_given_ && index >= given_.size())  // before a value of any size is made
     fail(ErrorCode::shape_mismatch, "layer '", name_, "' has more variables than the ", given_.size(), " that were given");
@@ -54,9 +63,11 @@ Variable Layer::add_weight(std::string name, const Shape& shape, const std::func
       fail(ErrorCode::shape_mismatch, "layer '", name_, "': variable '", name, "' has shape ", shape, ", but a value of shape ", value.shape(), " was given");
     if (is_floating(value.dtype())) value = fitting(value, DType::f32);
   } else {
-    value = initial(shape);
+    const auto given = config_.value_json(argument_stem(name) + "_initializer");
+    value = given ? read_initializer(*given)(shape) : initial(shape);
   }
   variables_.emplace_back(value, trainable && config_.flag("trainable", true), name_ + "/" + name);
+  if (const auto regularizer = config_.value_json(argument_stem(name) + "_regularizer")) penalties_.emplace_back(variables_.back(), *regularizer);
   return variables_.back();
 }
 
@@ -86,6 +97,15 @@ std::vector<Variable> Layer::trainable_variables() const {
   for (const Variable& variable : variables())
     if (variable.trainable()) trainable.push_back(variable);
   return trainable;
+}
+
+Tensors Layer::losses() const {
+  Tensors all;
+  for (const auto& [variable, regularizer] : penalties_)
+    if (variable.trainable()) all.push_back(read_regularizer(regularizer)(variable));
+  for (const auto& [path, child] : children())
+    for (const Tensor& loss : child->losses()) all.push_back(loss);
+  return all;
 }
 
 std::int64_t Layer::count_params() const {
@@ -133,13 +153,6 @@ Activation find_activation(std::string_view name) {
     known.push_back(activation.name);
   }
   fail(ErrorCode::invalid_argument, "unknown activation '", name, "'; the known ones are ", join(known));
-}
-
-Tensor glorot_uniform(const Shape& shape, DType dtype) {
-  double field = 1;  // positions of a convolution's window
-  for (int i = 0; i < shape.rank() - 2; ++i) field *= static_cast<double>(shape[i]);
-  const double limit = std::sqrt(6 / (field * static_cast<double>(shape[-2] + shape[-1])));
-  return random_uniform(shape, -limit, limit, dtype);
 }
 
 }  // namespace tandem

@@ -1,19 +1,29 @@
 // A layer: what a model is made of. Those of Keras are in layers.h.
 #pragma once
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tandem/autodiff/variable.h"
+#include "tandem/nn/initializers.h"
 #include "tandem/nn/layer_config.h"
 #include "tandem/op/ops.h"
 
 namespace tandem {
 
 class Layer;
-using LayerPtr = std::shared_ptr<Layer>;
+class Symbol;
+
+/// A layer. Called on values it runs; called on the symbols of a model that is being drawn (symbol.h) it becomes a part of it.
+class LayerPtr : public std::shared_ptr<Layer> {
+ public:
+  using shared_ptr::shared_ptr;
+  LayerPtr(std::shared_ptr<Layer> layer) : shared_ptr(std::move(layer)) {}  // NOLINT: a layer is one
+  Tensor operator()(const Tensor& x, bool training = false) const;
+  Symbol operator()(const Symbol& x) const;
+  Symbol operator()(const std::vector<Symbol>& inputs) const;
+};
 
 /// Built at the first call, from the shape of what it is given; variables live on from then. A layer of one's own defines
 /// `call` and, if it has variables, `make_variables`; to be loaded from files it takes its arguments from a LayerConfig.
@@ -33,8 +43,8 @@ class Layer {
   bool waits_for_input() const { return !built_ && !given_.empty(); }
   /// The input's shape that the variables were made for.
   const Shape& built_for() const { return built_for_; }
-  /// Without the activation at the end, if that is `softmax`: what losses from logits read.
-  virtual bool ends_with_softmax() const { return false; }
+  /// The activation at its end that it can leave out, "softmax" or "sigmoid"; empty: none. What losses from logits read.
+  virtual std::string_view last_activation() const { return {}; }
   virtual Tensor logits(const Tensor& x, bool training) { return call(x, training); }
 
   const std::string& name() const { return name_; }
@@ -43,6 +53,8 @@ class Layer {
   std::vector<Variable> variables() const;
   std::vector<Variable> trainable_variables() const;
   std::int64_t count_params() const;
+  /// What its variables cost, by the regularizers in its arguments; those of the layers inside it too.
+  Tensors losses() const;
 
   /// The layers inside it and where Keras' files keep them: "forward_layer".
   virtual std::vector<std::pair<std::string, LayerPtr>> children() const { return {}; }
@@ -57,8 +69,8 @@ class Layer {
   virtual void make_variables(const Shape&) {}
   virtual Tensor call(const Tensor& x, bool training) = 0;
   virtual Tensors call_all(const Tensors& inputs, bool training);
-  /// Makes a variable. The initial value is asked for only when set_weights has given none.
-  Variable add_weight(std::string name, const Shape& shape, const std::function<Tensor(const Shape&)>& initial, bool trainable = true);
+  /// Makes a variable. Its value is what set_weights has given, else what the argument NAME_initializer says, else `initial`.
+  Variable add_weight(std::string name, const Shape& shape, const Initializer& initial, bool trainable = true);
 
  private:
   LayerConfig config_;
@@ -66,6 +78,7 @@ class Layer {
   std::vector<Variable> variables_;
   Tensors given_;  // by set_weights before the variables were made
   bool has_given_ = false;
+  std::vector<std::pair<Variable, std::string>> penalties_;  // what a regularizer, as its argument has it, is for
   bool built_ = false;
   Shape built_for_;
 };
@@ -73,8 +86,5 @@ class Layer {
 /// "relu", "sigmoid", "softmax" and Keras' others; "linear" and "" for none. Throws for unknown ones, naming the known.
 using Activation = Tensor (*)(const Tensor&);
 Activation find_activation(std::string_view name);
-
-/// Keras' initializers for a kernel whose last two axes are inputs and outputs, and for recurrent ones.
-Tensor glorot_uniform(const Shape& shape, DType dtype = DType::f32);
 
 }  // namespace tandem

@@ -41,6 +41,12 @@ std::string shown(const Json& value) {
   return text;
 }
 
+Json open_shape_json(const std::vector<std::int64_t>& shape) {
+  Json json = Json::array();
+  for (const std::int64_t size : shape) json.push_back(size < 0 ? Json() : Json(size));
+  return json;
+}
+
 std::string snake_case(std::string_view class_name) {
   const auto upper = [](char c) { return std::isupper(static_cast<unsigned char>(c)) != 0; };
   const auto lower = [](char c) { return std::islower(static_cast<unsigned char>(c)) != 0; };
@@ -166,6 +172,11 @@ std::string LayerConfig::activation(std::string_view key, std::string_view fallb
   if (!value || value->is_null()) return std::string(fallback);
   if (!value->is_string()) wrong(*this, key, "the name of an activation", *value);
   return value->get<std::string>();
+}
+
+std::optional<std::string> LayerConfig::value_json(std::string_view key) const {
+  const auto found = json_->value.find(key);
+  return found == json_->value.end() || found->is_null() ? std::nullopt : std::optional(found->dump());
 }
 
 LayerConfig LayerConfig::layer(std::string_view key) const {

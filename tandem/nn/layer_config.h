@@ -38,6 +38,8 @@ class LayerConfig {
   Tensor numbers(std::string_view key) const;
   /// The name of an activation, which may be wrapped in an object; "linear" when missing.
   std::string activation(std::string_view key = "activation", std::string_view fallback = "linear") const;
+  /// Any argument as JSON text; none when it is missing or null.
+  std::optional<std::string> value_json(std::string_view key) const;
   /// The layer inside a layer, as Bidirectional has one.
   LayerConfig layer(std::string_view key) const;
 

@@ -10,22 +10,31 @@ LayerGraph LayerGraph::identity() {
   return graph;
 }
 
-LayerGraph::Value LayerGraph::add_input(LayerPtr layer) {
+LayerGraph::Value LayerGraph::add_input(LayerPtr layer, std::vector<OpenSpec> results) {
   if (layer) layers_.push_back(layer);
-  nodes_.push_back({std::move(layer), {}});
+  nodes_.push_back({std::move(layer), {}, std::move(results)});
   inputs_.push_back(nodes_.size() - 1);
   return {nodes_.size() - 1, 0};
 }
 
-LayerGraph::Value LayerGraph::add(LayerPtr layer, std::vector<Value> inputs) {
+LayerGraph::Value LayerGraph::add(LayerPtr layer, std::vector<Value> inputs, std::vector<OpenSpec> results) {
   TANDEM_CHECK(layer && !inputs.empty(), "a node needs a layer and inputs");
   for (const Value& input : inputs) TANDEM_CHECK(input.node < nodes_.size(), "an input that does not exist yet");
   if (known_.insert(layer.get()).second) layers_.push_back(layer);
-  nodes_.push_back({std::move(layer), std::move(inputs)});
+  nodes_.push_back({std::move(layer), std::move(inputs), std::move(results)});
   return {nodes_.size() - 1, 0};
 }
 
-Tensors LayerGraph::run(const Tensors& inputs, bool training, Ending ending) const {
+std::string_view LayerGraph::last_activation(std::size_t output) const {
+  const std::size_t maker = outputs_[output].node;
+  int uses = 0;
+  for (const Value& value : outputs_) uses += value.node == maker;
+  for (const Node& node : nodes_)
+    for (const Value& input : node.inputs) uses += input.node == maker;
+  return uses == 1 && nodes_[maker].layer && nodes_[maker].inputs.size() == 1 ? nodes_[maker].layer->last_activation() : std::string_view();
+}
+
+Tensors LayerGraph::run(const Tensors& inputs, bool training, const std::vector<bool>& as_logits) const {
   if (inputs.size() != inputs_.size()) fail(ErrorCode::wrong_arity, "the model takes ", inputs_.size(), " inputs, got ", inputs.size());
   std::vector<Tensors> results(nodes_.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -38,12 +47,17 @@ Tensors LayerGraph::run(const Tensors& inputs, bool training, Ending ending) con
       fail(ErrorCode::invalid_argument, "result ", value.result, " of layer '", nodes_[value.node].layer->name(), "' is used, but it has ", made.size());
     return made[value.result];
   };
+  const auto gives_logits = [&](std::size_t node) {
+    for (std::size_t k = 0; k < as_logits.size(); ++k)
+      if (as_logits[k] && outputs_[k].node == node) return true;
+    return false;
+  };
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const Node& node = nodes_[i];
     if (node.inputs.empty()) continue;
     Tensors arguments;
     for (const Value& input : node.inputs) arguments.push_back(value_of(input));
-    if (ending == Ending::logits && i == outputs_[0].node) {
+    if (gives_logits(i)) {
       node.layer->build(arguments[0].shape());
       results[i] = {node.layer->logits(arguments[0], training)};
     } else {

@@ -9,6 +9,12 @@
 
 namespace tandem {
 
+/// A dtype and a shape in which sizes may be open (-1); the first always is.
+struct OpenSpec {
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> shape;
+};
+
 class LayerGraph {
  public:
   /// A value: one of the results of a node.
@@ -19,27 +25,32 @@ class LayerGraph {
   struct Node {
     LayerPtr layer;
     std::vector<Value> inputs;
+    std::vector<OpenSpec> results = {};  // where the model was drawn, and so they are known before it runs
   };
 
   /// A graph that passes one input on.
   static LayerGraph identity();
 
   /// A further input of the graph, which `layer` prepares; null leaves it as it is.
-  Value add_input(LayerPtr layer = nullptr);
+  Value add_input(LayerPtr layer = nullptr, std::vector<OpenSpec> results = {});
   /// The first result of `layer` on earlier values.
-  Value add(LayerPtr layer, std::vector<Value> inputs);
+  Value add(LayerPtr layer, std::vector<Value> inputs, std::vector<OpenSpec> results = {});
   void set_outputs(std::vector<Value> outputs) { outputs_ = std::move(outputs); }
   /// The layers in Keras' order, where it is not that of their first use.
   void set_layers(std::vector<LayerPtr> layers) { layers_ = std::move(layers); }
 
   std::size_t input_count() const { return inputs_.size(); }
+  const std::vector<Node>& nodes() const { return nodes_; }
+  const std::vector<std::size_t>& inputs() const { return inputs_; }
   const std::vector<Value>& outputs() const { return outputs_; }
   const std::vector<LayerPtr>& layers() const { return layers_; }
-  /// The layer that makes the first output.
-  const LayerPtr& last_layer() const { return nodes_[outputs_[0].node].layer; }
+  /// The layer that makes an output; null when that is an input as it came.
+  const LayerPtr& layer_of(std::size_t output) const { return nodes_[outputs_[output].node].layer; }
+  /// The activation at the end of an output that run() can leave out; empty where others read what comes after it.
+  std::string_view last_activation(std::size_t output) const;
 
-  enum class Ending { whole, logits };  // logits: the first output without its softmax
-  Tensors run(const Tensors& inputs, bool training, Ending ending = Ending::whole) const;
+  /// `as_logits`: which outputs come without their last activation; empty for none.
+  Tensors run(const Tensors& inputs, bool training, const std::vector<bool>& as_logits = {}) const;
 
   /// The layers by the paths under which Keras' files keep them: "layers/dense_1".
   std::vector<std::pair<std::string, LayerPtr>> stored_layers() const;
@@ -57,6 +68,7 @@ class NestedModel final : public Layer {
  public:
   NestedModel(LayerConfig config, LayerGraph graph) : Layer(std::move(config)), graph_(std::move(graph)) {}
   std::vector<std::pair<std::string, LayerPtr>> children() const override { return graph_.stored_layers(); }
+  const LayerGraph& graph() const { return graph_; }
 
  private:
   Tensor call(const Tensor& x, bool training) override { return graph_.run({x}, training)[0]; }

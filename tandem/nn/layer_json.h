@@ -16,5 +16,7 @@ struct LayerConfig::Json {
 Json parse_json(std::string_view text, const std::string& file);
 /// Short, for errors.
 std::string shown(const Json& value);
+/// A shape whose open sizes are null, as Keras writes them.
+Json open_shape_json(const std::vector<std::int64_t>& shape);
 
 }  // namespace tandem

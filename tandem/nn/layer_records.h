@@ -40,17 +40,19 @@ inline LayerPtr plain(const LayerConfig& config, Plain::Body body) { return std:
 class Activated : public Layer {
  public:
   explicit Activated(const LayerConfig& config)
-      : Layer(config), softmax_(config.activation() == "softmax"), activation_(find_activation(config.activation())) {}
+      : Layer(config), name_of_activation_(config.activation()), activation_(find_activation(name_of_activation_)) {}
 
-  bool ends_with_softmax() const override { return softmax_; }
-  Tensor logits(const Tensor& x, bool training) override { return softmax_ ? linear(x) : call(x, training); }
+  std::string_view last_activation() const override {
+    return name_of_activation_ == "softmax" || name_of_activation_ == "sigmoid" ? name_of_activation_ : std::string_view();
+  }
+  Tensor logits(const Tensor& x, bool) override { return linear(x); }
 
  protected:
   virtual Tensor linear(const Tensor& x) = 0;
   Tensor call(const Tensor& x, bool) override { return activation_(linear(x)); }
 
  private:
-  bool softmax_;
+  std::string name_of_activation_;
   Activation activation_;
 };
 
@@ -64,5 +66,6 @@ Ints axes_of(const LayerConfig& config, std::string_view key, int rank, std::int
 inline Tensor zeros_of(const Shape& shape) { return zeros(shape); }
 inline Tensor ones_of(const Shape& shape) { return ones(shape); }
 inline Tensor glorot_of(const Shape& shape) { return glorot_uniform(shape); }
+inline Tensor orthogonal_of(const Shape& shape) { return orthogonal(shape); }
 
 }  // namespace tandem

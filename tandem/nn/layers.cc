@@ -67,47 +67,4 @@ Ints axes_of(const LayerConfig& config, std::string_view key, int rank, std::int
   return axes;
 }
 
-LayerPtr Dense(std::int64_t units, DenseOptions options) {
-  return make_layer(LayerConfig("Dense", options.name).set("units", units).set("activation", options.activation).set("use_bias", options.use_bias));
-}
-LayerPtr Conv2D(std::int64_t filters, Ints kernel_size, Conv2DOptions options) {
-  return make_layer(LayerConfig("Conv2D", options.name)
-                        .set("filters", filters).set("kernel_size", kernel_size).set("strides", options.strides).set("padding", options.padding)
-                        .set("dilation_rate", options.dilation_rate).set("groups", options.groups).set("activation", options.activation)
-                        .set("use_bias", options.use_bias));
-}
-
-namespace {
-
-LayerPtr pooling(const char* class_name, const Ints& pool_size, const PoolingOptions& options) {
-  LayerConfig config(class_name, options.name);
-  config.set("pool_size", pool_size).set("padding", options.padding);
-  if (!options.strides.empty()) config.set("strides", options.strides);
-  return make_layer(config);
-}
-
-LayerPtr recurrent(const char* class_name, std::int64_t units, const RecurrentOptions& options) {
-  return make_layer(LayerConfig(class_name, options.name).set("units", units).set("return_sequences", options.return_sequences));
-}
-
-}  // namespace
-
-LayerPtr MaxPooling2D(Ints pool_size, PoolingOptions options) { return pooling("MaxPooling2D", pool_size, options); }
-LayerPtr AveragePooling2D(Ints pool_size, PoolingOptions options) { return pooling("AveragePooling2D", pool_size, options); }
-LayerPtr GlobalAveragePooling2D(std::string name) { return make_layer(LayerConfig("GlobalAveragePooling2D", std::move(name))); }
-LayerPtr GlobalMaxPooling2D(std::string name) { return make_layer(LayerConfig("GlobalMaxPooling2D", std::move(name))); }
-LayerPtr BatchNormalization(BatchNormalizationOptions options) {
-  return make_layer(LayerConfig("BatchNormalization", options.name).set("momentum", options.momentum).set("epsilon", options.epsilon));
-}
-LayerPtr LayerNormalization(double epsilon, std::string name) { return make_layer(LayerConfig("LayerNormalization", std::move(name)).set("epsilon", epsilon)); }
-LayerPtr Dropout(double rate, std::string name) { return make_layer(LayerConfig("Dropout", std::move(name)).set("rate", rate)); }
-LayerPtr ActivationLayer(std::string activation, std::string name) { return make_layer(LayerConfig("Activation", std::move(name)).set("activation", activation)); }
-LayerPtr Flatten(std::string name) { return make_layer(LayerConfig("Flatten", std::move(name))); }
-LayerPtr Reshape(Ints target_shape, std::string name) { return make_layer(LayerConfig("Reshape", std::move(name)).set("target_shape", target_shape)); }
-LayerPtr Embedding(std::int64_t input_dim, std::int64_t output_dim, std::string name) {
-  return make_layer(LayerConfig("Embedding", std::move(name)).set("input_dim", input_dim).set("output_dim", output_dim));
-}
-LayerPtr LSTM(std::int64_t units, RecurrentOptions options) { return recurrent("LSTM", units, options); }
-LayerPtr GRU(std::int64_t units, RecurrentOptions options) { return recurrent("GRU", units, options); }
-
 }  // namespace tandem

@@ -37,6 +37,21 @@ struct Conv2DOptions {
 };
 LayerPtr Conv2D(std::int64_t filters, Ints kernel_size, Conv2DOptions options = {});
 
+LayerPtr Conv2DTranspose(std::int64_t filters, Ints kernel_size, Conv2DOptions options = {});
+LayerPtr SeparableConv2D(std::int64_t filters, Ints kernel_size, Conv2DOptions options = {});
+LayerPtr DepthwiseConv2D(Ints kernel_size, Conv2DOptions options = {});
+
+struct Conv1DOptions {
+  std::string activation = "linear";
+  std::int64_t strides = 1;
+  std::string padding = "valid";
+  std::int64_t dilation_rate = 1;
+  std::int64_t groups = 1;
+  bool use_bias = true;
+  std::string name = {};
+};
+LayerPtr Conv1D(std::int64_t filters, std::int64_t kernel_size, Conv1DOptions options = {});
+
 struct PoolingOptions {
   Ints strides = {};  // none: as the window is large
   std::string padding = "valid";
@@ -46,6 +61,10 @@ LayerPtr MaxPooling2D(Ints pool_size = {2, 2}, PoolingOptions options = {});
 LayerPtr AveragePooling2D(Ints pool_size = {2, 2}, PoolingOptions options = {});
 LayerPtr GlobalAveragePooling2D(std::string name = "");
 LayerPtr GlobalMaxPooling2D(std::string name = "");
+LayerPtr GlobalAveragePooling1D(std::string name = "");
+LayerPtr GlobalMaxPooling1D(std::string name = "");
+LayerPtr UpSampling2D(Ints size = {2, 2}, std::string name = "");
+LayerPtr ZeroPadding2D(Ints padding = {1, 1}, std::string name = "");
 
 struct BatchNormalizationOptions {
   double momentum = 0.99;
@@ -56,7 +75,13 @@ LayerPtr BatchNormalization(BatchNormalizationOptions options = {});
 LayerPtr LayerNormalization(double epsilon = 1e-3, std::string name = "");
 LayerPtr Dropout(double rate, std::string name = "");
 LayerPtr ActivationLayer(std::string activation, std::string name = "");  // Keras' Activation
+LayerPtr ReLU(std::string name = "");
+LayerPtr LeakyReLU(double negative_slope = 0.3, std::string name = "");
+LayerPtr Softmax(std::string name = "");
+LayerPtr Rescaling(double scale, double offset = 0, std::string name = "");
 LayerPtr Flatten(std::string name = "");
+LayerPtr Permute(Ints dims, std::string name = "");
+LayerPtr RepeatVector(std::int64_t n, std::string name = "");
 LayerPtr Reshape(Ints target_shape, std::string name = "");
 LayerPtr Embedding(std::int64_t input_dim, std::int64_t output_dim, std::string name = "");
 
@@ -66,5 +91,18 @@ struct RecurrentOptions {
 };
 LayerPtr LSTM(std::int64_t units, RecurrentOptions options = {});
 LayerPtr GRU(std::int64_t units, RecurrentOptions options = {});
+LayerPtr SimpleRNN(std::int64_t units, RecurrentOptions options = {});
+
+/// Called on query and value, and the key where it is not the value: attention({x, x}).
+LayerPtr MultiHeadAttention(std::int64_t num_heads, std::int64_t key_dim, std::string name = "");
+
+// --- Of several values: Add()({a, b}). ---
+LayerPtr Add(std::string name = "");
+LayerPtr Subtract(std::string name = "");
+LayerPtr Multiply(std::string name = "");
+LayerPtr Average(std::string name = "");
+LayerPtr Maximum(std::string name = "");
+LayerPtr Minimum(std::string name = "");
+LayerPtr Concatenate(std::int64_t axis = -1, std::string name = "");
 
 }  // namespace tandem

@@ -1,7 +1,10 @@
 // A model: a graph of layers that predicts and learns; the whole training step is one plan.
 //
-//   auto model = load_model("model.keras");
-//   Tensor y = model->predict(x);
+//   Symbol x = Input({784});
+//   Model model({x}, {Dense(10, "softmax")(Dense(64, "relu")(x))});
+//   model.compile({.optimizer = "adam", .loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}});
+//   History history = model.fit(images, labels, {.epochs = 5, .validation_split = 0.1});
+//   Tensor y = model.predict(images);
 #pragma once
 #include <map>
 #include <memory>
@@ -9,32 +12,33 @@
 #include <string>
 #include <vector>
 
-#include "tandem/autodiff/function.h"
-#include "tandem/nn/layer_graph.h"
-#include "tandem/nn/optimizer.h"
+#include "tandem/nn/callbacks.h"
+#include "tandem/nn/compiled_model.h"
+#include "tandem/nn/step_source.h"
+#include "tandem/nn/symbol.h"
 
 namespace tandem {
-
-struct CompileOptions {
-  std::string optimizer = "adam";               // by name, or:
-  std::shared_ptr<Optimizer> optimizer_object = {};
-  std::string loss = {};                        // "mse", "sparse_categorical_crossentropy", "categorical_crossentropy"
-  bool from_logits = false;                     // the model's output has not been through softmax
-  std::vector<std::string> metrics = {};        // "accuracy"
-};
 
 struct FitOptions {
   std::int64_t batch_size = 32;
   int epochs = 1;
-  int verbose = 1;       // 0: silent, 1: a line an epoch
-  bool shuffle = true;
+  int verbose = 1;               // 0: silent, 1: a progress bar, 2: a line an epoch
+  bool shuffle = true;           // of arrays
+  double validation_split = 0;   // this part of the samples, from the end, is kept for validation; or:
+  std::optional<Samples> validation_data = {};
+  std::map<std::int64_t, double> class_weight = {};  // by class number; of models with one output
+  Tensor sample_weight = {};     // one a sample
+  int initial_epoch = 0;
+  std::int64_t steps_per_epoch = 0;  // of datasets; 0: to the end
+  std::vector<CallbackRef> callbacks = {};
 };
 
-/// "loss", "accuracy": one value an epoch.
+/// "loss", "accuracy", "val_loss": one value an epoch.
 using History = std::map<std::string, std::vector<double>>;
 
 class Model {
  public:
+  Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, std::string name = "functional");
   Model(LayerGraph graph, std::string name);
   virtual ~Model();
   Model(const Model&) = delete;
@@ -44,22 +48,39 @@ class Model {
   Tensor operator()(const Tensor& x, bool training = false) const;
   Tensors operator()(const Tensors& inputs, bool training = false) const;
 
-  /// For models of one input and one output.
   void compile(CompileOptions options);
-  History fit(const Tensor& x, const Tensor& y, FitOptions options = {});
-  /// "loss" and the metrics over all of `x`.
-  std::map<std::string, double> evaluate(const Tensor& x, const Tensor& y, std::int64_t batch_size = 32) const;
+  History fit(const Samples& samples, const FitOptions& options = {});
+  History fit(const Tensor& x, const Tensor& y, const FitOptions& options = {}) { return fit(Samples(x, y), options); }
+  /// A dataset of batches: (inputs, targets) or (inputs, targets, sample weights).
+  History fit(const Dataset& dataset, const FitOptions& options = {});
+  /// "loss" and the metrics over all samples.
+  Logs evaluate(const Samples& samples, std::int64_t batch_size = 32) const;
+  Logs evaluate(const Tensor& x, const Tensor& y, std::int64_t batch_size = 32) const { return evaluate(Samples(x, y), batch_size); }
+  Logs evaluate(const Dataset& dataset) const;
+  /// One step on these samples; loss and metrics of this batch.
+  Logs train_on_batch(const Samples& batch);
+  Logs test_on_batch(const Samples& batch) const;
 
   /// Batch by batch; needs no compile.
   Tensor predict(const Tensor& x, std::int64_t batch_size = 32) const;
   Tensors predict(const Tensors& inputs, std::int64_t batch_size = 32) const;
 
+  /// Called by callbacks: the training ends with this epoch, or with this step.
+  enum class Stop { no, after_epoch, now };
+  void stop_training(Stop when = Stop::after_epoch) { stop_ = when; }
+
   const std::string& name() const { return name_; }
   const std::vector<LayerPtr>& layers() const { return graph_.layers(); }
+  /// Throws when there is none of this name, naming those there are.
+  const LayerPtr& get_layer(std::string_view name) const;
   const LayerGraph& graph() const { return graph_; }
   std::vector<Variable> variables() const;
   std::vector<Variable> trainable_variables() const;
   std::int64_t count_params() const;
+  /// Keras' table of the layers, their shapes and numbers of parameters.
+  std::string summary() const;
+  /// The graph of layers for Graphviz.
+  std::string to_dot() const;
   /// The traced step, for those who want to look at its graph and its placement.
   const Function& train_function() const;
 
@@ -68,6 +89,8 @@ class Model {
   /// Keras' .weights.h5. Loading checks all of the file first: when it throws, nothing has changed.
   void save_weights(const std::string& path) const;
   void load_weights(const std::string& path);
+  /// Builds the layers that are not built yet for the inputs that those of `other`, a model of the same layers, were built for.
+  void build_like(const Model& other);
 
   /// What a file said beyond layers and weights; kept so that saving loses nothing.
   struct Origin;
@@ -82,17 +105,16 @@ class Model {
   void append(LayerPtr layer);
 
  private:
-  struct Compiled;
-  Tensor logits(const Tensor& x, bool training) const;
-  Compiled& compiled() const;
-
+  friend class Training;
+  const CompiledModel& compiled() const;
   void make_predict();
 
   LayerGraph graph_;
   std::string name_;
-  std::shared_ptr<Compiled> compiled_;
+  std::unique_ptr<CompiledModel> compiled_;
   std::optional<Function> predict_;
   std::shared_ptr<const Origin> origin_;
+  Stop stop_ = Stop::no;
 };
 
 }  // namespace tandem

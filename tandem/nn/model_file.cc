@@ -1,13 +1,12 @@
 #include "tandem/nn/model_file.h"
 
-#include <algorithm>
 #include <ctime>
-#include <set>
 
 #include "tandem/files/file_bytes.h"
 #include "tandem/files/zip.h"
 #include "tandem/nn/compile_config.h"
 #include "tandem/nn/model_config.h"
+#include "tandem/nn/model_description.h"
 #include "tandem/nn/weights_file.h"
 
 namespace tandem {
@@ -156,37 +155,6 @@ std::unique_ptr<Model> load_legacy(std::string_view bytes, const std::string& pa
 
 // --- Saving ---
 
-Json shape_json(const Shape& shape) {
-  Json out = Json::array({nullptr});  // any batch
-  for (int i = 1; i < shape.rank(); ++i) out.push_back(shape[i]);
-  return out;
-}
-
-Json layer_json(const std::string& class_name, Json config, bool known) {
-  return {{"module", known ? Json("keras.layers") : Json()}, {"class_name", class_name}, {"config", std::move(config)}, {"registered_name", known ? Json() : Json(class_name)}};
-}
-
-/// The description of a stack of layers that was made in C++.
-Json describe(const Model& model) {
-  const std::vector<std::string> known = known_layers();
-  std::set<std::string> names;
-  Json layers = Json::array();
-  for (const LayerPtr& layer : model.layers()) {
-    const std::string& class_name = layer->config().class_name();
-    if (class_name.empty()) fail(ErrorCode::invalid_argument, "save: layer '", layer->name(), "' has no class; make it from a LayerConfig(\"NameOfTheClass\")");
-    if (!layer->built()) fail(ErrorCode::invalid_argument, "save: layer '", layer->name(), "' was never built; call the model, or fit it, first");
-    if (layers.empty()) layers.push_back(layer_json("InputLayer", {{"batch_shape", shape_json(layer->built_for())}, {"dtype", "float32"}, {"name", "input_layer"}}, true));
-    Json config = layer->config().json().value;
-    std::string name = layer->name();
-    for (int i = 1; !names.insert(name).second; ++i) name = text(layer->name(), "_", i);
-    config["name"] = name;
-    Json one = layer_json(class_name, std::move(config), std::binary_search(known.begin(), known.end(), class_name));
-    one["build_config"] = {{"input_shape", shape_json(layer->built_for())}};
-    layers.push_back(std::move(one));
-  }
-  return {{"module", "keras"}, {"class_name", "Sequential"}, {"config", {{"name", model.name()}, {"layers", std::move(layers)}}}, {"registered_name", nullptr}};
-}
-
 std::string now() {
   const std::time_t time = std::time(nullptr);
   std::tm local{};
@@ -210,7 +178,7 @@ std::unique_ptr<Model> load_model(const std::string& path, const LoadOptions& op
 }
 
 void Model::save(const std::string& path) const {
-  Json description = origin_ ? origin_->description : describe(*this);
+  Json description = origin_ ? origin_->description : describe_model(graph_, name_);
   Hdf5Object weights = weights_of(graph_, name_);
   if (compiled_) {
     if (!origin_ || optimizer() != origin_->made) description["compile_config"] = compile_config(*compile_options(), *optimizer());

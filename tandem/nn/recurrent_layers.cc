@@ -31,7 +31,7 @@ class Recurrent : public Layer {
   void make_variables(const Shape& input) override {
     need_rank(*this, input, 3, "batch, steps and features");
     kernel_ = add_weight("kernel", {input[-1], gates_ * units_}, glorot_of);
-    recurrent_ = add_weight("recurrent_kernel", {units_, gates_ * units_}, glorot_of);
+    recurrent_ = add_weight("recurrent_kernel", {units_, gates_ * units_}, orthogonal_of);
     if (config().flag("use_bias", true)) bias_ = add_weight("bias", bias_shape(), [this](const Shape& shape) { return initial_bias(shape); });
   }
 

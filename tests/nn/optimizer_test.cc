@@ -1,4 +1,4 @@
-#include "tandem/nn/optimizer.h"
+#include "tandem/nn/optimizers.h"
 
 #include <gtest/gtest.h>
 
@@ -73,6 +73,100 @@ TEST(Optimizer, AWrongGradientLeavesTheVariableAsItWas) {
   Adam adam;
   EXPECT_THROW(adam.apply_gradients({w}, {ones({3})}), Error);
   EXPECT_EQ(w.value().to_vector<float>(), (std::vector<float>{1, 1}));
+}
+
+TEST(Optimizer, NesterovIsKeras) {
+  const Variable w(Tensor::scalar(1.0, DType::f64));
+  Sgd sgd({.learning_rate = 0.1, .momentum = 0.9, .nesterov = true});
+  double value = 1, velocity = 0;
+  for (int step = 0; step < 5; ++step) {
+    const double gradient = 0.5 + step;
+    sgd.apply_gradients({w}, {Tensor::scalar(gradient, DType::f64)});
+    velocity = 0.9 * velocity - 0.1 * gradient;
+    value += 0.9 * velocity - 0.1 * gradient;
+    EXPECT_NEAR(w.value().item<double>(), value, 1e-12);
+  }
+}
+
+TEST(Optimizer, RMSpropFollowsTheFormula) {
+  const Variable w(Tensor::scalar(1.0, DType::f64));
+  RMSprop rmsprop({.learning_rate = 0.01, .momentum = 0.5});
+  double value = 1, squares = 0, velocity = 0;
+  for (int step = 0; step < 5; ++step) {
+    const double gradient = std::cos(step);
+    rmsprop.apply_gradients({w}, {Tensor::scalar(gradient, DType::f64)});
+    squares = 0.9 * squares + 0.1 * gradient * gradient;
+    velocity = 0.5 * velocity + 0.01 * gradient / std::sqrt(squares + 1e-7);
+    value -= velocity;
+    EXPECT_NEAR(w.value().item<double>(), value, 1e-12);
+  }
+}
+
+TEST(Optimizer, WeightDecayShrinksFirst) {
+  const Variable w(Tensor::scalar(2.0, DType::f64));
+  Sgd sgd({.learning_rate = 0.1, .weight_decay = 0.5});
+  sgd.apply_gradients({w}, {Tensor::scalar(1.0, DType::f64)});
+  EXPECT_NEAR(w.value().item<double>(), 2 - 2 * 0.1 * 0.5 - 0.1, 1e-12);
+  const Variable v(Tensor::scalar(2.0, DType::f64));
+  AdamW adamw({.learning_rate = 0.1, .weight_decay = 0.5});
+  adamw.apply_gradients({v}, {Tensor::scalar(1.0, DType::f64)});
+  EXPECT_NEAR(v.value().item<double>(), 2 - 2 * 0.1 * 0.5 - 0.1, 1e-6);
+}
+
+TEST(Optimizer, GradientsAreLimited) {
+  const auto step = [](const GradientLimits& limits) {
+    const Variable a(zeros({2})), b(zeros({1}));
+    Sgd({.learning_rate = 1, .limits = limits}).apply_gradients({a, b}, {Tensor::from({3.f, 4.f}, {2}), Tensor::from({12.f}, {1})});
+    std::vector<float> moved = a.value().to_vector<float>();
+    moved.push_back(b.value().data<float>()[0]);
+    return moved;
+  };
+  const auto near = [](const std::vector<float>& got, const std::vector<float>& wanted) {
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], -wanted[i], 1e-5);
+  };
+  near(step({.clipvalue = 3.5}), {3, 3.5, 3.5});
+  near(step({.clipnorm = 1}), {0.6f, 0.8f, 1});
+  near(step({.global_clipnorm = 6.5}), {1.5, 2, 6});
+  near(step({.clipnorm = 100}), {3, 4, 12});
+  EXPECT_THROW(Sgd({.limits = {.clipnorm = 1, .clipvalue = 1}}), Error);
+}
+
+TEST(LearningRateSchedules, FollowKerasFormulas) {
+  const auto at = [](const RateSchedule& schedule, double step) { return schedule->at(Tensor::scalar(step, DType::f64)).item<double>(); };
+  const RateSchedule exponential = ExponentialDecay({.initial_learning_rate = 0.1, .decay_steps = 10, .decay_rate = 0.5});
+  EXPECT_NEAR(at(exponential, 15), 0.1 * std::pow(0.5, 1.5), 1e-12);
+  const RateSchedule stairs = ExponentialDecay({.initial_learning_rate = 0.1, .decay_steps = 10, .decay_rate = 0.5, .staircase = true});
+  EXPECT_NEAR(at(stairs, 15), 0.05, 1e-12);
+  EXPECT_NEAR(at(PolynomialDecay({.initial_learning_rate = 1, .decay_steps = 10, .end_learning_rate = 0, .power = 2}), 5), 0.25, 1e-12);
+  EXPECT_NEAR(at(InverseTimeDecay({.initial_learning_rate = 1, .decay_steps = 2, .decay_rate = 0.5}), 4), 0.5, 1e-12);
+  const RateSchedule cosine = CosineDecay({.initial_learning_rate = 0, .decay_steps = 10, .warmup_target = 1, .warmup_steps = 4});
+  EXPECT_NEAR(at(cosine, 2), 0.5, 1e-12);
+  EXPECT_NEAR(at(cosine, 9), 0.5, 1e-12);
+  const RateSchedule pieces = PiecewiseConstantDecay({3, 6}, {1, 0.5, 0.1});
+  EXPECT_EQ(at(pieces, 3), 1);
+  EXPECT_EQ(at(pieces, 6), 0.5);
+  EXPECT_EQ(at(pieces, 7), 0.1);
+  for (const RateSchedule& schedule : {exponential, stairs, cosine, pieces})
+    EXPECT_NEAR(at(read_schedule(schedule->class_name(), schedule->arguments()), 5), at(schedule, 5), 1e-12);
+}
+
+TEST(LearningRateSchedules, DecideTheStep) {
+  const Variable w(Tensor::scalar(0.0, DType::f64));
+  Sgd sgd({.learning_rate = PiecewiseConstantDecay({0, 1}, {1, 0.1, 0.01})});
+  for (int step = 0; step < 3; ++step) sgd.apply_gradients({w}, {Tensor::scalar(1.0, DType::f64)});
+  EXPECT_NEAR(w.value().item<double>(), -1.11, 1e-12);
+  EXPECT_NEAR(sgd.learning_rate(), 0.01, 1e-12);
+  EXPECT_THROW(sgd.set_learning_rate(1), Error);
+  EXPECT_EQ(sgd.state({w}).size(), 1u);  // only the count of steps
+}
+
+TEST(Optimizer, ArgumentsSurviveAFile) {
+  const Adam adam({.learning_rate = ExponentialDecay({.initial_learning_rate = 0.1, .decay_steps = 10, .decay_rate = 0.5}), .beta_1 = 0.8, .limits = {.clipnorm = 2}});
+  const auto again = read_optimizer(adam.class_name(), adam.arguments());
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->arguments(), adam.arguments());
+  EXPECT_FALSE(read_optimizer("Adam", R"({"amsgrad": true})"));
+  EXPECT_FALSE(read_optimizer("Lion", "{}"));
 }
 
 }  // namespace

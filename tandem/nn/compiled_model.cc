@@ -1,0 +1,178 @@
+#include "tandem/nn/compiled_model.h"
+
+#include "tandem/autodiff/tape.h"
+#include "tandem/nn/optimizers.h"
+#include "tandem/op/shared_draws.h"
+
+namespace tandem {
+namespace {
+
+Tensor rows_of(const Tensor& array, const Shard& shard) {
+  if (!array.defined()) return array;
+  const DeviceScope on_host("/CPU:0");
+  Ints begin(static_cast<std::size_t>(array.rank()), 0), size(array.shape().begin(), array.shape().end());
+  begin[0] = shard.begin;
+  size[0] = shard.rows;
+  return slice(array, begin, size);
+}
+
+Tensors rows_of(const Tensors& arrays, const Shard& shard) {
+  Tensors out;
+  for (const Tensor& array : arrays) out.push_back(rows_of(array, shard));
+  return out;
+}
+
+/// One weight a sample, for values of which a sample may have several.
+Tensor weighted(const Tensor& values, const Tensor& weights) {
+  if (!weights.defined()) return values;
+  Ints shape(static_cast<std::size_t>(values.rank()), 1);
+  shape[0] = -1;
+  return values * cast(reshape(weights, shape), values.dtype());
+}
+
+Tensor sum_of(const Tensor& a, const Tensor& b) { return a.defined() ? a + b : b; }
+
+}  // namespace
+
+CompiledModel::CompiledModel(const LayerGraph& graph, const std::string& name, CompileOptions options)
+    : graph_(graph), options_(std::move(options)),
+      optimizer_(options_.optimizer_object ? options_.optimizer_object : make_optimizer(options_.optimizer)) {
+  const std::size_t count = graph.outputs().size();
+  if (!options_.losses.empty() && options_.losses.size() != count)
+    fail(ErrorCode::invalid_argument, "compile: ", options_.losses.size(), " losses were given for ", count, " outputs");
+  if (!options_.loss_weights.empty() && options_.loss_weights.size() != count)
+    fail(ErrorCode::invalid_argument, "compile: ", options_.loss_weights.size(), " loss_weights were given for ", count, " outputs");
+  for (std::size_t i = 0; i < count; ++i) add_output(i);
+  if (MirroredStrategy::current()) strategy_ = *MirroredStrategy::current();
+  train_.emplace([this](const Tensors& batch) -> Tensors {
+    return {strategy_ ? learn_mirrored(split(batch)) : learn(split(batch))};
+  }, FunctionOptions{.name = name + " train step"});
+  test_.emplace([this](const Tensors& batch) -> Tensors {
+    const Batch parts = split(batch);
+    return {observe(parts, forward(parts.inputs, false))};
+  }, FunctionOptions{.name = name + " test step"});
+}
+
+void CompiledModel::add_output(std::size_t index) {
+  Output output;
+  const bool several = graph_.outputs().size() > 1;
+  const LayerPtr& layer = graph_.layer_of(index);
+  const std::string prefix = several && layer ? layer->name() + "_" : "";
+  if (!options_.loss_weights.empty()) output.weight = options_.loss_weights[index];
+  if (options_.loss_function) {
+    output.loss = options_.loss_function;
+  } else {
+    const LossRecord& record = find_loss(options_.losses.empty() ? options_.loss : options_.losses[index]);
+    const bool skips = !options_.from_logits && !record.activation.empty() && graph_.last_activation(index) == record.activation;
+    if (skips) output.left_out = record.activation;
+    output.loss = [values = record.values, logits = skips || options_.from_logits](const Tensor& y_true, const Tensor& y_pred) { return values(y_true, y_pred, logits); };
+  }
+  if (several) output.mean.emplace(prefix + "loss");
+  for (const std::string& metric : options_.metrics) output.metrics.emplace_back(find_metric(metric), Mean(prefix + (metric == "acc" ? "accuracy" : metric)));
+  as_logits_.push_back(!output.left_out.empty());
+  outputs_.push_back(std::move(output));
+}
+
+Logs CompiledModel::read() const {
+  Logs logs{{"loss", loss_.result()}};
+  for (const Output& output : outputs_) {
+    if (output.mean) logs[output.mean->name()] = output.mean->result();
+    for (const auto& [function, mean] : output.metrics) logs[mean.name()] = mean.result();
+  }
+  return logs;
+}
+
+void CompiledModel::reset() const {
+  loss_.reset();
+  for (const Output& output : outputs_) {
+    if (output.mean) output.mean->reset();
+    for (const auto& [function, mean] : output.metrics) mean.reset();
+  }
+}
+
+CompiledModel::Batch CompiledModel::split(const Tensors& batch) const {
+  const std::size_t inputs = graph_.input_count(), arrays = inputs + outputs_.size();
+  if (batch.size() != arrays && batch.size() != arrays + 1)
+    fail(ErrorCode::wrong_arity, "the model has ", inputs, " inputs and ", outputs_.size(), " outputs, so that a batch has ", arrays, " arrays, and one more with sample weights; got ", batch.size());
+  const auto at = [&](std::size_t index) { return batch.begin() + static_cast<std::ptrdiff_t>(index); };
+  return {{at(0), at(inputs)}, {at(inputs), at(arrays)}, batch.size() > arrays ? batch.back() : Tensor()};
+}
+
+std::vector<Variable> CompiledModel::trainable_variables() const {
+  std::vector<Variable> all;
+  for (const LayerPtr& layer : graph_.layers())
+    for (const Variable& variable : layer->trainable_variables()) all.push_back(variable);
+  return all;
+}
+
+Tensor CompiledModel::loss_of(const Output& output, const Tensor& y_true, const Tensor& y_pred, const Tensor& weights, std::int64_t all) const {
+  const Tensor values = weighted(output.loss(y_true, y_pred), weights);
+  const std::int64_t rows = y_pred.shape()[0];
+  if (rows == all) return reduce_mean(values);
+  return reduce_sum(values) / static_cast<double>(values.size() / rows * all);
+}
+
+Tensor CompiledModel::penalties() const {
+  Tensor sum;
+  for (const LayerPtr& layer : graph_.layers())
+    for (const Tensor& loss : layer->losses()) sum = sum_of(sum, loss);
+  return sum;
+}
+
+Tensor CompiledModel::observe(const Batch& batch, const Tensors& outputs) const {
+  const std::int64_t rows = outputs[0].shape()[0];
+  Tensor total = penalties();
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    const Output& output = outputs_[i];
+    const Tensor loss = loss_of(output, batch.targets[i], outputs[i], batch.weights, rows);
+    if (output.mean) output.mean->add(loss, rows);
+    for (const auto& [function, mean] : output.metrics) mean.add(function(batch.targets[i], {outputs[i], output.left_out}));
+    total = sum_of(total, output.weight == 1 ? loss : loss * output.weight);
+  }
+  loss_.add(total, rows);
+  return total;
+}
+
+Tensor CompiledModel::learn(const Batch& batch) const {
+  GradientTape tape;
+  const Tensor loss = observe(batch, forward(batch.inputs, true));
+  const std::vector<Variable> variables = trainable_variables();
+  optimizer_->apply_gradients(variables, tape.gradient(loss, Tensors(variables.begin(), variables.end())));
+  return loss;
+}
+
+/// The same by several devices: each has its rows, and the gradients are added up.
+Tensor CompiledModel::learn_mirrored(const Batch& batch) const {
+  const std::int64_t rows = batch.inputs[0].shape()[0];
+  std::map<std::int64_t, Tensors> parts;  // of the outputs, by first row
+  std::vector<Variable> variables;
+  Tensors sums;
+  SharedDraws draws;
+  for (const Shard& shard : strategy_->shards(rows)) {
+    const Batch mine{rows_of(batch.inputs, shard), rows_of(batch.targets, shard), rows_of(batch.weights, shard)};
+    const DeviceScope on(shard.device);
+    draws.begin_replica(shard.begin, shard.rows, rows);
+    GradientTape tape;
+    const Tensors outputs = parts[shard.begin] = forward(mine.inputs, true);
+    Tensor loss = parts.size() == 1 ? penalties() : Tensor();
+    for (std::size_t i = 0; i < outputs_.size(); ++i)
+      loss = sum_of(loss, loss_of(outputs_[i], mine.targets[i], outputs[i], mine.weights, rows) * outputs_[i].weight);
+    variables = trainable_variables();
+    const Tensors gradients = tape.gradient(loss, Tensors(variables.begin(), variables.end()));
+    sums.resize(gradients.size());
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      if (gradients[i].defined()) sums[i] = sum_of(sums[i], gradients[i]);
+    draws.end_replica();
+  }
+  Tensors whole;
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    Tensors in_order;
+    for (const auto& [begin, outputs] : parts) in_order.push_back(outputs[i]);
+    whole.push_back(in_order.size() == 1 ? in_order[0] : concat(in_order, 0));
+  }
+  const Tensor loss = observe(batch, whole);
+  optimizer_->apply_gradients(variables, sums);
+  return loss;
+}
+
+}  // namespace tandem

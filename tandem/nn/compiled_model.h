@@ -1,0 +1,85 @@
+// A model with what it is trained for: loss, optimizer, metrics; its steps are traced functions, one plan a batch shape.
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tandem/autodiff/function.h"
+#include "tandem/dist/mirrored.h"
+#include "tandem/nn/layer_graph.h"
+#include "tandem/nn/losses.h"
+#include "tandem/nn/metrics.h"
+#include "tandem/nn/optimizer.h"
+
+namespace tandem {
+
+struct CompileOptions {
+  std::string optimizer = "adam";               // by name, or:
+  std::shared_ptr<Optimizer> optimizer_object = {};
+  std::string loss = {};                        // of every output: "mse", "sparse_categorical_crossentropy", any of Keras; or:
+  std::vector<std::string> losses = {};         // one an output; or:
+  LossFunction loss_function = {};              // one's own, of every output
+  std::vector<double> loss_weights = {};        // one an output; none: 1 each
+  bool from_logits = false;                     // the model's output has not been through softmax or sigmoid
+  std::vector<std::string> metrics = {};        // of every output: "accuracy", "mae"
+};
+
+/// "loss", "accuracy" and their values.
+using Logs = std::map<std::string, double>;
+
+class CompiledModel {
+ public:
+  /// The graph must outlive it. Throws for losses, metrics and optimizers that are not known.
+  CompiledModel(const LayerGraph& graph, const std::string& name, CompileOptions options);
+  CompiledModel(const CompiledModel&) = delete;
+  CompiledModel& operator=(const CompiledModel&) = delete;
+
+  const CompileOptions& options() const { return options_; }
+  const std::shared_ptr<Optimizer>& optimizer() const { return optimizer_; }
+  /// A batch is the inputs, a target an output and, if there are any, the weights of the samples; they return the loss.
+  const Function& train() const { return *train_; }
+  const Function& test() const { return *test_; }
+
+  /// What the metrics have seen since the last reset.
+  Logs read() const;
+  void reset() const;
+
+ private:
+  struct Output {
+    LossFunction loss;
+    double weight = 1;
+    std::string_view left_out;  // the activation that the loss does without
+    std::optional<Mean> mean;   // of its loss, when there are several outputs
+    std::vector<std::pair<MetricFunction, Mean>> metrics;
+  };
+  /// A batch, or the rows of it that one device has.
+  struct Batch {
+    Tensors inputs, targets;
+    Tensor weights;  // may be undefined
+  };
+
+  void add_output(std::size_t index);
+  Batch split(const Tensors& batch) const;
+  Tensors forward(const Tensors& inputs, bool training) const { return graph_.run(inputs, training, as_logits_); }
+  std::vector<Variable> trainable_variables() const;
+  /// The mean loss of one output over a batch; `all` rows, if the batch is a part.
+  Tensor loss_of(const Output& output, const Tensor& y_true, const Tensor& y_pred, const Tensor& weights, std::int64_t all) const;
+  /// The whole loss, which the metrics see too.
+  Tensor observe(const Batch& batch, const Tensors& outputs) const;
+  Tensor penalties() const;
+  Tensor learn(const Batch& batch) const;
+  Tensor learn_mirrored(const Batch& batch) const;
+
+  const LayerGraph& graph_;
+  CompileOptions options_;
+  std::shared_ptr<Optimizer> optimizer_;
+  std::vector<Output> outputs_;
+  std::vector<bool> as_logits_;
+  Mean loss_{"loss"};
+  std::optional<Function> train_, test_;
+  std::optional<MirroredStrategy> strategy_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,171 @@
+// fit, evaluate and single steps.
+#include <cstdio>
+
+#include "tandem/nn/model.h"
+#include "tandem/nn/progress_bar.h"
+
+namespace tandem {
+namespace {
+
+constexpr double kNoLimit = 1e9;        // seconds
+constexpr double kBetweenLooks = 0.05;  // seconds from one drawing of the bar to the next
+
+void run_all(StepSource& source, const Function& step) {
+  source.begin();
+  while (source.run(step, source.steps() < 0 ? 1 : source.steps(), kNoLimit) > 0) {
+  }
+}
+
+Tensor rows(const Tensor& array, std::int64_t first, std::int64_t count) {
+  if (!array.defined()) return array;
+  Ints begin(static_cast<std::size_t>(array.rank()), 0), size(array.shape().begin(), array.shape().end());
+  begin[0] = first;
+  size[0] = count;
+  return slice(array, begin, size);
+}
+
+Samples rows(const Samples& samples, std::int64_t first, std::int64_t count) {
+  Tensors x, y;
+  for (const Tensor& array : samples.x) x.push_back(rows(array, first, count));
+  for (const Tensor& array : samples.y) y.push_back(rows(array, first, count));
+  return {std::move(x), std::move(y), rows(samples.sample_weight, first, count)};
+}
+
+/// The weight of each sample by its class, which is a number or a row of a one at its place.
+Tensor weights_by_class(const Tensor& y, const std::map<std::int64_t, double>& by_class) {
+  const bool one_hot_rows = y.rank() > 1 && y.shape()[-1] > 1;
+  const Tensor classes = cast(one_hot_rows ? argmax(y, -1) : reshape(y, Ints{-1}), DType::i64);
+  std::vector<float> weights;
+  for (const std::int64_t number : classes.to_vector<std::int64_t>()) {
+    const auto found = by_class.find(number);
+    weights.push_back(found == by_class.end() ? 1.0f : static_cast<float>(found->second));
+  }
+  const auto count = static_cast<std::int64_t>(weights.size());
+  return Tensor::from(weights, {count});
+}
+
+Samples with_weights(const Samples& samples, const FitOptions& options) {
+  Samples out = samples;
+  if (options.sample_weight.defined()) out.sample_weight = options.sample_weight;
+  if (options.class_weight.empty()) return out;
+  if (samples.y.size() != 1) fail(ErrorCode::invalid_argument, "fit: class_weight is for models with one output, this one has ", samples.y.size());
+  const Tensor weights = weights_by_class(samples.y[0], options.class_weight);
+  out.sample_weight = out.sample_weight.defined() ? out.sample_weight * weights : weights;
+  return out;
+}
+
+}  // namespace
+
+/// One call of fit.
+class Training {
+ public:
+  Training(Model& model, const FitOptions& options) : model_(model), state_(model.compiled()), options_(options) {
+    for (const CallbackRef& callback : options.callbacks) wants_batches_ = wants_batches_ || callback->wants_batches();
+  }
+
+  History run(StepSource& source, StepSource* validation) {
+    int first = options_.initial_epoch;
+    for (const CallbackRef& callback : options_.callbacks) first = callback->first_epoch(model_, first);
+    model_.stop_training(Model::Stop::no);
+    for (const CallbackRef& callback : options_.callbacks) callback->on_train_begin(model_);
+    for (int epoch = first; epoch < options_.epochs && model_.stop_ == Model::Stop::no; ++epoch) run_epoch(epoch, source, validation);
+    for (const CallbackRef& callback : options_.callbacks) callback->on_train_end(model_);
+    return std::move(history_);
+  }
+
+ private:
+  void run_epoch(int epoch, StepSource& source, StepSource* validation) {
+    if (options_.verbose) std::printf("Epoch %d/%d\n", epoch + 1, options_.epochs);
+    for (const CallbackRef& callback : options_.callbacks) callback->on_epoch_begin(model_, epoch);
+    source.begin();
+    state_.reset();
+    ProgressBar bar(options_.verbose, source.steps());
+    const std::int64_t done = run_steps(source, bar);
+    if (done == 0) fail(ErrorCode::invalid_argument, "fit: the dataset gave no batches");
+    Logs logs = state_.read();
+    if (validation) {
+      state_.reset();
+      run_all(*validation, state_.test());
+      for (const auto& [name, value] : state_.read()) logs["val_" + name] = value;
+    }
+    bar.finish(done, logs);
+    for (const CallbackRef& callback : options_.callbacks) callback->on_epoch_end(model_, epoch, logs);
+    for (const auto& [name, value] : logs) history_[name].push_back(value);
+  }
+
+  std::int64_t run_steps(StepSource& source, ProgressBar& bar) {
+    const std::int64_t at_once = wants_batches_ ? 1 : source.steps() < 0 ? std::int64_t{1} << 40 : source.steps();
+    std::int64_t done = 0;
+    while (const std::int64_t more = source.run(state_.train(), at_once, options_.verbose == 1 ? kBetweenLooks : kNoLimit)) {
+      done += more;
+      if (options_.verbose != 1 && !wants_batches_) continue;
+      const Logs logs = state_.read();
+      for (const CallbackRef& callback : options_.callbacks)
+        if (callback->wants_batches()) callback->on_train_batch_end(model_, done - 1, logs);
+      if (model_.stop_ == Model::Stop::now) break;
+      if (done < source.steps()) bar.show(done, logs);
+    }
+    return done;
+  }
+
+  Model& model_;
+  const CompiledModel& state_;
+  const FitOptions& options_;
+  bool wants_batches_ = false;
+  History history_;
+};
+
+History Model::fit(const Samples& samples, const FitOptions& options) {
+  compiled();  // or an error, before anything is cut
+  Samples train = with_weights(samples, options);
+  std::optional<Samples> validation = options.validation_data;
+  if (!validation && options.validation_split != 0) {
+    const std::int64_t all = train.x.at(0).shape()[0], kept = static_cast<std::int64_t>(static_cast<double>(all) * (1 - options.validation_split));
+    if (!(options.validation_split > 0 && options.validation_split < 1) || kept < 1 || kept == all)
+      fail(ErrorCode::invalid_argument, "fit: validation_split = ", options.validation_split, " leaves ", kept, " of ", all, " samples for training; both parts need at least one");
+    validation = rows(train, kept, all - kept);
+    train = rows(train, 0, kept);
+  }
+  const auto steps = steps_of(train, options.batch_size, options.shuffle, "fit");
+  const auto check = validation ? steps_of(*validation, options.batch_size, false, "fit") : nullptr;
+  return Training(*this, options).run(*steps, check.get());
+}
+
+History Model::fit(const Dataset& dataset, const FitOptions& options) {
+  if (options.validation_split != 0) fail(ErrorCode::invalid_argument, "fit: validation_split is for arrays; give validation_data beside a dataset");
+  const auto steps = steps_of(dataset, options.steps_per_epoch);
+  const auto check = options.validation_data ? steps_of(*options.validation_data, options.batch_size, false, "fit") : nullptr;
+  return Training(*this, options).run(*steps, check.get());
+}
+
+Logs Model::evaluate(const Samples& samples, std::int64_t batch_size) const {
+  const CompiledModel& state = compiled();
+  const auto steps = steps_of(samples, batch_size, false, "evaluate");
+  state.reset();
+  run_all(*steps, state.test());
+  return state.read();
+}
+
+Logs Model::evaluate(const Dataset& dataset) const {
+  const CompiledModel& state = compiled();
+  const auto steps = steps_of(dataset, 0);
+  state.reset();
+  run_all(*steps, state.test());
+  return state.read();
+}
+
+Logs Model::train_on_batch(const Samples& batch) {
+  const CompiledModel& state = compiled();
+  state.reset();
+  state.train().call(batch.arrays());
+  return state.read();
+}
+
+Logs Model::test_on_batch(const Samples& batch) const {
+  const CompiledModel& state = compiled();
+  state.reset();
+  state.test().call(batch.arrays());
+  return state.read();
+}
+
+}  // namespace tandem

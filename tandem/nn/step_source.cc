@@ -1,0 +1,89 @@
+#include "tandem/nn/step_source.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace tandem {
+
+Tensors Samples::arrays() const {
+  Tensors all = x;
+  all.insert(all.end(), y.begin(), y.end());
+  if (sample_weight.defined()) all.push_back(sample_weight);
+  return all;
+}
+
+namespace {
+
+class ArraySteps final : public StepSource {
+ public:
+  ArraySteps(Tensors arrays, std::int64_t batch_size, bool shuffle, std::string_view who) : loop_(std::move(arrays), batch_size, who), shuffle_(shuffle) {}
+
+  void begin() override {
+    if (shuffle_) loop_.shuffle();
+    next_ = 0;
+  }
+  std::int64_t run(const Function& step, std::int64_t most, double seconds) override {
+    if (next_ >= loop_.steps()) return 0;
+    const auto full = step.concrete(loop_.batch(0));
+    const auto rest = loop_.remainder() ? step.concrete(loop_.batch(loop_.steps() - 1)) : nullptr;
+    const std::int64_t first = next_;
+    next_ = loop_.run(*full, rest.get(), first, std::min(loop_.steps(), first + most), seconds);
+    return next_ - first;
+  }
+  std::int64_t steps() const override { return loop_.steps(); }
+
+ private:
+  ArrayLoop loop_;
+  bool shuffle_;
+  std::int64_t next_ = 0;
+};
+
+class DatasetSteps final : public StepSource {
+ public:
+  DatasetSteps(const Dataset& dataset, std::int64_t steps_per_epoch) : dataset_(dataset), limit_(steps_per_epoch) {
+    if (limit_ <= 0 && dataset.cardinality() == -1)
+      fail(ErrorCode::invalid_argument, "fit: the dataset never ends; give steps_per_epoch, or let it end with take()");
+  }
+
+  void begin() override {
+    done_ = 0;
+    if (limit_ <= 0 || !iterator_) iterator_.emplace(dataset_.iterate());
+  }
+  std::int64_t run(const Function& step, std::int64_t most, double seconds) override {
+    using Clock = std::chrono::steady_clock;
+    const auto start = Clock::now();
+    std::int64_t count = 0;
+    while (count < most && (limit_ <= 0 || done_ < limit_)) {
+      std::optional<Value> element = iterator_->next();
+      if (!element && limit_ > 0 && done_ > 0) {
+        iterator_.emplace(dataset_.iterate());
+        element = iterator_->next();
+      }
+      if (!element) break;
+      Tensors batch;
+      for (const Leaf& leaf : element->leaves()) batch.push_back(leaf.tensor);
+      step.call(batch);
+      ++count, ++done_;
+      if (std::chrono::duration<double>(Clock::now() - start).count() > seconds) break;
+    }
+    return count;
+  }
+  std::int64_t steps() const override { return limit_ > 0 ? limit_ : dataset_.cardinality(); }
+
+ private:
+  Dataset dataset_;
+  std::int64_t limit_;
+  std::int64_t done_ = 0;
+  std::optional<DatasetIterator> iterator_;
+};
+
+}  // namespace
+
+std::unique_ptr<StepSource> steps_of(const Samples& samples, std::int64_t batch_size, bool shuffle, std::string_view who) {
+  return std::make_unique<ArraySteps>(samples.arrays(), batch_size, shuffle, who);
+}
+std::unique_ptr<StepSource> steps_of(const Dataset& dataset, std::int64_t steps_per_epoch) {
+  return std::make_unique<DatasetSteps>(dataset, steps_per_epoch);
+}
+
+}  // namespace tandem

@@ -1,0 +1,39 @@
+// Where the batches of an epoch come from: arrays, or a dataset.
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "tandem/data/dataset.h"
+#include "tandem/nn/array_loop.h"
+#include "tandem/autodiff/function.h"
+
+namespace tandem {
+
+/// Arrays that belong together row by row.
+struct Samples {
+  Tensors x, y;
+  Tensor sample_weight = {};  // one a row; may be undefined
+
+  Samples(Tensors inputs, Tensors targets, Tensor weights = {}) : x(std::move(inputs)), y(std::move(targets)), sample_weight(std::move(weights)) {}
+  Samples(Tensor input, Tensor target) : x{std::move(input)}, y{std::move(target)} {}
+  /// Inputs, targets and, if there are any, the weights.
+  Tensors arrays() const;
+};
+
+class StepSource {
+ public:
+  virtual ~StepSource() = default;
+  /// Goes back to the first batch.
+  virtual void begin() = 0;
+  /// Runs steps until `most` are done or about `seconds` have passed; says how many. None: the batches are at their end.
+  virtual std::int64_t run(const Function& step, std::int64_t most, double seconds) = 0;
+  /// Below 0: not known.
+  virtual std::int64_t steps() const = 0;
+};
+
+std::unique_ptr<StepSource> steps_of(const Samples& samples, std::int64_t batch_size, bool shuffle, std::string_view who);
+/// A dataset of batches: (inputs, targets) or (inputs, targets, sample weights). With `steps_per_epoch` the next epoch goes
+/// on where the last one ended.
+std::unique_ptr<StepSource> steps_of(const Dataset& dataset, std::int64_t steps_per_epoch);
+
+}  // namespace tandem
