@@ -23,6 +23,7 @@ _LARGEST = {"uint8": 255, "int8": 127, "int32": 2**31 - 1, "int64": 2**63 - 1}
 
 
 def picture(op, image):
+    """A picture, or a batch of pictures, as a tensor; anything else is refused."""
     image = _tandem.to_tensor(image)
     if image.ndim not in (3, 4):
         raise ValueError(f"{op}: needs [height, width, channels] or [batch, height, width, channels], got {image.shape}")

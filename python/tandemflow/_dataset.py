@@ -441,6 +441,11 @@ class Dataset:
     def __repr__(self):
         return f"<Dataset element_spec={self.element_spec!r}>"
 
+    def _repr_html_(self):
+        from ._html import of_dataset
+
+        return of_dataset(self)
+
 
 def _to_numpy(leaf):
     return leaf.as_numpy_iterator() if isinstance(leaf, Dataset) else leaf.numpy()

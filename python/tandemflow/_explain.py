@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, fields
 from os import PathLike
 
-from . import _tandem
+from . import _html, _tandem
 from ._concrete import ConcreteFunction
 from ._function import Function
 
@@ -31,6 +31,9 @@ class Explanation:
 
     def keys(self):
         return [field.name for field in fields(self)]
+
+    def _repr_html_(self):
+        return _html.of_decision(self)
 
 
 class FunctionExplanation:
@@ -64,15 +67,12 @@ class FunctionExplanation:
     def _repr_html_(self):
         totals = self._text.split("dearest\n")[0]
         columns = ["op", "dtype", "shape", "chosen", "kernel", "reason"]
-        head = "".join(f"<th>{name}</th>" for name in [*columns, "predicted", "why"])
-        rows = "".join(
-            "<tr>"
-            + "".join(f"<td>{html.escape(op[name])}</td>" for name in columns)
-            + f"<td>{sum(op['predicted_us'].values()):.4g} us</td>"
-            + f"<td>{html.escape(op['text'] + ('; ' + op['remedy'] if op['remedy'] else ''))}</td></tr>"
+        rows = [
+            [op[name] for name in columns]
+            + [f"{sum(op['predicted_us'].values()):.4g} us", op["text"] + ("; " + op["remedy"] if op["remedy"] else "")]
             for op in self.ops
-        )
-        return f"<pre>{html.escape(totals)}</pre><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        ]
+        return f"<pre>{html.escape(totals)}</pre>" + _html.table([*columns, "predicted", "why"], rows)
 
 
 def _machine_json(machine):

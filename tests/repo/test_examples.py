@@ -14,12 +14,30 @@ def test_the_cpp_program_of_the_readme_runs():
     assert "tf.Tensor(" in result.stdout
 
 
-def test_the_python_program_of_the_readme_runs():
-    environment = dict(os.environ, PYTHONPATH=str(ROOT / "build" / "python"))
-    command = [sys.executable, "-m", "tandemflow._run", str(ROOT / "examples" / "hello.py")]
-    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+def run_python(name, *arguments):
+    """What a Python example prints."""
+    environment = dict(os.environ, PYTHONPATH=os.environ.get("PYTHONPATH", str(ROOT / "build" / "python")))
+    command = [sys.executable, "-m", "tandemflow._run", str(ROOT / "examples" / name), *arguments]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
-    assert "tf.Tensor(" in result.stdout
+    return result.stdout
+
+
+def test_the_python_program_of_the_readme_runs():
+    assert "tf.Tensor(" in run_python("hello.py")
+
+
+@pytest.mark.parametrize("name, epochs, learned", [
+    ("lenet", 2, lambda accuracy: accuracy > 0.95),
+    ("resnet", 3, lambda accuracy: accuracy > 0.8),
+    ("char_lstm", 4, lambda accuracy: accuracy > 0.8),
+    ("transformer", 4, lambda accuracy: accuracy > 0.9),
+    ("autoencoder", 3, lambda noise_left: noise_left < 0.3),
+    ("two_tower", 4, lambda accuracy: accuracy > 0.85),
+])  # fmt: skip
+def test_known_architectures_learn(name, epochs, learned):
+    last = run_python(f"{name}.py", str(epochs)).splitlines()[-1]
+    assert learned(float(last.rpartition(": ")[2])), last
 
 
 def test_the_example_that_loads_a_keras_file_predicts_what_keras_did(tmp_path):

@@ -25,44 +25,54 @@ copy_to_device = prefetch_to_device
 
 
 def ignore_errors(log_warning=False):
+    """Dataset.ignore_errors, to be applied."""
     return lambda dataset: dataset.ignore_errors(log_warning)
 
 
 def unbatch():
+    """Dataset.unbatch, to be applied."""
     return lambda dataset: dataset.unbatch()
 
 
 def unique():
+    """Dataset.unique, to be applied."""
     return lambda dataset: dataset.unique()
 
 
 def scan(initial_state, scan_func):
+    """Dataset.scan, to be applied."""
     return lambda dataset: dataset.scan(initial_state, scan_func)
 
 
 def take_while(predicate):
+    """Dataset.take_while, to be applied."""
     return lambda dataset: dataset.take_while(predicate)
 
 
 def enumerate_dataset(start=0):
+    """Dataset.enumerate, to be applied."""
     return lambda dataset: dataset.enumerate(start)
 
 
 def group_by_window(key_func, reduce_func, window_size=None, window_size_func=None):
+    """Dataset.group_by_window, to be applied."""
     return lambda dataset: dataset.group_by_window(key_func, reduce_func, window_size, window_size_func)
 
 
 def bucket_by_sequence_length(element_length_func, bucket_boundaries, bucket_batch_sizes, **options):
+    """Dataset.bucket_by_sequence_length, to be applied."""
     return lambda dataset: dataset.bucket_by_sequence_length(
         element_length_func, bucket_boundaries, bucket_batch_sizes, **options
     )
 
 
 def shuffle_and_repeat(buffer_size, count=None, seed=None):
+    """Dataset.shuffle, then repeat, to be applied."""
     return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
 
 
 def map_and_batch(map_func, batch_size, num_parallel_batches=None, drop_remainder=False, num_parallel_calls=None):
+    """Dataset.map, then batch, to be applied."""
     return lambda dataset: dataset.map(map_func, num_parallel_calls).batch(batch_size, drop_remainder)
 
 
@@ -71,14 +81,17 @@ choose_from_datasets = Dataset.choose_from_datasets
 
 
 def get_single_element(dataset):
+    """The only element of a dataset."""
     return dataset.get_single_element()
 
 
 def save(dataset, path, compression=None, shard_func=None):
+    """Dataset.save."""
     dataset.save(path)
 
 
 def load(path, element_spec=None, compression=None, reader_func=None):
+    """Dataset.load."""
     return Dataset.load(path)
 
 

@@ -70,10 +70,12 @@ def get_strategy():
 
 
 def has_strategy():
+    """Whether a strategy's scope is around."""
     return bool(getattr(_state, "strategies", None))
 
 
 def in_cross_replica_context():
+    """Whether this runs for all replicas together, not inside one."""
     return has_strategy() and current_replica() is None
 
 

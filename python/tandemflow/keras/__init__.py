@@ -2,7 +2,7 @@
 import importlib
 
 _MODULES = {
-    "activations", "backend", "callbacks", "config", "constraints", "datasets", "dtype_policies",
+    "activations", "applications", "backend", "callbacks", "config", "constraints", "datasets", "dtype_policies",
     "initializers", "layers", "losses", "metrics", "mixed_precision", "models", "ops", "optimizers", "preprocessing",
     "random", "regularizers", "saving", "utils",
 }  # fmt: skip
@@ -34,4 +34,5 @@ def __dir__():
 
 
 def version():
+    """The version of Keras whose interface this is."""
     return __version__

@@ -269,8 +269,10 @@ def get(identifier):
 
 
 def serialize(activation):
+    """The object's configuration, from which deserialize makes it anew."""
     return family.serialize(activation)
 
 
 def deserialize(config, custom_objects=None):
+    """An object made from its configuration, or found by its name."""
     return family.deserialize(config, custom_objects)

@@ -18,6 +18,7 @@ def get_uid(prefix=""):
 
 
 def reset_uids():
+    """Names of layers count from the beginning again."""
     _uids.clear()
 
 
@@ -27,10 +28,12 @@ def standardize_dtype(dtype):
 
 
 def is_float_dtype(dtype):
+    """Whether a dtype's name is that of floats."""
     return _dtypes.as_dtype(dtype).is_floating
 
 
 def is_int_dtype(dtype):
+    """Whether a dtype's name is that of integers."""
     return _dtypes.as_dtype(dtype).is_integer
 
 

@@ -37,4 +37,5 @@ def disable_traceback_filtering():
 
 
 def is_traceback_filtering_enabled():
+    """Whether tracebacks leave out frames of this package."""
     return False

@@ -69,6 +69,7 @@ family = Family("dtype policy", "keras", [DTypePolicy], {"Policy": DTypePolicy})
 
 
 def get(identifier):
+    """The object for a name, a configuration or an object."""
     if identifier is None:
         return dtype_policy()
     if isinstance(identifier, DTypePolicy):
@@ -79,8 +80,10 @@ def get(identifier):
 
 
 def serialize(policy):
+    """The object's configuration, from which deserialize makes it anew."""
     return family.serialize(policy)
 
 
 def deserialize(config, custom_objects=None):
+    """An object made from its configuration, or found by its name."""
     return family.deserialize(config, custom_objects)

@@ -15,14 +15,17 @@ def get_verbosity():
 
 
 def debug(msg, *args):
+    """A message for whoever debugs."""
     get_logger().debug(msg, *args)
 
 
 def info(msg, *args):
+    """A message."""
     get_logger().info(msg, *args)
 
 
 def warning(msg, *args):
+    """A warning."""
     get_logger().warning(msg, *args)
 
 
@@ -30,8 +33,10 @@ warn = warning
 
 
 def error(msg, *args):
+    """An error."""
     get_logger().error(msg, *args)
 
 
 def fatal(msg, *args):
+    """An error that ends the program, as the caller sees it."""
     get_logger().critical(msg, *args)

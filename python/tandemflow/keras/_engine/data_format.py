@@ -9,6 +9,7 @@ def image_data_format():
 
 
 def set_image_data_format(data_format):
+    """Sets where layers look for channels: 'channels_last' or 'channels_first'."""
     global _default
     _default = standardize(data_format)
 

@@ -12,6 +12,7 @@ def floatx():
 
 
 def set_floatx(value):
+    """Sets the dtype of layers that are not told another: 'float16', 'float32' or 'float64'."""
     global _floatx
     name = value.name if isinstance(value, _dtypes.DType) else str(value)
     if name not in _ALLOWED:
@@ -25,5 +26,6 @@ def epsilon():
 
 
 def set_epsilon(value):
+    """Sets the small number that losses and metrics keep away from zero with."""
     global _epsilon
     _epsilon = float(value)

@@ -138,6 +138,7 @@ KerasTensor.__getitem__ = _get_item
 
 
 def is_keras_tensor(value):
+    """Whether it is a tensor of a functional model that is being drawn."""
     return isinstance(value, KerasTensor)
 
 

@@ -132,6 +132,11 @@ class Model(Trainer, Layer):
 
         print_summary(self, line_length, positions, print_fn, expand_nested, show_trainable, layer_range)
 
+    def _repr_html_(self):
+        from .summary import html_summary
+
+        return html_summary(self)
+
     # --- Configuration and files ---
 
     def get_config(self):

@@ -37,10 +37,12 @@ def get_custom_objects():
 
 
 def get_registered_name(thing):
+    """The name under which a class or function was registered, or its own."""
     return _names.get(thing, thing.__name__)
 
 
 def get_registered_object(name, custom_objects=None, module_objects=None):
+    """The class or function registered under a name; None without one."""
     for known in (custom_objects or {}, *_open_scopes(), _registered, module_objects or {}):
         if name in known:
             return known[name]
@@ -115,9 +117,11 @@ class Family:
         raise ValueError(f"Could not interpret {self.kind} identifier: {identifier!r}")
 
     def serialize(self, thing):
+        """The object's configuration, from which deserialize makes it anew."""
         return serialize_keras_object(thing)
 
     def deserialize(self, config, custom_objects=None):
+        """An object made from its configuration, or found by its name."""
         if isinstance(config, str):
             found = self.find(config, custom_objects)
             return found() if inspect.isclass(found) else found

@@ -1,8 +1,10 @@
 """The table of a model's layers that model.summary() prints."""
+import html
 import math
 import re
 import shutil
 
+from ..._html import table
 from ..utils import messages
 from ..utils.console_table import Painter, render, text
 from .layer import is_shape
@@ -14,26 +16,40 @@ def print_summary(model, line_length=None, positions=None, print_fn=None, expand
     """Prints the layers with the shapes they give and their numbers of parameters."""
     if print_fn is None and not messages.is_interactive_logging_enabled():
         print_fn = messages.print_message
-    graph = None if model._graph is None or _is_sequential(model) else model._graph
-    nodes = None if graph is None or _is_chain(graph) else graph.nodes
-    header, justify = ["Layer (type)", "Output Shape", "Param #"], ["left", "left", "right"]
-    if nodes is not None:
-        header, justify = header + ["Connected to"], justify + ["left"]
-    default, positions = (88, positions or [0.45, 0.80, 1.0]) if nodes is None else (108, positions or [0.3, 0.56, 0.74, 1.0])
+    header, justify, rows = _table_of(model, expand_nested, show_trainable, layer_range)
+    default, positions = (108, positions or [0.3, 0.56, 0.74, 1.0]) if "Connected to" in header else (88, positions or [0.45, 0.80, 1.0])
     if show_trainable:
-        header, justify = header + ["Trainable"], justify + ["center"]
         default, positions = default + 12, [p * 0.90 for p in positions] + [1.0]
     width = line_length or min(default, shutil.get_terminal_size().columns - 4)
     widths = _column_widths(positions, width)
-
-    layers = graph.layers if graph is not None else model.layers
-    first, end = _range_of(layers, layer_range)
-    rows = [row for layer in layers[first:end] for row in _rows(layer, nodes, expand_nested, show_trainable)]
     painter = Painter(0) if print_fn is not None else Painter.of_stdout()
     lines = [painter.paint(text((f'Model: "{model.name}"', "bold")))]
     lines += render(header, rows, justify, widths, width, painter)
     lines += [painter.paint(line) for line in _totals(model)]
     (print_fn or _print)("\n".join(lines) + "\n")
+
+
+def _table_of(model, expand_nested=False, show_trainable=False, layer_range=None):
+    """Header, alignment and rows."""
+    graph = None if model._graph is None or _is_sequential(model) else model._graph
+    nodes = None if graph is None or _is_chain(graph) else graph.nodes
+    header, justify = ["Layer (type)", "Output Shape", "Param #"], ["left", "left", "right"]
+    if nodes is not None:
+        header, justify = header + ["Connected to"], justify + ["left"]
+    if show_trainable:
+        header, justify = header + ["Trainable"], justify + ["center"]
+    layers = graph.layers if graph is not None else model.layers
+    first, end = _range_of(layers, layer_range)
+    return header, justify, [row for layer in layers[first:end] for row in _rows(layer, nodes, expand_nested, show_trainable)]
+
+
+def html_summary(model):
+    """The table for notebooks: what print_summary prints."""
+    header, _, rows = _table_of(model)
+    plain = Painter(0)
+    lines = [[plain.paint(cell) for cell in row] for row in rows]
+    totals = "<br>".join(html.escape(plain.paint(line).strip()) for line in _totals(model))
+    return table(header, lines, f'Model: "{model.name}"') + f"<div>{totals}</div>"
 
 
 def _print(output):

@@ -74,8 +74,10 @@ family = LazyFamily("layer", "keras.layers", __name__, [name for name in _PLACES
 
 
 def serialize(layer):
+    """The object's configuration, from which deserialize makes it anew."""
     return family.serialize(layer)
 
 
 def deserialize(config, custom_objects=None):
+    """An object made from its configuration, or found by its name."""
     return family.deserialize(config, custom_objects)

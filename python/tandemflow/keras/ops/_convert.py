@@ -54,6 +54,7 @@ def together(*values):
 
 
 def together_as_floats(*values):
+    """The values as tensors of one floating dtype."""
     values = together(*values)
     return values if values[0].dtype.is_floating else [_ops.cast(v, floatx()) for v in values]
 
@@ -66,6 +67,7 @@ def axes_of(axis, rank):
 
 
 def one_axis(axis, rank):
+    """The axis as a number, if the tensor has it."""
     axis = int(axis)
     if not -rank <= axis < rank:
         raise ValueError(f"axis {axis} is out of bounds for a tensor of rank {rank}")

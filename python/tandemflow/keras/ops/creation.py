@@ -19,11 +19,12 @@ def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
 
 
 def convert_to_numpy(x):
-    """x as a NumPy array."""
-    return _tandem.to_tensor(x).numpy()
+    """x as a NumPy array of its own."""
+    return _tandem.to_tensor(x).numpy().copy()
 
 
 def is_tensor(x):
+    """Whether x is a tensor, also one of a functional model."""
     return isinstance(x, (_tandem.Tensor, KerasTensor))
 
 
@@ -49,6 +50,7 @@ def saturate_cast(x, dtype):
 
 @drawable
 def copy(x):
+    """The same numbers as another tensor."""
     return _ops.identity(tensor(x))
 
 
@@ -64,6 +66,7 @@ def shape(x):
 
 
 def ndim(x):
+    """The number of axes."""
     return len(shape(x))
 
 
@@ -79,10 +82,12 @@ def dtype(x):
 
 
 def zeros(shape, dtype=None):
+    """A tensor of zeros."""
     return _ops.zeros(shape, dtype or floatx())
 
 
 def ones(shape, dtype=None):
+    """A tensor of ones."""
     return _ops.ones(shape, dtype or floatx())
 
 
@@ -92,27 +97,32 @@ def empty(shape, dtype=None):
 
 
 def full(shape, fill_value, dtype=None):
+    """A tensor of one value."""
     value = tensor(fill_value, dtype or (floatx() if isinstance(fill_value, float) else None))
     return _ops.broadcast_to(value, [shape] if isinstance(shape, int) else list(shape))
 
 
 @drawable
 def zeros_like(x, dtype=None):
+    """Zeros like x."""
     return _ops.zeros_like(tensor(x), dtype and _dtypes.as_dtype(dtype))
 
 
 @drawable
 def ones_like(x, dtype=None):
+    """Ones like x."""
     return _ops.ones_like(tensor(x), dtype and _dtypes.as_dtype(dtype))
 
 
 @drawable
 def empty_like(x, dtype=None):
+    """A tensor like x whose numbers mean nothing yet: zeros here."""
     return _ops.zeros_like(tensor(x), dtype and _dtypes.as_dtype(dtype))
 
 
 @drawable
 def full_like(x, fill_value, dtype=None):
+    """A tensor like x of one value."""
     x = tensor(x)
     return _ops.broadcast_to(tensor(fill_value, dtype or x.dtype), x.shape)
 
@@ -124,6 +134,7 @@ def eye(N, M=None, k=0, dtype=None):
 
 
 def identity(n, dtype=None):
+    """The unit matrix."""
     return eye(n, dtype=dtype)
 
 

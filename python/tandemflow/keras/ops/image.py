@@ -11,6 +11,7 @@ from ._convert import floats, tensor
 
 
 def drawable(function):
+    """Decorates a function so that tensors of functional models may be given to it."""
     return _drawable(function, f"image.{function.__name__}")
 
 

@@ -13,6 +13,7 @@ def reshape(x, newshape):
 
 @drawable
 def ravel(x):
+    """The numbers along one axis."""
     return _ops.reshape(tensor(x), [-1])
 
 
@@ -24,6 +25,7 @@ def transpose(x, axes=None):
 
 @drawable
 def swapaxes(x, axis1, axis2):
+    """The tensor with two axes exchanged."""
     x = tensor(x)
     a, b = one_axis(axis1, x.ndim), one_axis(axis2, x.ndim)
     order = list(range(x.ndim))
@@ -61,6 +63,7 @@ def squeeze(x, axis=None):
 
 @drawable
 def broadcast_to(x, shape):
+    """x repeated along axes of size 1 until it has the shape."""
     return _ops.broadcast_to(tensor(x), list(shape))
 
 
@@ -72,6 +75,7 @@ def concatenate(xs, axis=0):
 
 @drawable
 def append(x1, x2, axis=None):
+    """The values behind those of x, along an axis; flat without one."""
     x1, x2 = together(x1, x2)
     if axis is None:
         return _ops.concat([_ops.reshape(x1, [-1]), _ops.reshape(x2, [-1])], 0)
@@ -97,17 +101,20 @@ def _at_least(x, rank):
 
 @drawable
 def vstack(xs):
+    """Tensors joined along the first axis; those with one axis are rows."""
     return _ops.concat([_at_least(x, 2) for x in together(*xs)], 0)
 
 
 @drawable
 def hstack(xs):
+    """Tensors joined along the second axis, or along the only one."""
     xs = [_at_least(x, 1) for x in together(*xs)]
     return _ops.concat(xs, 0 if xs[0].ndim == 1 else 1)
 
 
 @drawable
 def dstack(xs):
+    """Tensors joined along the third axis."""
     return _ops.concat([_at_least(x, 3) for x in together(*xs)], 2)
 
 
@@ -173,11 +180,13 @@ def flip(x, axis=None):
 
 @drawable
 def fliplr(x):
+    """Columns in the other order."""
     return _arrays.reverse(tensor(x), [1])
 
 
 @drawable
 def flipud(x):
+    """Rows in the other order."""
     return _arrays.reverse(tensor(x), [0])
 
 
@@ -248,6 +257,7 @@ def diag(x, k=0):
 
 @drawable
 def diagflat(x, k=0):
+    """A matrix with the values, flat, along a diagonal."""
     return _arrays.diag(_ops.reshape(tensor(x), [-1]), k=k)
 
 

@@ -5,6 +5,7 @@ from .paths import to_read, to_write
 
 
 def save_weights(model, filepath, overwrite=True, **kwargs):
+    """Writes a model's weights: .weights.h5."""
     if kwargs.pop("max_shard_size", None) is not None or kwargs:
         raise ValueError(f"save_weights: not supported: {', '.join(kwargs) or 'max_shard_size'}")
     path = to_write(filepath, overwrite)

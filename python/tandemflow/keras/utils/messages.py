@@ -5,11 +5,13 @@ _interactive = True
 
 
 def set_interactive_logging(on):
+    """Progress goes to the terminal, or to the log."""
     global _interactive
     _interactive = bool(on)
 
 
 def is_interactive_logging_enabled():
+    """Whether progress goes to the terminal rather than to the log."""
     return _interactive
 
 

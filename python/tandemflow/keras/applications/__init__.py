@@ -1,0 +1,23 @@
+"""keras.applications: known architectures, with Keras' names of layers, so that its files of weights fit."""
+from ... import _names
+
+_MODULES = "efficientnet imagenet_utils inception_v3 mobilenet mobilenet_v2 resnet resnet50 resnet_v2 vgg16 vgg19 xception".split()
+__getattr__, __dir__ = _names.lazy(
+    __name__,
+    {
+        name: f"keras.applications.{module}"
+        for module, names in {
+            "efficientnet": [f"EfficientNetB{i}" for i in range(8)],
+            "inception_v3": ["InceptionV3"],
+            "mobilenet": ["MobileNet"],
+            "mobilenet_v2": ["MobileNetV2"],
+            "resnet": ["ResNet50", "ResNet101", "ResNet152"],
+            "resnet_v2": ["ResNet50V2", "ResNet101V2", "ResNet152V2"],
+            "vgg16": ["VGG16"],
+            "vgg19": ["VGG19"],
+            "xception": ["Xception"],
+        }.items()
+        for name in names
+    },
+    _MODULES,
+)
