@@ -73,5 +73,5 @@ __getattr__, __dir__ = _names.lazy(
         _tensor_array="TensorArray",
         dtypes="saturate_cast",
     ),
-    "audio autograph compat distribute dtypes image keras lookup nest ragged sparse strings summary sysconfig types version".split(),
+    "audio autograph compat distribute dtypes image keras lookup nest onnx ragged sparse strings summary sysconfig types version".split(),
 )

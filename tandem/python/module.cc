@@ -72,4 +72,5 @@ NB_MODULE(_tandem, module) {
   add_control_flow(module);
   add_python_calls(module);
   add_dataset_loops(module);
+  add_graph_nodes(module);
 }

@@ -24,5 +24,6 @@ void add_model_files(nb::module_& module);
 void add_control_flow(nb::module_& module);
 void add_python_calls(nb::module_& module);
 void add_dataset_loops(nb::module_& module);
+void add_graph_nodes(nb::module_& module);
 
 }  // namespace tandem::python

@@ -1,0 +1,82 @@
+"""Arrays in ONNX files."""
+import os
+
+import numpy as np
+
+from .messages import Tensor
+
+# ONNX' numbers of dtypes that NumPy has; bfloat16 is widened to float32.
+NUMPY_DTYPES = {
+    1: np.float32, 2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16, 6: np.int32, 7: np.int64, 8: np.object_, 9: np.bool_,
+    10: np.float16, 11: np.float64, 12: np.uint32, 13: np.uint64,
+}  # fmt: skip
+_NUMBERS = {np.dtype(dtype): number for number, dtype in NUMPY_DTYPES.items()}
+_BFLOAT16, _STRING = 16, 8
+_EXTERNAL = 1
+
+
+def dtype_number(dtype):
+    return _NUMBERS[np.dtype(dtype)]
+
+
+def dtype_of(number):
+    """The NumPy dtype of ONNX' number."""
+    if number == _BFLOAT16:
+        return np.dtype(np.float32)
+    if number not in NUMPY_DTYPES:
+        raise ValueError(f"ONNX dtype {number} is not supported; those of NumPy and bfloat16 are")
+    return np.dtype(NUMPY_DTYPES[number])
+
+
+def to_array(tensor, folder=None):
+    """The values of a tensor; `folder` is where files beside the model are looked for."""
+    shape = [int(size) for size in tensor.dims]
+    if any(size < 0 for size in shape):
+        raise ValueError(f"tensor '{tensor.name}' has the impossible shape {shape}")
+    if tensor.data_type == _STRING:
+        return _shaped(np.array([s.decode("utf-8", "replace") for s in tensor.string_data], dtype=np.object_), shape, tensor)
+    raw = _external(tensor, folder) if tensor.data_location == _EXTERNAL else tensor.raw_data
+    if tensor.data_type == _BFLOAT16:
+        halves = np.frombuffer(raw, "<u2") if raw else np.array(tensor.int32_data, np.uint16)
+        return _shaped((halves.astype(np.uint32) << 16).view(np.float32), shape, tensor)
+    dtype = dtype_of(tensor.data_type)
+    if raw:
+        if len(raw) % dtype.itemsize:
+            raise ValueError(f"tensor '{tensor.name}' has {len(raw)} bytes, which is no multiple of {dtype.itemsize}")
+        return _shaped(np.frombuffer(raw, dtype.newbyteorder("<")).astype(dtype), shape, tensor)
+    return _shaped(_listed(tensor, dtype), shape, tensor)
+
+
+def _listed(tensor, dtype):
+    if dtype == np.float16:
+        return np.array(tensor.int32_data, np.uint16).view(np.float16)
+    values = {
+        "f4": tensor.float_data, "f8": tensor.double_data, "i8": tensor.int64_data, "u8": tensor.uint64_data, "u4": tensor.uint64_data,
+    }.get(dtype.str[1:], tensor.int32_data)  # fmt: skip
+    return np.array(values).astype(dtype)
+
+
+def _shaped(values, shape, tensor):
+    if values.size != int(np.prod(shape, dtype=object)):
+        raise ValueError(f"tensor '{tensor.name}' has {values.size} values, but its shape is {shape}")
+    return values.reshape(shape)
+
+
+def _external(tensor, folder):
+    """Bytes from a file beside the model, never from elsewhere."""
+    where = {entry.key: entry.value for entry in tensor.external_data}
+    name = where.get("location", "")
+    if folder is None or not name or os.path.isabs(name) or ".." in name.replace("\\", "/").split("/"):
+        raise ValueError(f"tensor '{tensor.name}' is kept in the file '{name}', which is not beside the model")
+    with open(os.path.join(folder, name), "rb") as file:
+        file.seek(int(where.get("offset", 0)))
+        return file.read(int(where["length"])) if "length" in where else file.read()
+
+
+def from_array(array, name=""):
+    """A tensor message with these values."""
+    array = np.asarray(array)
+    if array.dtype == np.object_:
+        return Tensor(name=name, dims=list(array.shape), data_type=_STRING, string_data=[str(s).encode() for s in array.ravel()])
+    little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+    return Tensor(name=name, dims=list(array.shape), data_type=dtype_number(array.dtype), raw_data=little.tobytes())

@@ -1,0 +1,167 @@
+"""ONNX files: models written and read by onnxruntime, read back, and the nodes of the standard."""
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx_nodes
+import onnxruntime
+import pytest
+
+import tandemflow as tf
+
+keras, layers = tf.keras, tf.keras.layers
+HERE = Path(__file__).parent
+
+
+def chain(shape, *stages):
+    x = y = keras.Input(shape)
+    for layer in stages:
+        y = layer(y)
+    return keras.Model(x, y)
+
+
+def towers():
+    a, b = keras.Input((6,), name="a"), keras.Input((4,), name="b")
+    both = layers.Concatenate()([layers.Dense(3, activation="gelu")(a), layers.Dense(3, activation="silu")(b)])
+    return keras.Model([a, b], [layers.Dense(2, activation="softmax", name="p")(both), layers.Dense(1, name="q")(both)])
+
+
+def transformer():
+    x = keras.Input((7,), dtype="int32")
+    h = layers.Embedding(20, 8)(x)
+    h = layers.LayerNormalization()(h + layers.MultiHeadAttention(2, 4)(h, h, use_causal_mask=True))
+    return keras.Model(x, layers.Dense(20)(layers.Dense(16, activation="relu")(h)))
+
+
+def residual():
+    x = keras.Input((16, 16, 3))
+    h = layers.ReLU()(layers.BatchNormalization()(layers.Conv2D(8, 3, padding="same", use_bias=False)(x)))
+    h = layers.Add()([h, layers.Conv2D(8, 1)(x)])
+    h = layers.Conv2D(8, 3, strides=2, padding="same", activation="relu")(h)
+    h = layers.SeparableConv2D(4, 3)(layers.DepthwiseConv2D(3, padding="same")(h))
+    return keras.Model(x, layers.Dense(5)(layers.GlobalAveragePooling2D()(h)))
+
+
+MODELS = {
+    "dense": lambda: chain((10,), layers.Dense(8, activation="relu"), layers.Dropout(0.5), layers.Dense(3, activation="softmax")),
+    "pictures": lambda: chain(
+        (28, 28, 3), layers.Rescaling(1 / 255), layers.Conv2D(8, 3, activation="relu"), layers.MaxPooling2D(),
+        layers.Conv2D(8, 3, padding="same", activation="elu"), layers.AveragePooling2D(2), layers.Flatten(), layers.Dense(10, activation="softmax"),
+    ),
+    "residual": residual,
+    "towers": towers,
+    "transformer": transformer,
+    "recurrent": lambda: chain(
+        (9, 5), layers.LSTM(6, return_sequences=True), layers.GRU(4, return_sequences=True), layers.SimpleRNN(3), layers.Dense(2, activation="sigmoid")
+    ),
+    "any length": lambda: chain((None, 5), layers.Bidirectional(layers.LSTM(6)), layers.Dense(2)),
+    "autoencoder": lambda: chain(
+        (8, 8, 1), layers.Conv2D(4, 3, strides=2, padding="same"), layers.Conv2DTranspose(4, 3, strides=2, padding="same", activation="relu"),
+        layers.UpSampling2D(), layers.Conv2D(1, 3, padding="same", activation="sigmoid"),
+    ),
+    "series": lambda: chain((12, 4), layers.Conv1D(6, 3, activation="leaky_relu"), layers.MaxPooling1D(2), layers.GlobalMaxPooling1D(), layers.Dense(1, activation="tanh")),
+    "activations": lambda: chain((5,), layers.PReLU(), layers.LeakyReLU(), *(layers.Activation(a) for a in ("hard_sigmoid", "softplus", "mish", "selu")), layers.Reshape((5, 1))),
+    "norms": lambda: chain((6, 6, 4), layers.GroupNormalization(2), layers.LayerNormalization(), layers.UnitNormalization(), layers.Cropping2D(1)),
+}  # fmt: skip
+
+
+def samples(model, batch):
+    random = np.random.default_rng(0)
+    for tensor in model.inputs:
+        shape = [batch, *(6 if size is None else size for size in tensor.shape[1:])]
+        yield random.integers(0, 20, shape).astype("int32") if "int" in str(tensor.dtype) else random.normal(size=shape).astype("float32")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_give_the_same_in_onnxruntime_and_read_back(name, tmp_path):
+    keras.utils.set_random_seed(1)
+    model, path = MODELS[name](), str(tmp_path / "model.onnx")
+    tf.onnx.export(model, path)
+    onnx.checker.check_model(onnx.load(path))
+    session, again = onnxruntime.InferenceSession(path), tf.onnx.load(path)
+    for batch in (1, 3):  # the size of the batch is open
+        inputs = list(samples(model, batch))
+        wanted = model(inputs[0] if len(inputs) == 1 else inputs)
+        wanted = wanted if isinstance(wanted, (list, tuple)) else [wanted]
+        for got in (session.run(None, dict(zip(again.input_names, inputs))), again.run(dict(zip(again.input_names, inputs))).values()):
+            for one, other in zip(got, wanted):
+                np.testing.assert_allclose(np.asarray(one), other.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_functions_are_exported_by_their_signature(tmp_path):
+    path, weights = str(tmp_path / "f.onnx"), tf.Variable([[1.0], [2.0]])
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], name="x")])
+    def f(x):
+        return tf.nn.relu(x @ weights) - tf.reduce_mean(x, -1, keepdims=True)
+
+    tf.onnx.export(f, path)
+    x = np.float32([[1, 2], [-3, 1]])
+    np.testing.assert_allclose(onnxruntime.InferenceSession(path).run(None, {"x": x})[0], f(x))
+    with pytest.raises(ValueError, match="input_signature"):
+        tf.onnx.export(lambda x: x, path)
+    with pytest.raises(NotImplementedError, match="no ONNX node for the op 'cholesky'"):
+        tf.onnx.export(tf.linalg.cholesky, path, [tf.TensorSpec([3, 3])])
+
+
+def test_weights_can_be_trained_further(tmp_path):
+    path, model = str(tmp_path / "m.onnx"), chain((3,), layers.Dense(1))
+    tf.onnx.export(model, path)
+    loaded, x = tf.onnx.load(path, trainable=True), tf.ones([4, 3])
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(loaded(x) ** 2)
+    gradients = tape.gradient(loss, loaded.trainable_variables)
+    assert [list(g.shape) for g in gradients] == [[3, 1], [1]] and float(loss) > 0
+
+
+def test_the_nodes_of_the_standard():
+    """What does not pass is listed with its reason; tools/onnx_missing.py writes the list."""
+    listed = json.loads((HERE / "onnx_missing.json").read_text())
+    reasons = {name: reason for reason, names in listed.items() for name in names}
+    worse, better = [], []
+    for name, *case in onnx_nodes.cases():
+        reason = onnx_nodes.run(*case)
+        if reason and name not in reasons:
+            worse.append(f"{name}: {reason}")
+        elif not reason and name in reasons:
+            better.append(name)
+    assert not worse, "these passed before:\n" + "\n".join(worse)
+    assert not better, "these pass now; run tools/onnx_missing.py:\n" + "\n".join(better)
+
+
+def test_wrong_calls_and_files_are_refused(tmp_path):
+    path = tmp_path / "m.onnx"
+    tf.onnx.export(towers(), str(path))
+    model, data = tf.onnx.load(str(path)), path.read_bytes()
+    with pytest.raises(TypeError, match="input b is missing"):
+        model(np.zeros((1, 6), np.float32))
+    with pytest.raises(TypeError, match="inputs are a, b"):
+        model(c=1)
+    with pytest.raises(ValueError, match=r"input 'b' must have shape \['batch', 4\], got \[1, 5\]"):
+        model(np.zeros((1, 6), np.float32), np.zeros((1, 5), np.float32))
+    (tmp_path / "no.onnx").write_bytes(b"PK\3\4 this is a zip")
+    with pytest.raises(ValueError, match="no.onnx"):
+        tf.onnx.load(str(tmp_path / "no.onnx"))
+    with pytest.raises(NotImplementedError, match="the ONNX op Gelo is not supported"):
+        tf.onnx.load(data.replace(b"Gelu", b"Gelo"))
+
+
+def test_damaged_files_never_crash(tmp_path):
+    path = tmp_path / "m.onnx"
+    tf.onnx.export(MODELS["dense"](), str(path))
+    data, random = path.read_bytes(), np.random.default_rng(2)
+    for cut in range(0, len(data), 7):
+        _load_or_refuse(data[:cut])
+    for _ in range(300):
+        damaged = bytearray(data)
+        for place in random.integers(0, len(data), 3):
+            damaged[place] = random.integers(0, 256)
+        _load_or_refuse(bytes(damaged))
+
+
+def _load_or_refuse(data):
+    try:
+        tf.onnx.load(data)
+    except (ValueError, NotImplementedError):
+        pass
