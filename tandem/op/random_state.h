@@ -22,6 +22,15 @@ class RandomState {
     calls_.store(0);
     seeded_.store(true);
   }
+  /// Where the numbers stand: what a training that was interrupted goes on from.
+  struct Position {
+    std::int64_t seed, calls;
+  };
+  Position position() const { return {seed_.load(), calls_.load()}; }
+  void set_position(Position position) {
+    set_seed(static_cast<std::uint64_t>(position.seed));
+    calls_.store(position.calls);
+  }
   /// From now on next() throws seed_needed when neither the user nor the op has set a seed.
   void require_seed() { seed_required_.store(true); }
   /// `op_seed` distinguishes ops that the user seeded apart. While a function is traced nothing is drawn: the words

@@ -1,6 +1,7 @@
 // Functions that no record gives: conversion, creation, random numbers, views.
 #include "tandem/op/arrays.h"
 #include "tandem/op/elementwise.h"
+#include "tandem/op/random_state.h"
 #include "tandem/python/convert.h"
 #include "tandem/python/module.h"
 
@@ -79,6 +80,11 @@ void add_functions(nb::module_& module) {
                });
              });
   module.def("set_seed", [](std::uint64_t seed) { set_seed(seed); });
+  module.def("random_position", [] {
+    const auto [seed, calls] = random_state().position();
+    return nb::make_tuple(seed, calls);
+  });
+  module.def("set_random_position", [](std::int64_t seed, std::int64_t calls) { random_state().set_position({seed, calls}); });
   module.def("expand_dims", [](nb::handle x, std::int64_t axis) {
     return to_object(expand_dims(to_tensor(x.ptr()), axis));
   });

@@ -1,5 +1,9 @@
 """keras.callbacks and the progress bar; what Keras prints was written down by tools/keras_console.py."""
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import keras_scenes
@@ -168,6 +172,47 @@ def test_an_interrupted_training_goes_on_and_ends_as_the_whole_one(tmp_path):
     assert epochs == list(range(6))
     for ours, theirs in zip(resumed, whole):
         np.testing.assert_array_equal(ours, theirs)
+
+
+RESUMED = """
+import sys
+import numpy as np
+import tandemflow as tf
+
+folder, result, stop = sys.argv[1:]
+tf.config.experimental.enable_op_determinism()
+tf.keras.utils.set_random_seed(3)
+layers = tf.keras.layers
+model = tf.keras.Sequential([layers.Dense(16, activation="relu", input_shape=(8,)), layers.Dropout(0.3), layers.BatchNormalization(), layers.Dense(3)])
+model.compile("adam", tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+random = np.random.default_rng(0)
+x, y = random.normal(size=(100, 8)).astype("float32"), random.integers(0, 3, 100)
+
+
+class Stop(tf.keras.callbacks.Callback):
+    def on_epoch_begin(self, epoch, logs=None):
+        if epoch == int(stop):
+            import os, signal
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+model.fit(x, y, epochs=5, verbose=0, callbacks=[tf.keras.callbacks.BackupAndRestore(folder), Stop()])
+np.savez(result, *model.get_weights(), *[v.numpy() for v in model.optimizer.variables])
+"""
+
+
+def test_a_killed_training_with_dropout_and_shuffling_ends_with_the_same_bits(tmp_path):
+    def run(name, stop):
+        command = [sys.executable, "-c", RESUMED, str(tmp_path / f"backup_{name}"), str(tmp_path / f"{name}.npz"), str(stop)]
+        return subprocess.run(command, env={**os.environ, "TANDEM_LOG": "error"}).returncode
+
+    assert run("whole", 99) == 0
+    assert run("cut", 3) == -signal.SIGKILL
+    assert run("cut", 99) == 0
+    whole, resumed = (np.load(tmp_path / f"{name}.npz") for name in ("whole", "cut"))
+    assert len(whole.files) > 10
+    for key in whole.files:
+        np.testing.assert_array_equal(whole[key], resumed[key])
 
 
 def test_a_loss_that_is_no_number_ends_training(capsys):

@@ -3,12 +3,13 @@ import json
 import os
 import shutil
 
+from ... import _tandem
 from .callback import Callback
 from .model_checkpoint import BatchCounter
 
 
 class BackupAndRestore(Callback):
-    """Keeps the weights, the optimizer's state and the epoch in `backup_dir` until training ends."""
+    """Keeps the weights, the optimizer's state, the epoch and where the random numbers stand in `backup_dir` until training ends."""
 
     def __init__(self, backup_dir, save_freq="epoch", double_checkpoint=False, delete_checkpoint=True):
         super().__init__()
@@ -54,7 +55,10 @@ class BackupAndRestore(Callback):
             self.model.load_weights(self._weights_path)
         if os.path.exists(self._metadata_path):
             with open(self._metadata_path) as file:
-                self.model._initial_epoch = json.load(file)["epoch"]
+                metadata = json.load(file)
+            self.model._initial_epoch = metadata["epoch"]
+            if "random" in metadata:  # Keras' own files have none
+                _tandem.set_random_position(*metadata["random"])
 
     def on_train_batch_end(self, batch, logs=None):
         if self._counter.is_due(batch):
@@ -74,7 +78,7 @@ class BackupAndRestore(Callback):
         self.model.save_weights(self._weights_path, overwrite=True)
         # Renamed into place, so that a kill leaves the old or the new one.
         with open(self._metadata_path + ".new", "w") as file:
-            json.dump({"epoch": self._epoch, "batch": self._counter.last or 0}, file)
+            json.dump({"epoch": self._epoch, "batch": self._counter.last or 0, "random": _tandem.random_position()}, file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(self._metadata_path + ".new", self._metadata_path)
