@@ -1,6 +1,6 @@
 """Convolution and pooling of volumes [batch, depth, height, width, channels], composed of those of images."""
 from . import _ops, _tandem
-from ._conv import _channels_last, _numbers, avg_pool1d, avg_pool2d, conv2d, max_pool1d, max_pool2d
+from ._conv import _channels_last, _numbers, avg_pool1d, avg_pool2d, conv2d, conv2d_transpose, max_pool1d, max_pool2d
 from .errors import UnimplementedError
 
 
@@ -50,6 +50,35 @@ def conv3d(input, filters, strides, padding, data_format="NDHWC", dilations=None
         out = conv2d(images, filters[k], strides[1:], padding, dilations=dilations[1:])
         total = out if total is None else total + out
     return _ops.reshape(total, [-1, count, *total.shape.as_list()[1:]])
+
+
+def _spread(x, stride, before, length):
+    """The slices of a volume `stride` apart along a depth of `length`, the first at `before`; what lies outside is cut off."""
+    depth, rest = x.shape[1], x.shape.as_list()[2:]
+    if stride > 1:
+        gaps = _ops.zeros([x.shape[0], depth, stride - 1, *rest], x.dtype)
+        x = _ops.reshape(_ops.concat([_ops.expand_dims(x, 2), gaps], 2), [-1, depth * stride, *rest])
+    x = x[:, max(-before, 0) : max(length - before, 0)]
+    margins = [max(before, 0), max(length - max(before, 0) - x.shape[1], 0)]
+    return _ops.pad(x, [[0, 0], margins, [0, 0], [0, 0], [0, 0]])
+
+
+def conv3d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NDHWC", dilations=None, name=None):
+    """The way back of conv3d with filters [depth, height, width, outputs, channels]: the sum of 2-D ones, one a slice of them."""
+    _channels_last("conv3d_transpose", data_format)
+    padding, x, filters = _word("conv3d_transpose", padding), _volume("conv3d_transpose", input), _tandem.to_tensor(filters)
+    if filters.ndim != 5:
+        raise ValueError(f"conv3d_transpose: needs filters [depth, height, width, outputs, channels], got {filters.shape}")
+    strides, dilations = _numbers("conv3d_transpose", "strides", strides, 3), _numbers("conv3d_transpose", "dilations", dilations, 3)
+    sizes = _tandem.as_ints(output_shape)
+    cut, _ = _margin(sizes[1], filters.shape[0], strides[0], dilations[0], padding)
+    images = _ops.reshape(x, [-1, *x.shape.as_list()[2:]])
+    total = None
+    for k in range(filters.shape[0]):
+        out = conv2d_transpose(images, filters[k], [images.shape[0], *sizes[2:]], strides[1:], padding, dilations=dilations[1:])
+        part = _spread(_ops.reshape(out, [x.shape[0], x.shape[1], *sizes[2:]]), strides[0], k * dilations[0] - cut, sizes[1])
+        total = part if total is None else total + part
+    return total
 
 
 def _pool3d(op, pool, input, ksize, strides, padding, fill):

@@ -290,5 +290,6 @@ def psnr(a, b, max_val, name=None):
 
 
 __getattr__, __dir__ = _names.lazy(
-    __name__, _names.places_of(_pictures="decode_image decode_jpeg decode_png encode_jpeg encode_png is_jpeg")
+    __name__,
+    _names.places_of(_pictures="decode_image decode_jpeg decode_png encode_jpeg encode_png is_jpeg", _image_windows="extract_patches ssim"),
 )

@@ -14,7 +14,7 @@ from ._conv import (
     max_pool_with_argmax,
     separable_conv2d,
 )
-from ._conv3d import avg_pool, avg_pool3d, conv3d, max_pool, max_pool3d
+from ._conv3d import avg_pool, avg_pool3d, conv3d, conv3d_transpose, max_pool, max_pool3d
 from ._network import (
     batch_normalization,
     batch_normalization_training,

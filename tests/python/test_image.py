@@ -62,3 +62,33 @@ def test_what_is_refused():
         tf.image.rgb_to_hsv(tf.ones([2, 2, 4]))
     with pytest.raises(tf.errors.UnimplementedError, match="'SAME' or 'VALID'"):
         tf.nn.conv3d(tf.ones([1, 2, 2, 2, 1]), tf.ones([1, 1, 1, 1, 1]), 1, [[0, 0]] * 5)
+
+
+def two_batches():
+    numbers = np.arange(2 * 16 * 18 * 3).reshape(2, 16, 18, 3)
+    return (numbers * 37 % 101 / 100).astype("float32"), (numbers * 53 % 97 / 96).astype("float32")
+
+
+def test_structures_are_compared_as_tensorflow_does():
+    a, b = two_batches()
+    assert np.allclose(tf.image.ssim(a, b, 1.0), [-0.04910776, 0.05006618], atol=1e-5)
+    assert np.allclose(tf.image.ssim(a, a, 1.0), 1)
+    other = tf.image.ssim(a, b, 1.0, filter_size=7, filter_sigma=1.0, k1=0.02, k2=0.05)
+    assert np.allclose(other, [-0.00740547, 0.06366088], atol=1e-5)
+    bytes_of = [(x * 255).astype("uint8") for x in (a, b)]
+    assert np.allclose(tf.image.ssim(*bytes_of, 255), [-0.04910925, 0.05022312], atol=1e-5)
+    assert tf.image.ssim(a[0], b[0], 1.0).shape == () and tf.image.ssim(a, b, 1.0, return_index_map=True).shape == (2, 6, 8)
+    with pytest.raises(ValueError, match="smaller than the filter"):
+        tf.image.ssim(a[:, :5], b[:, :5], 1.0)
+
+
+def test_patches_are_windows_of_pixels():
+    a, _ = two_batches()
+    for arguments, shape, total in [
+        (((1, 3, 3, 1), (1, 5, 5, 1), (1, 1, 1, 1), "VALID"), (2, 3, 4, 27), 2262.4899069797248),
+        (((1, 2, 3, 1), (1, 2, 2, 1), (1, 2, 1, 1), "SAME"), (2, 8, 9, 18), 8044.85036011599),
+    ]:
+        patches = tf.image.extract_patches(a, *arguments).numpy()
+        assert patches.shape == shape and np.allclose((patches * np.arange(patches.size).reshape(shape) % 7).sum(), total)
+    with pytest.raises(ValueError, match="rows, columns"):
+        tf.image.extract_patches(a, (3, 3), (1, 1, 1, 1), (1, 1, 1, 1), "VALID")

@@ -14,6 +14,7 @@ _GROUPS = {
     ".bidirectional": "Bidirectional",
     ".cells": "GRUCell LSTMCell SimpleRNNCell StackedRNNCells",
     ".convolution": "Conv1D Conv2D Conv3D",
+    ".conv_lstm": "ConvLSTM1D ConvLSTM2D ConvLSTM3D",
     ".dense": "Dense",
     ".depthwise": "DepthwiseConv1D DepthwiseConv2D SeparableConv1D SeparableConv2D",
     ".dropout": "AlphaDropout Dropout GaussianDropout GaussianNoise SpatialDropout1D SpatialDropout2D SpatialDropout3D",
@@ -38,13 +39,13 @@ _GROUPS = {
     ".simple": "ActivityRegularization Identity Lambda Rescaling",
     ".spectral_normalization": "SpectralNormalization",
     ".text_vectorization": "TextVectorization",
-    ".transposed": "Conv1DTranspose Conv2DTranspose",
+    ".transposed": "Conv1DTranspose Conv2DTranspose Conv3DTranspose",
     ".wrappers": "TimeDistributed Wrapper",
 }
 _PLACES = {name: group for group, names in _GROUPS.items() for name in names.split()}
 _ALIASES = {
     "GroupQueryAttention": "GroupedQueryAttention", "Convolution1D": "Conv1D", "Convolution2D": "Conv2D", "Convolution3D": "Conv3D",
-    "Convolution1DTranspose": "Conv1DTranspose", "Convolution2DTranspose": "Conv2DTranspose",
+    "Convolution1DTranspose": "Conv1DTranspose", "Convolution2DTranspose": "Conv2DTranspose", "Convolution3DTranspose": "Conv3DTranspose",
     "SeparableConvolution1D": "SeparableConv1D", "SeparableConvolution2D": "SeparableConv2D",
     "MaxPool1D": "MaxPooling1D", "MaxPool2D": "MaxPooling2D", "MaxPool3D": "MaxPooling3D",
     "AvgPool1D": "AveragePooling1D", "AvgPool2D": "AveragePooling2D", "AvgPool3D": "AveragePooling3D",

@@ -1,9 +1,10 @@
-"""keras.layers.Conv1DTranspose and Conv2DTranspose."""
+"""keras.layers.Conv1DTranspose, Conv2DTranspose and Conv3DTranspose."""
 from ..._conv import conv1d_transpose, conv2d_transpose
+from ..._conv3d import conv3d_transpose
 from ._configured import positive_tuple
 from .convolution import ConvolutionLayer
 
-_CONVOLUTIONS = {1: conv1d_transpose, 2: conv2d_transpose}
+_CONVOLUTIONS = {1: conv1d_transpose, 2: conv2d_transpose, 3: conv3d_transpose}
 
 
 def output_length(length, window, stride, padding, output_padding, dilation):
@@ -65,6 +66,24 @@ class Conv2DTranspose(_ConvTranspose):
 
     def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", output_padding=None, data_format=None,
                  dilation_rate=(1, 1), activation=None, use_bias=True, kernel_initializer="glorot_uniform",
+                 bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None,
+                 kernel_constraint=None, bias_constraint=None, **kwargs):  # fmt: skip
+        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
+        self._set_up(filters=filters, kernel_size=kernel_size, strides=strides, padding=padding,
+                     output_padding=output_padding, data_format=data_format, dilation_rate=dilation_rate,
+                     activation=activation, use_bias=use_bias, kernel_initializer=kernel_initializer,
+                     bias_initializer=bias_initializer, kernel_regularizer=kernel_regularizer,
+                     bias_regularizer=bias_regularizer, kernel_constraint=kernel_constraint,
+                     bias_constraint=bias_constraint)  # fmt: skip
+
+
+class Conv3DTranspose(_ConvTranspose):
+    """The way back of a convolution over a volume."""
+
+    _rank = 3
+
+    def __init__(self, filters, kernel_size, strides=(1, 1, 1), padding="valid", data_format=None, output_padding=None,
+                 dilation_rate=(1, 1, 1), activation=None, use_bias=True, kernel_initializer="glorot_uniform",
                  bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None,
                  kernel_constraint=None, bias_constraint=None, **kwargs):  # fmt: skip
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
