@@ -9,11 +9,13 @@ from pathlib import Path
 import tandemflow
 from tandemflow import _tandem
 
-# Packages whose files are how they are made, not modules that people import; those named are.
-_INNER_FILES = {
-    "autograph": {"experimental"}, "keras.layers": set(), "keras.losses": set(), "keras.metrics": set(), "keras.callbacks": set(),
-    "keras.optimizers": {"schedules", "legacy"}, "keras.ops": {"nn", "numpy", "linalg", "image"}, "keras.utils": set(), "keras.saving": set(),
-    "keras.applications": {"efficientnet", "inception_v3", "mobilenet", "mobilenet_v2", "resnet", "resnet50", "resnet_v2", "vgg16", "vgg19", "xception"},
+# Packages whose files are modules that people import; elsewhere files are how a package is made, but for those named.
+_OPEN = {"", "compat", "compat.v1", "config", "data", "distribute", "experimental", "keras", "keras.datasets", "keras.preprocessing",
+         "profiler", "test", "types"}  # fmt: skip
+_NAMED = {
+    "autograph": {"experimental"}, "keras.optimizers": {"schedules", "legacy"}, "keras.ops": {"nn", "numpy", "linalg", "image"},
+    "keras.applications": {"efficientnet", "imagenet_utils", "inception_v3", "mobilenet", "mobilenet_v2", "resnet", "resnet50", "resnet_v2",
+                           "vgg16", "vgg19", "xception"},
 }  # fmt: skip
 
 
@@ -23,7 +25,7 @@ def modules():
     for found in pkgutil.walk_packages(tandemflow.__path__, "tandemflow."):
         words = found.name.split(".")[1:]
         parent = ".".join(words[:-1])
-        if any(word.startswith("_") for word in words) or words[-1] not in _INNER_FILES.get(parent, {words[-1]}):
+        if any(word.startswith("_") for word in words) or parent not in _OPEN and words[-1] not in _NAMED.get(parent, ()):
             continue
         module = importlib.import_module(found.name)
         if module.__name__ == found.name:
