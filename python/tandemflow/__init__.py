@@ -21,10 +21,14 @@ from ._dtypes import (  # noqa: E402
     float64,
     half,
     int8,
+    int16,
     int32,
     int64,
     string,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from ._einsum import einsum, tensordot  # noqa: E402
 from ._explain import Explanation, explain, last_decisions  # noqa: E402

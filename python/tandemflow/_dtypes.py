@@ -51,7 +51,7 @@ class DType:
     @property
     def size(self):
         """Bytes of an element."""
-        sizes = {"bool": 1, "int8": 1, "uint8": 1, "float16": 2, "bfloat16": 2, "float32": 4, "int32": 4}
+        sizes = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2, "bfloat16": 2, "float32": 4, "int32": 4, "uint32": 4}
         return sizes.get(self.name, 8 if self.name != "string" else 1)
 
     @property
@@ -93,7 +93,7 @@ class DType:
 
 
 ALL = tuple(DType(name) for name in _tandem.dtype_names)
-float16, bfloat16, float32, float64, int8, uint8, int32, int64, bool, string = ALL
+float16, bfloat16, float32, float64, int8, uint8, int32, int64, int16, uint16, uint32, uint64, bool, string = ALL
 half, double = float16, float64
 
 

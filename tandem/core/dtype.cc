@@ -19,6 +19,10 @@ constexpr std::array<Info, kDTypeCount> kInfo{{{"float16", "f16", 2},
                                                {"uint8", "u8", 1},
                                                {"int32", "i32", 4},
                                                {"int64", "i64", 8},
+                                               {"int16", "i16", 2},
+                                               {"uint16", "u16", 2},
+                                               {"uint32", "u32", 4},
+                                               {"uint64", "u64", 8},
                                                {"bool", "boolean", 1},
                                                {"string", "str", 0}}};
 

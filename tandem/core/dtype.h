@@ -13,8 +13,8 @@
 
 namespace tandem {
 
-enum class DType : std::uint8_t { f16, bf16, f32, f64, i8, u8, i32, i64, boolean, string };
-inline constexpr int kDTypeCount = 10;
+enum class DType : std::uint8_t { f16, bf16, f32, f64, i8, u8, i32, i64, i16, u16, u32, u64, boolean, string };
+inline constexpr int kDTypeCount = 14;
 
 /// TensorFlow's name: "float32".
 std::string_view dtype_name(DType dtype);
@@ -25,7 +25,10 @@ std::size_t dtype_size(DType dtype);
 std::ostream& operator<<(std::ostream& out, DType dtype);
 
 constexpr bool is_floating(DType d) { return d <= DType::f64; }
-constexpr bool is_integer(DType d) { return d >= DType::i8 && d <= DType::i64; }
+constexpr bool is_integer(DType d) { return d >= DType::i8 && d <= DType::u64; }
+constexpr bool is_unsigned(DType d) { return d == DType::u8 || (d >= DType::u16 && d <= DType::u64); }
+/// Integers that are kept, moved, compared for equality and cast, but not computed with.
+constexpr bool is_storage_only(DType d) { return d >= DType::i16 && d <= DType::u64; }
 
 /// A set of dtypes, as an op record states them.
 class DTypeSet {
@@ -48,7 +51,8 @@ class DTypeSet {
 inline constexpr DTypeSet kFloating{DType::f16, DType::bf16, DType::f32, DType::f64};
 inline constexpr DTypeSet kIntegers{DType::i8, DType::u8, DType::i32, DType::i64};
 inline constexpr DTypeSet kNumeric = kFloating | kIntegers;
-inline constexpr DTypeSet kFixedSize = kNumeric | DTypeSet{DType::boolean};  // all but strings
+inline constexpr DTypeSet kStorageOnly{DType::i16, DType::u16, DType::u32, DType::u64};
+inline constexpr DTypeSet kFixedSize = kNumeric | kStorageOnly | DTypeSet{DType::boolean};  // all but strings
 
 template <class T>
 constexpr DType dtype_of() {
@@ -60,6 +64,10 @@ constexpr DType dtype_of() {
   else if constexpr (std::is_same_v<T, std::uint8_t>) return DType::u8;
   else if constexpr (std::is_same_v<T, std::int32_t>) return DType::i32;
   else if constexpr (std::is_same_v<T, std::int64_t>) return DType::i64;
+  else if constexpr (std::is_same_v<T, std::int16_t>) return DType::i16;
+  else if constexpr (std::is_same_v<T, std::uint16_t>) return DType::u16;
+  else if constexpr (std::is_same_v<T, std::uint32_t>) return DType::u32;
+  else if constexpr (std::is_same_v<T, std::uint64_t>) return DType::u64;
   else if constexpr (std::is_same_v<T, bool>) return DType::boolean;
   else static_assert(sizeof(T) == 0, "no dtype holds this type");
 }
@@ -81,6 +89,10 @@ decltype(auto) visit_dtype(DType dtype, F&& f) {
     case DType::u8: return f(TypeTag<std::uint8_t>{});
     case DType::i32: return f(TypeTag<std::int32_t>{});
     case DType::i64: return f(TypeTag<std::int64_t>{});
+    case DType::i16: return f(TypeTag<std::int16_t>{});
+    case DType::u16: return f(TypeTag<std::uint16_t>{});
+    case DType::u32: return f(TypeTag<std::uint32_t>{});
+    case DType::u64: return f(TypeTag<std::uint64_t>{});
     default: return f(TypeTag<bool>{});
   }
 }

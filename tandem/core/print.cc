@@ -31,17 +31,11 @@ double float_at(const Tensor& tensor, std::int64_t i) {
   }
 }
 
-std::int64_t integer_at(const Tensor& tensor, std::int64_t i) {
-  switch (tensor.dtype()) {
-    case DType::i8:
-      return static_cast<const std::int8_t*>(tensor.raw_data())[i];
-    case DType::u8:
-      return static_cast<const std::uint8_t*>(tensor.raw_data())[i];
-    case DType::i32:
-      return static_cast<const std::int32_t*>(tensor.raw_data())[i];
-    default:
-      return static_cast<const std::int64_t*>(tensor.raw_data())[i];
-  }
+std::string integer_text(const Tensor& tensor, std::int64_t i) {
+  return visit_dtype(tensor.dtype(), [&]<class T>(TypeTag<T>) -> std::string {
+    if constexpr (std::is_integral_v<T>) return std::to_string(static_cast<const T*>(tensor.raw_data())[i]);
+    else return {};
+  });
 }
 
 bool boolean_at(const Tensor& tensor, std::int64_t i) {
@@ -148,8 +142,8 @@ Formatter formatter(const Tensor& tensor, const std::vector<std::int64_t>& shown
   }
   if (is_integer(dtype)) {
     std::size_t width = 0;
-    for (std::int64_t i : shown) width = std::max(width, std::to_string(integer_at(tensor, i)).size());
-    return [&tensor, width](std::int64_t i) { return padded(width, std::to_string(integer_at(tensor, i))); };
+    for (std::int64_t i : shown) width = std::max(width, integer_text(tensor, i).size());
+    return [&tensor, width](std::int64_t i) { return padded(width, integer_text(tensor, i)); };
   }
   return [&tensor, dtype, columns = float_columns(tensor, shown)](std::int64_t i) {
     return float_text(float_at(tensor, i), dtype, columns);
@@ -257,7 +251,7 @@ std::string scalar_str(const Tensor& tensor) {
     default:
       break;
   }
-  if (is_integer(tensor.dtype())) return std::to_string(integer_at(tensor, 0));
+  if (is_integer(tensor.dtype())) return integer_text(tensor, 0);
   return numpy_scalar_text(float_at(tensor, 0), tensor.dtype());
 }
 

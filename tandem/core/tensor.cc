@@ -1,8 +1,10 @@
 #include "tandem/core/tensor.h"
 
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <ostream>
+#include <utility>
 
 namespace tandem {
 namespace {
@@ -18,16 +20,20 @@ Tensor make_scalar(T value) {
   return Tensor::from_bytes(&value, 1, {dtype_of<T>(), Shape{}});
 }
 
+/// The comparison with a float is with the largest power of two that is out of range: max() itself may be none.
+template <class T, class From>
+bool fits(From value) {
+  if constexpr (std::is_integral_v<From>) return std::in_range<T>(value);
+  else return value >= static_cast<From>(std::numeric_limits<T>::min()) && value < std::ldexp(From{1}, std::numeric_limits<T>::digits);
+}
+
 template <class From>
 Tensor scalar_as(From value, DType dtype) {
   if (dtype == DType::string) fail(ErrorCode::cannot_convert, "the number ", value, " cannot become a string tensor");
   return visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      const T converted = value >= static_cast<From>(std::numeric_limits<T>::min()) &&
-                                  value <= static_cast<From>(std::numeric_limits<T>::max())
-                              ? static_cast<T>(value)
-                              : T{0};
+      const T converted = fits<T>(value) ? static_cast<T>(value) : T{0};
       if (static_cast<From>(converted) != value)
         fail(ErrorCode::cannot_convert, "the number ", value, " does not fit ", dtype,
              "; cast the tensor or write a number of its dtype");

@@ -1,5 +1,7 @@
 #include "tandem/data/element_file.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 
@@ -71,12 +73,21 @@ StructureRef decode_structure(Bytes& in, int depth) {
   return kind == 1 ? Structure::tuple(std::move(children)) : Structure::map(std::move(names), std::move(children));
 }
 
+/// The numbers of dtypes in files, which stay what they are whatever is added.
+constexpr std::array kDTypeNumbers{DType::f16, DType::bf16, DType::f32,     DType::f64,    DType::i8,  DType::u8,  DType::i32,
+                                   DType::i64, DType::boolean, DType::string, DType::i16, DType::u16, DType::u32, DType::u64};
+static_assert(kDTypeNumbers.size() == kDTypeCount);
+
+std::uint8_t number_of(DType dtype) {
+  return static_cast<std::uint8_t>(std::find(kDTypeNumbers.begin(), kDTypeNumbers.end(), dtype) - kDTypeNumbers.begin());
+}
+
 std::string encode_spec(const ElementSpec& spec) {
   std::string out;
   encode_structure(*spec.structure, out);
   for (const LeafSpec& leaf : spec.leaves) {
     if (leaf.dataset) fail(ErrorCode::invalid_argument, "elements that are datasets cannot be written to a file; flat_map them first");
-    put(out, static_cast<std::uint8_t>(leaf.dtype));
+    put(out, number_of(leaf.dtype));
     put(out, static_cast<std::uint8_t>(leaf.ranked ? leaf.sizes.size() : 255));
     for (std::int64_t size : leaf.sizes) put(out, size);
   }
@@ -85,8 +96,8 @@ std::string encode_spec(const ElementSpec& spec) {
 
 DType dtype_from(Bytes& in) {
   const auto number = in.get<std::uint8_t>();
-  if (number >= kDTypeCount) in.bad(text("dtype ", int{number}, " does not exist"));
-  return static_cast<DType>(number);
+  if (number >= kDTypeNumbers.size()) in.bad(text("dtype ", int{number}, " does not exist"));
+  return kDTypeNumbers[number];
 }
 
 ElementSpec decode_spec(Bytes& in) {
@@ -108,7 +119,7 @@ void encode(const Element& element, std::string& out) {
   for (const Leaf& leaf : element) {
     if (leaf.dataset) fail(ErrorCode::invalid_argument, "elements that are datasets cannot be written to a file; flat_map them first");
     const Tensor& tensor = leaf.tensor;
-    put(out, static_cast<std::uint8_t>(tensor.dtype()));
+    put(out, number_of(tensor.dtype()));
     put(out, static_cast<std::uint8_t>(tensor.rank()));
     for (std::int64_t size : tensor.shape()) put(out, size);
     if (tensor.dtype() == DType::string)

@@ -21,10 +21,11 @@ DType dtype_of_code(unsigned char code, const std::string& name) {
   switch (code) {
     case 0x08: return DType::u8;
     case 0x09: return DType::i8;
+    case 0x0B: return DType::i16;
     case 0x0C: return DType::i32;
     case 0x0D: return DType::f32;
     case 0x0E: return DType::f64;
-    default: fail(ErrorCode::bad_file, name, ": IDX type ", int{code}, " is not known; 8 (uint8), 9 (int8), 12 (int32), 13 (float32) and 14 (float64) are");
+    default: fail(ErrorCode::bad_file, name, ": IDX type ", int{code}, " is not known; 8 (uint8), 9 (int8), 11 (int16), 12 (int32), 13 (float32) and 14 (float64) are");
   }
 }
 

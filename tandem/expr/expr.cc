@@ -17,7 +17,11 @@ Lane lane_of(DType dtype) {
     case DType::f64: return Lane::f64;
     case DType::i8:
     case DType::u8:
+    case DType::i16:
+    case DType::u16:
     case DType::i32: return Lane::i32;
+    case DType::u32:
+    case DType::u64:
     case DType::i64: return Lane::i64;
     case DType::boolean: return Lane::mask;
     case DType::string: break;

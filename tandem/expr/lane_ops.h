@@ -24,9 +24,10 @@ decltype(auto) visit_lane(Lane lane, F&& f) {
 
 /// The type that computes elements stored as T.
 template <class T>
-using LaneType = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float,
-                                    std::conditional_t<std::is_same_v<T, std::int8_t> || std::is_same_v<T, std::uint8_t>,
-                                                       std::int32_t, T>>;
+using LaneType = std::conditional_t<
+    std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float,
+    std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 2, std::int32_t,
+                       std::conditional_t<std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::uint64_t>, std::int64_t, T>>>;
 
 template <class T>
 using BitsOf = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;

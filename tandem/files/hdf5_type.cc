@@ -14,10 +14,11 @@ Datatype read_integer(Cursor& cursor, std::uint32_t bits, std::uint32_t size) {
   const auto offset = cursor.u16(), precision = cursor.u16();
   if ((size != 1 && size != 2 && size != 4 && size != 8) || offset != 0 || precision != 8 * size)
     cursor.refuse("integers of ", precision, " bits in ", size, " bytes; 8, 16, 32 and 64 are known");
-  Datatype type{.size = size, .big_endian = (bits & 1) != 0, .is_signed = (bits & 8) != 0};
-  if (size == 1) type.dtype = type.is_signed ? DType::i8 : DType::u8;
-  else type.dtype = size == 2 || (size == 4 && type.is_signed) ? DType::i32 : DType::i64;
-  return type;
+  const auto [signed_dtype, unsigned_dtype] = size == 1   ? std::pair(DType::i8, DType::u8)
+                                              : size == 2 ? std::pair(DType::i16, DType::u16)
+                                              : size == 4 ? std::pair(DType::i32, DType::u32)
+                                                          : std::pair(DType::i64, DType::u64);
+  return {.size = size, .dtype = bits & 8 ? signed_dtype : unsigned_dtype, .big_endian = (bits & 1) != 0};
 }
 
 Datatype read_float(Cursor& cursor, std::uint32_t bits, std::uint32_t size) {
@@ -51,24 +52,12 @@ void swap_bytes(char* bytes, std::size_t count, std::size_t size) {
   for (std::size_t i = 0; i < count; ++i) std::reverse(bytes + i * size, bytes + (i + 1) * size);
 }
 
-/// Integers of a kind that tensors do not have, as wider ones.
-template <class From, class To>
-void widen(const Image& image, const char* from, char* to, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    From value;
-    std::memcpy(&value, from + static_cast<std::size_t>(i) * sizeof value, sizeof value);
-    if (!std::in_range<To>(value)) image.refuse("an unsigned integer of ", value, " does not fit into int64");
-    const To wide = static_cast<To>(value);
-    std::memcpy(to + static_cast<std::size_t>(i) * sizeof wide, &wide, sizeof wide);
-  }
-}
-
 const Decision* loaded_decision() {
   static const Decision* decision = intern({.op = "load_hdf5", .device = "/CPU:0", .reason = ReasonCode::host_value});
   return decision;
 }
 
-Tensor decode_numbers(Image& image, const Datatype& type, const Shape& shape, std::string_view raw) {
+Tensor decode_numbers(const Datatype& type, const Shape& shape, std::string_view raw) {
   Tensor tensor = Tensor::uninitialized({type.dtype, shape}, host_memory(), loaded_decision());
   char* to = static_cast<char*>(tensor.storage().address());
   const std::int64_t count = shape.elements();
@@ -78,16 +67,7 @@ Tensor decode_numbers(Image& image, const Datatype& type, const Shape& shape, st
     swap_bytes(swapped.data(), static_cast<std::size_t>(count), type.size);
     raw = swapped;
   }
-  if (type.size == 2 && type.dtype == DType::i32) {
-    if (type.is_signed) widen<std::int16_t, std::int32_t>(image, raw.data(), to, count);
-    else widen<std::uint16_t, std::int32_t>(image, raw.data(), to, count);
-  } else if (type.size == 4 && type.dtype == DType::i64) {
-    widen<std::uint32_t, std::int64_t>(image, raw.data(), to, count);
-  } else if (type.dtype == DType::i64 && !type.is_signed) {
-    widen<std::uint64_t, std::int64_t>(image, raw.data(), to, count);
-  } else if (!raw.empty()) {
-    std::memcpy(to, raw.data(), raw.size());
-  }
+  if (!raw.empty()) std::memcpy(to, raw.data(), raw.size());
   if (type.dtype == DType::boolean)
     for (std::int64_t i = 0; i < count; ++i) to[i] = to[i] != 0;  // any other byte is no valid bool
   return tensor;
@@ -163,6 +143,10 @@ std::string datatype_bytes(DType dtype) {
     case DType::u8: return "\x10\0\0\0\x01\0\0\0\0\0\x08\0"s;
     case DType::i32: return "\x10\x08\0\0\x04\0\0\0\0\0\x20\0"s;
     case DType::i64: return "\x10\x08\0\0\x08\0\0\0\0\0\x40\0"s;
+    case DType::i16: return "\x10\x08\0\0\x02\0\0\0\0\0\x10\0"s;
+    case DType::u16: return "\x10\0\0\0\x02\0\0\0\0\0\x10\0"s;
+    case DType::u32: return "\x10\0\0\0\x04\0\0\0\0\0\x20\0"s;
+    case DType::u64: return "\x10\0\0\0\x08\0\0\0\0\0\x40\0"s;
     case DType::boolean: return "\x18\x02\0\0\x01\0\0\0"s + byte + "FALSE\0\0\0TRUE\0\0\0\0\0\x01"s;
     case DType::string: return "\x19\x01\x01\0\x10\0\0\0\x10\0\0\0\x01\0\0\0\0\0\x08\0"s;
   }
@@ -235,7 +219,7 @@ Tensor decode(Image& image, GlobalHeap& heap, const Datatype& type, const Shape&
   TANDEM_CHECK(raw.size() == stored_bytes(image, type, shape), "an array's bytes do not fit its shape");
   static_assert(std::endian::native == std::endian::little, "numbers are stored with the lowest byte first");
   if (type.kind == Kind::fixed_text || type.kind == Kind::variable_text) return decode_text(image, heap, type, shape, raw);
-  return decode_numbers(image, type, shape, raw);
+  return decode_numbers(type, shape, raw);
 }
 
 }  // namespace tandem::hdf5

@@ -17,7 +17,6 @@ struct Datatype {
   std::size_t size = 4;         // bytes of an element in the file
   DType dtype = DType::f32;     // what it becomes
   bool big_endian = false;
-  bool is_signed = true;        // of integers that become wider ones
   bool space_padded = false;    // of fixed text; else it ends at a zero
 };
 Datatype read_datatype(Cursor cursor);

@@ -115,7 +115,8 @@ struct FixedDescr {
 };
 constexpr FixedDescr kFixed[] = {{"f2", DType::f16}, {"f4", DType::f32},    {"f8", DType::f64},
                                  {"i1", DType::i8},  {"u1", DType::u8},     {"i4", DType::i32},
-                                 {"i8", DType::i64}, {"b1", DType::boolean}};
+                                 {"i8", DType::i64}, {"i2", DType::i16},    {"u2", DType::u16},
+                                 {"u4", DType::u32}, {"u8", DType::u64},    {"b1", DType::boolean}};
 
 /// The number behind S or U; nothing when it is none or absurd.
 std::optional<std::size_t> item_length(std::string_view digits) {

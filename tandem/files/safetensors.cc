@@ -18,7 +18,8 @@ struct NamedType {
 };
 constexpr std::array kTypes{NamedType{"F64", DType::f64}, NamedType{"F32", DType::f32}, NamedType{"F16", DType::f16},
                             NamedType{"BF16", DType::bf16}, NamedType{"I64", DType::i64}, NamedType{"I32", DType::i32},
-                            NamedType{"I8", DType::i8}, NamedType{"U8", DType::u8}, NamedType{"BOOL", DType::boolean}};
+                            NamedType{"I16", DType::i16}, NamedType{"U16", DType::u16},
+                            NamedType{"U32", DType::u32}, NamedType{"U64", DType::u64}, NamedType{"I8", DType::i8}, NamedType{"U8", DType::u8}, NamedType{"BOOL", DType::boolean}};
 
 /// One tensor's entry of the header, checked.
 struct Entry {
@@ -47,7 +48,7 @@ TensorSpec read_spec(const Json& entry, const std::string& file, const std::stri
   const auto type = entry.find("dtype");
   if (type == entry.end() || !type->is_string()) refuse(file, "tensor '", name, "' has no dtype");
   const auto known = std::find_if(kTypes.begin(), kTypes.end(), [&](const NamedType& one) { return one.name == type->get_ref<const std::string&>(); });
-  if (known == kTypes.end()) refuse(file, "tensor '", name, "' has dtype ", type->get<std::string>(), "; known are F64, F32, F16, BF16, I64, I32, I8, U8 and BOOL");
+  if (known == kTypes.end()) refuse(file, "tensor '", name, "' has dtype ", type->get<std::string>(), "; known are F64, F32, F16, BF16, I64, I32, I16, I8, U64, U32, U16, U8 and BOOL");
   const auto sizes = numbers(entry, "shape", file, name);
   std::vector<std::int64_t> shape;
   std::uint64_t bytes = dtype_size(known->dtype);

@@ -34,7 +34,7 @@ int lane_width(DType dtype) {
 /// True when values of `dtype` have the same bits in lanes as in memory, or only more precision: what lies between two
 /// steps is not rounded to it. Narrow integers would have to wrap.
 bool may_stay_in_lanes(DType dtype) {
-  return dtype != DType::i8 && dtype != DType::u8;
+  return dtype != DType::i8 && dtype != DType::u8 && !is_storage_only(dtype);
 }
 
 /// True of a cast that generated code cannot do: between lanes of two widths, or between integers and floats of 64 bits.

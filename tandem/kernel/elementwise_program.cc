@@ -1,6 +1,7 @@
 #include "tandem/kernel/elementwise_program.h"
 
 #include "tandem/kernel/fused.h"
+#include "tandem/op/records.h"
 
 namespace tandem {
 
@@ -12,6 +13,12 @@ expr::Program elementwise_program(const KernelCall& call) {
   const DType dtype = inputs.back();  // a mask comes first, so the last input has the dtype of the op
   const DType compute = call.op.compute_dtype ? call.op.compute_dtype(dtype) : dtype;
   return expr::make_program(call.op.scalar, inputs, compute, outputs);
+}
+
+bool is_uint64_float_cast(const KernelCall& call) {
+  if (&call.op != &cast_op) return false;
+  const DType from = call.dtype(), to = call.outputs[0].dtype();
+  return (from == DType::u64 && is_floating(to)) || (is_floating(from) && to == DType::u64);
 }
 
 }  // namespace tandem

@@ -11,7 +11,7 @@ using Samples = std::vector<OpSample>;
 inline Domain domain_for(const OpDef& op, DType dtype) {
   Domain d = op.domain;
   if (!is_floating(dtype)) d = {d.low < 0 ? -5.0 : 1.0, d.low < 0 ? 6.0 : 4.0};
-  if (dtype == DType::u8 && d.low < 0) d = {0, 9};
+  if (is_unsigned(dtype) && d.low < 0) d = {0, 9};
   if (dtype == DType::boolean) d = {0, 2};
   return d;
 }

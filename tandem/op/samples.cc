@@ -59,7 +59,7 @@ Samples cast_samples(Maker m) {
     for (const Shape& shape : {Shape{}, Shape{0}, Shape{5}, Shape{3, 11}, Shape{100}}) {
       const auto to = static_cast<DType>(i);
       // A negative float has no meaning as an unsigned integer.
-      const Domain d = to == DType::u8 && m.dtype() != DType::boolean ? Domain{0, 9} : domain_for(m.op(), m.dtype());
+      const Domain d = is_unsigned(to) && m.dtype() != DType::boolean ? Domain{0, 9} : domain_for(m.op(), m.dtype());
       m.add({Maker::input(shape, m.dtype(), d)}, to);
     }
   return m.done();

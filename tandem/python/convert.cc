@@ -74,16 +74,22 @@ class Scan {
     if (PyLong_CheckExact(value)) {
       int overflow = 0;
       const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
-      if (overflow)
+      if (overflow && !fits_unsigned(value))
         fail(ErrorCode::cannot_convert, "the integer ", repr_of(value),
              " is out of range: it needs more than 64 bits");
-      const bool small = number >= std::numeric_limits<std::int32_t>::min() &&
+      const bool small = !overflow && number >= std::numeric_limits<std::int32_t>::min() &&
                          number <= std::numeric_limits<std::int32_t>::max();
       return small ? Leaves::integer : Leaves::long_integer;
     }
     if (PyFloat_CheckExact(value)) return Leaves::real;
     if (PyUnicode_Check(value) || PyBytes_Check(value)) return Leaves::text;
     return Leaves::numpy;  // or something that only NumPy may understand
+  }
+  static bool fits_unsigned(PyObject* value) {
+    PyLong_AsUnsignedLongLong(value);
+    const bool fits = !PyErr_Occurred();
+    PyErr_Clear();
+    return fits;
   }
   void meet(Leaves next) {
     const bool strings = leaves_ == Leaves::text || next == Leaves::text;
@@ -105,10 +111,15 @@ T leaf(PyObject* value, DType dtype) {
     return value == Py_True;
   } else if constexpr (std::is_integral_v<T>) {
     if (!PyLong_Check(value)) cannot_convert(value, dtype);
-    const long long number = PyLong_AsLongLong(value);
-    if (number == -1 && PyErr_Occurred()) throw PythonErrorSet{};
-    if (number < std::numeric_limits<T>::min() || number > std::numeric_limits<T>::max())
-      fail(ErrorCode::cannot_convert, "the integer ", number, " does not fit ", dtype);
+    int overflow = 0;
+    const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (std::is_same_v<T, std::uint64_t> && overflow > 0) {
+      const unsigned long long large = PyLong_AsUnsignedLongLong(value);
+      if (!PyErr_Occurred()) return static_cast<T>(large);
+      PyErr_Clear();
+    }
+    if (overflow || !std::in_range<T>(number))
+      fail(ErrorCode::cannot_convert, "the integer ", repr_of(value), " does not fit ", dtype);
     return static_cast<T>(number);
   } else {
     const double number = PyFloat_AsDouble(value);
@@ -338,7 +349,7 @@ void append_ints(PyObject* value, std::vector<std::int64_t>& out) {
     visit_dtype(tensor.dtype(), [&](auto tag) {
       using T = typename decltype(tag)::type;
       if constexpr (std::is_integral_v<T>)
-        for (T number : tensor.data<T>()) out.push_back(number);
+        for (T number : tensor.data<T>()) out.push_back(static_cast<std::int64_t>(number));
     });
     return;
   }

@@ -87,6 +87,17 @@ std::optional<DType> dtype_of_format(const char* format, Py_ssize_t item_bytes) 
       return DType::i8;
     case 'B':
       return DType::u8;
+    case 'h':
+      return DType::i16;
+    case 'H':
+      return DType::u16;
+    case 'I':
+    case 'L':
+    case 'Q':
+    case 'N':
+      if (item_bytes == 4) return DType::u32;
+      if (item_bytes == 8) return DType::u64;
+      return std::nullopt;
     case 'i':
     case 'l':
     case 'q':
@@ -123,11 +134,9 @@ To convert_one(From value, DType to) {
   if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>) {
     return To(static_cast<float>(number));
   } else if constexpr (std::is_integral_v<To> && !std::is_same_v<To, bool>) {
-    using Wide = std::int64_t;
-    const Wide wide = static_cast<Wide>(number);
-    if (wide < static_cast<Wide>(std::numeric_limits<To>::min()) ||
-        wide > static_cast<Wide>(std::numeric_limits<To>::max()))
-      fail(ErrorCode::cannot_convert, "the number ", wide, " of the NumPy array does not fit ", to);
+    if constexpr (std::is_integral_v<decltype(number)> && !std::is_same_v<From, bool>)
+      if (!std::in_range<To>(number))
+        fail(ErrorCode::cannot_convert, "the number ", std::to_string(number), " of the NumPy array does not fit ", to);
     return static_cast<To>(number);
   } else {
     return static_cast<To>(number);

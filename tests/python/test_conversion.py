@@ -89,12 +89,56 @@ def test_what_would_lose_more_than_precision_is_refused():
 @pytest.mark.parametrize(
     "value",
     [[[1, 2], [3]], [1, [2]], [[1], 2], None, object(), {"a": 1}, 2**70, ["a", 1], np.array([object()]), 1j,
-     np.array([1 + 2j]), np.array(["2020-01-01"], "datetime64[D]"), np.arange(3, dtype=np.uint16), lambda: 1],
+     np.array([1 + 2j]), np.array(["2020-01-01"], "datetime64[D]"), lambda: 1],
 )  # fmt: skip
 def test_what_is_no_tensor_is_refused_with_a_message(value):
     with pytest.raises((ValueError, TypeError)) as caught:
         tf.constant(value)
     assert len(str(caught.value)) > 20
+
+
+@pytest.mark.parametrize("name", ["int16", "uint16", "uint32", "uint64"])
+def test_integers_for_storage_are_kept_moved_and_cast(name, tmp_path):
+    dtype, limits = getattr(tf, name), np.iinfo(name)
+    array = np.array([[0, 1, 7], [limits.max, limits.min, limits.max - 1]], name)
+    tensor = tf.constant(array)
+    assert tensor.dtype == dtype == tf.as_dtype(name) and dtype.size == array.itemsize
+    assert (dtype.min, dtype.max, dtype.is_integer, dtype.is_unsigned) == (limits.min, limits.max, True, name[0] == "u")
+    np.testing.assert_array_equal(tensor.numpy(), array)
+    assert tensor.numpy().dtype == array.dtype
+    np.testing.assert_array_equal(tf.constant(array.tolist(), dtype), array)
+    np.testing.assert_array_equal(tf.transpose(tensor)[1:], array.T[1:])
+    np.testing.assert_array_equal(tf.concat([tensor, tensor], 0), np.concatenate([array, array]))
+    np.testing.assert_array_equal(tf.gather(tensor, [2, 0], axis=1), array[:, [2, 0]])
+    np.testing.assert_array_equal(tf.where(tensor == tensor[0, 1], tensor, tf.zeros_like(tensor)), np.where(array == 1, array, 0))
+    assert str(tensor) == str(array).join(["tf.Tensor(\n", f", shape=(2, 3), dtype={name})"])
+    np.save(tmp_path / "a.npy", tensor.numpy())
+    np.testing.assert_array_equal(tf.io.load_npy(str(tmp_path / "a.npy")), array)
+    with pytest.raises(TypeError):
+        tf.constant(limits.max + 1, dtype)
+
+
+@pytest.mark.parametrize("name", ["int16", "uint16", "uint32", "uint64"])
+@pytest.mark.parametrize("other", ["float16", "float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool"])
+def test_casts_of_integers_for_storage_are_numpys(name, other):
+    limits = np.iinfo(name)
+    array = np.array([0, 1, 2, 100, 127, 128, 255, 256, 30000, limits.max // 2 + 1, limits.max - 1, limits.max, limits.min], name)
+    with np.errstate(over="ignore"):
+        expected = array.astype(other)
+    np.testing.assert_array_equal(tf.cast(array, other), expected)
+    few = np.array([0, 1, 100, 127], other)
+    np.testing.assert_array_equal(tf.cast(few, name), few.astype(name))
+    traced = tf.function(lambda x: tf.cast(tf.cast(x, other), tf.float64) + 1.0)
+    np.testing.assert_array_equal(traced(array), expected.astype("float64") + 1)
+
+
+def test_large_floats_become_large_unsigned_integers():
+    floats = np.array([2.0**31, 2.0**32 - 4096, 3e9, 0.9, 1.5])
+    np.testing.assert_array_equal(tf.cast(floats, tf.uint32), floats.astype(np.uint32))
+    floats = np.array([2.0**63, 1.8e19, 2.0**53 + 2, 0.9])
+    np.testing.assert_array_equal(tf.cast(floats, tf.uint64), floats.astype(np.uint64))
+    with pytest.raises(TypeError, match="uint64"):
+        tf.constant([1], tf.uint64) + 1
 
 
 def test_foreign_widths_convert_when_the_dtype_is_given():

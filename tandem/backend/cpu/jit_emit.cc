@@ -75,6 +75,12 @@ std::string unsupported(const Node& node, Lane operand, JitTarget target) {
   }
 }
 
+std::string unsupported(DType dtype) {
+  if (dtype == DType::string) return "strings have no lanes";
+  if (is_storage_only(dtype)) return text(dtype, " is for storage: generated code neither loads nor stores it");
+  return {};
+}
+
 asmjit::InstId pick(Lane lane, asmjit::InstId f32, asmjit::InstId f64, asmjit::InstId i32, asmjit::InstId i64) {
   switch (lane) {
     case Lane::f32: return f32;
@@ -104,7 +110,9 @@ std::string unsupported(const expr::Program& program, JitTarget target, int& lan
   }
   if (lane_bytes == 0) lane_bytes = 4;
   for (const DType dtype : program.inputs)
-    if (dtype == DType::string) return "strings have no lanes";
+    if (std::string why = unsupported(dtype); !why.empty()) return why;
+  for (const auto& output : program.outputs)
+    if (std::string why = unsupported(output.dtype); !why.empty()) return why;
   for (const Node& node : program.nodes) {
     const Lane operand = node.a >= 0 ? program.nodes[node.a].lane : node.lane;
     if (std::string why = unsupported(node, operand, target); !why.empty()) return why;

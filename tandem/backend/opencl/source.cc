@@ -199,6 +199,14 @@ MemoryText memory_text(DType dtype) {
     case DType::u8:
       return {"uchar", "p[i]", "convert_int8(vload8(0, p + i))", "p[i] = (uchar)v", "PUT8(uchar8, p + i, convert_uchar8(v))"};
     case DType::i32: return {"int", "p[i]", "vload8(0, p + i)", "p[i] = v", "vstore8(v, 0, p + i)"};
+    case DType::i16:
+      return {"short", "p[i]", "convert_int8(vload8(0, p + i))", "p[i] = (short)v", "vstore8(convert_short8(v), 0, p + i)"};
+    case DType::u16:
+      return {"ushort", "p[i]", "convert_int8(vload8(0, p + i))", "p[i] = (ushort)v", "PUT8(ushort8, p + i, convert_ushort8(v))"};
+    case DType::u32:
+      return {"uint", "p[i]", "convert_long8(vload8(0, p + i))", "p[i] = (uint)v", "vstore8(convert_uint8(v), 0, p + i)"};
+    case DType::u64:
+      return {"ulong", "(long)p[i]", "as_long8(vload8(0, p + i))", "p[i] = (ulong)v", "vstore8(as_ulong8(v), 0, p + i)"};
     case DType::i64: return {"long", "p[i]", "vload8(0, p + i)", "p[i] = v", "vstore8(v, 0, p + i)"};
     default:
       return {"uchar", "p[i] ? -1 : 0", "convert_int8(vload8(0, p + i)) != (int8)(0)", "p[i] = (uchar)(v & 1)",

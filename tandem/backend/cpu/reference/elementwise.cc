@@ -1,5 +1,6 @@
 #include "tandem/backend/cpu/reference/access.h"
 #include "tandem/backend/cpu/reference/reference.h"
+#include "tandem/expr/lane_ops.h"
 
 namespace tandem::cpu {
 namespace {
@@ -45,9 +46,7 @@ ScalarValue load(const void* data, DType dtype, std::int64_t at) {
   visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T element = static_cast<const T*>(data)[at];
-    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) value.f32 = static_cast<float>(element);
-    else if constexpr (std::is_integral_v<T> && sizeof(T) == 1 && !std::is_same_v<T, bool>) value.i32 = element;
-    else value.set(element);
+    value.set(static_cast<expr::LaneType<T>>(element));
   });
   return value;
 }
@@ -56,9 +55,7 @@ void store(void* data, DType dtype, std::int64_t at, const ScalarValue& value) {
   visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     T& element = static_cast<T*>(data)[at];
-    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) element = T(value.f32);
-    else if constexpr (std::is_integral_v<T> && sizeof(T) == 1 && !std::is_same_v<T, bool>) element = static_cast<T>(value.i32);
-    else element = value.get<T>();
+    element = static_cast<T>(value.get<expr::LaneType<T>>());
   });
 }
 
