@@ -1,12 +1,14 @@
 #include "tandem/base/core_roles.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "tandem/base/environment.h"
 #include "tandem/base/error.h"
@@ -35,6 +37,24 @@ struct Roles {
 Roles& roles_in_force() {
   static auto& roles = *new Roles;
   return roles;
+}
+
+std::set<int> all_threads() {
+  std::set<int> threads;
+  std::error_code problem;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", problem))
+    threads.insert(std::atoi(thread.path().filename().c_str()));
+  return threads;
+}
+
+/// Threads that are not the program's own.
+struct Exempt {
+  std::mutex mutex;
+  std::set<int> threads;
+};
+Exempt& exempt_threads() {
+  static auto& exempt = *new Exempt;
+  return exempt;
 }
 
 CoreRoles checked(CoreRoles roles) {
@@ -80,10 +100,26 @@ void confine_thread(const std::vector<int>& cores) {
 
 void confine_process(const std::vector<int>& cores) {
   const cpu_set_t mask = mask_of(cores);
-  std::error_code problem;
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", problem))
-    sched_setaffinity(std::atoi(thread.path().filename().c_str()), sizeof(mask), &mask);
-  confine_thread(cores);  // where there is no /proc
+  Exempt& exempt = exempt_threads();
+  std::lock_guard lock(exempt.mutex);
+  for (int thread : all_threads())
+    if (!exempt.threads.contains(thread)) sched_setaffinity(thread, sizeof(mask), &mask);
+  if (!exempt.threads.contains(gettid())) confine_thread(cores);  // where there is no /proc
+}
+
+void exempt_thread() {
+  Exempt& exempt = exempt_threads();
+  std::lock_guard lock(exempt.mutex);
+  exempt.threads.insert(gettid());
+}
+
+void exempt_new_threads(const std::function<void()>& start) {
+  const std::set<int> before = all_threads();
+  start();
+  Exempt& exempt = exempt_threads();
+  std::lock_guard lock(exempt.mutex);
+  for (int thread : all_threads())
+    if (!before.contains(thread)) exempt.threads.insert(thread);
 }
 
 }  // namespace tandem

@@ -1,5 +1,6 @@
 // Which cores do what: some compute, some drive a GPU, some prepare data.
 #pragma once
+#include <functional>
 #include <vector>
 
 namespace tandem {
@@ -21,7 +22,11 @@ void set_core_roles(CoreRoles roles);
 
 /// Keeps the calling thread, and those it will start, to these cores; to all of the process's when the list is empty.
 void confine_thread(const std::vector<int>& cores);
-/// The same for every thread the process has now.
+/// The same for every thread the process has now that was not exempted.
 void confine_process(const std::vector<int>& cores);
+/// confine_process leaves the calling thread where it is from now on.
+void exempt_thread();
+/// The same for the threads that `start` starts, by whatever library.
+void exempt_new_threads(const std::function<void()>& start);
 
 }  // namespace tandem

@@ -1,6 +1,7 @@
 #include "tandem/base/cores.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -9,39 +10,28 @@
 #include <exception>
 #include <fstream>
 #include <mutex>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "tandem/base/core_roles.h"
 #include "tandem/base/environment.h"
 #include "tandem/base/event_sink.h"
+#include "tandem/base/threads.h"
 
 namespace tandem {
 namespace {
 
+/// Of the main thread: threads with a role of their own are confined to other cores.
 int affinity_cores() {
   cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return static_cast<int>(std::thread::hardware_concurrency());
+  if (sched_getaffinity(getpid(), sizeof set, &set) != 0) return static_cast<int>(std::thread::hardware_concurrency());
   return CPU_COUNT(&set);
 }
 
-/// Whole cores of the cgroup's CPU quota; a large number when there is none.
-int quota_cores() {
-  constexpr int kUnlimited = 1 << 20;
-  std::ifstream v2("/sys/fs/cgroup/cpu.max");
-  std::string quota;
-  double period = 0;
-  if (v2 >> quota >> period) {
-    if (quota == "max" || period <= 0) return kUnlimited;
-    return std::max(1, static_cast<int>(std::ceil(std::strtod(quota.c_str(), nullptr) / period)));
-  }
-  std::ifstream v1_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), v1_period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-  double limit = 0;
-  if (v1_quota >> limit && v1_period >> period && limit > 0 && period > 0)
-    return std::max(1, static_cast<int>(std::ceil(limit / period)));
-  return kUnlimited;
-}
+constexpr int kNoQuota = 1 << 20;
 
 /// True on a thread that is inside a slice: what it starts runs inline.
 thread_local bool inside_slice = false;
@@ -50,8 +40,25 @@ void pause() { __builtin_ia32_pause(); }
 
 }  // namespace
 
+std::optional<int> cores_of_quota(std::string_view cpu_max) {
+  std::istringstream words{std::string(cpu_max)};
+  double quota = 0, period = 0;
+  if (!(words >> quota >> period) || quota <= 0 || period <= 0) return std::nullopt;
+  return std::max(1, static_cast<int>(std::ceil(quota / period)));
+}
+
+int quota_cores() {
+  std::string line;
+  if (std::ifstream v2("/sys/fs/cgroup/cpu.max"); std::getline(v2, line)) return cores_of_quota(line).value_or(kNoQuota);
+  std::string quota, period;
+  std::ifstream v1_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), v1_period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+  if (v1_quota >> quota && v1_period >> period) return cores_of_quota(quota + " " + period).value_or(kNoQuota);
+  return kNoQuota;
+}
+
 int usable_cores() {
-  int cores = std::max(1, std::min(affinity_cores(), quota_cores()));
+  const int dedicated = static_cast<int>(core_roles().compute.size());
+  int cores = std::max(1, std::min(dedicated ? dedicated : affinity_cores(), quota_cores()));
   if (const auto wish = environment_number("TANDEM_CPU_THREADS", 0, 256); wish && *wish > 0) cores = static_cast<int>(*wish);
   return cores;
 }
@@ -65,6 +72,7 @@ struct Cores::State {
   std::atomic<std::int64_t> next_slice{0};
   std::atomic<bool> stop{false};
   std::int64_t slices = 0;
+  std::atomic<std::uint32_t> most_inside{0};  // workers this job may have
   const SliceBody* body = nullptr;
 
   std::mutex error_mutex;
@@ -72,6 +80,9 @@ struct Cores::State {
 
   std::mutex job_mutex;  // one job at a time; held while workers are changed
   std::vector<std::thread> workers;
+  std::atomic<int> threads{1};
+  std::function<int()> usable;  // how many threads there should be; none: as many as were asked for
+  std::uint64_t asked = 0;      // when `usable` was, in ticks
 
   void take_slices() {
     inside_slice = true;
@@ -90,7 +101,7 @@ struct Cores::State {
 
   bool enter() {
     std::uint32_t inside = gate.load(std::memory_order_acquire);
-    while (inside & kOpen)
+    while ((inside & kOpen) && (inside & ~kOpen) < most_inside.load(std::memory_order_relaxed))
       if (gate.compare_exchange_weak(inside, inside + 1, std::memory_order_acq_rel)) return true;
     return false;
   }
@@ -119,10 +130,22 @@ struct Cores::State {
     }
   }
 
-  void start(int threads) {
+  void start(int count) {
     stop = false;
+    threads = std::max(1, count);
     const int seen = round.load();
-    for (int i = 1; i < threads; ++i) workers.emplace_back([this, seen] { work(seen); });
+    for (int i = 1; i < threads; ++i)
+      workers.push_back(start_thread(ThreadRole::compute, "cpu" + std::to_string(i), [this, seen] { work(seen); }));
+  }
+
+  /// About once a second: a quota or an affinity mask may have changed.
+  void follow_the_machine() {
+    if (!usable || static_cast<double>(ticks() - asked) * nanoseconds_per_tick() < 1e9) return;
+    asked = ticks();
+    const int now = usable();
+    if (now == threads) return;
+    end();
+    start(now);
   }
 
   void wake() {
@@ -137,8 +160,9 @@ struct Cores::State {
     workers.clear();
   }
 
-  void run(std::int64_t count, const SliceBody& job) {
+  void run(std::int64_t count, const SliceBody& job, int helpers) {
     body = &job;
+    most_inside.store(static_cast<std::uint32_t>(helpers), std::memory_order_relaxed);
     slices = count;
     next_slice.store(0, std::memory_order_relaxed);
     gate.store(kOpen, std::memory_order_release);
@@ -154,30 +178,38 @@ struct Cores::State {
   }
 };
 
-Cores::Cores(int threads) : state_(std::make_unique<State>()) { state_->start(std::max(1, threads)); }
+Cores::Cores(int threads) : state_(std::make_unique<State>()) { state_->start(threads); }
+Cores::Cores(std::function<int()> usable) : Cores(usable()) {
+  state_->usable = std::move(usable);
+  state_->asked = ticks();
+}
 Cores::~Cores() { state_->end(); }
-int Cores::threads() const { return static_cast<int>(state_->workers.size()) + 1; }
+int Cores::threads() const { return state_->threads; }
 
 void Cores::set_threads(int threads) {
   std::lock_guard lock(state_->job_mutex);
+  state_->usable = nullptr;
   state_->end();
-  state_->start(std::max(1, threads));
+  state_->start(threads);
 }
 
 void Cores::parallel(std::int64_t slices, SliceBody body) {
   if (slices <= 0) return;
   State& s = *state_;
   std::unique_lock lock(s.job_mutex, std::defer_lock);
-  if (slices == 1 || inside_slice || !lock.try_lock() || s.workers.empty()) {
-    for (std::int64_t slice = 0; slice < slices; ++slice) body(slice);
-    return;
+  int helpers = 0;
+  if (slices > 1 && !inside_slice && lock.try_lock()) {
+    s.follow_the_machine();
+    helpers = static_cast<int>(s.workers.size()) - CoreLoan::others();
   }
-  s.run(slices, body);
+  if (helpers > 0) return s.run(slices, body, helpers);
+  if (lock) lock.unlock();
+  for (std::int64_t slice = 0; slice < slices; ++slice) body(slice);
 }
 
 Cores& Cores::process() {
   // Not destroyed: ops may run while the process ends, and workers hold nothing that must be given back.
-  static Cores& cores = *new Cores(usable_cores());
+  static Cores& cores = *new Cores(usable_cores);
   return cores;
 }
 

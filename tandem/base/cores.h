@@ -1,7 +1,10 @@
 // The one owner of the process's cores: how many we may use, and the pool that uses them.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string_view>
 
 namespace tandem {
 
@@ -20,14 +23,20 @@ class SliceBody {
   void (*call_)(const void*, std::int64_t);
 };
 
-/// Cores this process may use: affinity mask, limited by the cgroup's quota and TANDEM_CPU_THREADS.
+/// Cores that compute: those dedicated to it or the process's, limited by the cgroup's quota; TANDEM_CPU_THREADS overrides.
 int usable_cores();
+/// Whole cores of the cgroup's quota; a large number when there is none.
+int quota_cores();
+/// The same of a cgroup's "cpu.max": "150000 100000" are 2 cores; nothing for "max" and what is none.
+std::optional<int> cores_of_quota(std::string_view cpu_max);
 
 /// Runs slices on the caller and the pool's workers. The slice grid is the caller's and must depend on the
 /// shape only; which thread takes which slice is not fixed, so results must not depend on it.
 class Cores {
  public:
   explicit Cores(int threads);
+  /// As many threads as `usable` says; asked again about once a second, because quotas and masks change.
+  explicit Cores(std::function<int()> usable);
   ~Cores();
   Cores(const Cores&) = delete;
   Cores& operator=(const Cores&) = delete;
@@ -35,12 +44,13 @@ class Cores {
   int threads() const;
 
   /// Calls body(0) … body(slices-1), each once, and returns when all are done. The first exception thrown
-  /// by a slice is thrown again here. Nested or concurrent calls run on the calling thread.
+  /// by a slice is thrown again here. Nested or concurrent calls run on the calling thread. Cores that other threads
+  /// have on loan (CoreLoan) are left to them.
   void parallel(std::int64_t slices, SliceBody body);
 
   /// The cores of the process.
   static Cores& process();
-  /// Changes the number of threads; waits until no slices run.
+  /// Changes the number of threads, from now on whatever the machine says; waits until no slices run.
   void set_threads(int threads);
 
  private:

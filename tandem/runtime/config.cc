@@ -7,6 +7,7 @@
 
 #include "tandem/base/error.h"
 #include "tandem/base/text.h"
+#include "tandem/base/threads.h"
 #include "tandem/core/device.h"
 #include "tandem/op/random_state.h"
 #include "tandem/runtime/physical.h"
@@ -268,7 +269,10 @@ void enable_op_determinism() {
 bool is_op_determinism_enabled() { return state().deterministic; }
 
 void set_intra_op_parallelism_threads(int threads) { set_threads(state().intra_op, threads, "Intra"); }
-void set_inter_op_parallelism_threads(int threads) { set_threads(state().inter_op, threads, "Inter"); }
+void set_inter_op_parallelism_threads(int threads) {
+  set_threads(state().inter_op, threads, "Inter");
+  set_role_limit(ThreadRole::data, threads);
+}
 int get_intra_op_parallelism_threads() {
   State& s = state();
   std::lock_guard lock(s.mutex);

@@ -37,7 +37,7 @@ PhysicalGpus physical_gpus() {
     // The driver's threads would inherit the cores this thread was confined to.
     if (options.cores.empty() && !roles.compute.empty()) options.cores = process_cores();
     s.loaded = true;
-    s.discovery = std::make_shared<const opencl::Discovery>(opencl::discover(options));
+    exempt_new_threads([&] { s.discovery = std::make_shared<const opencl::Discovery>(opencl::discover(options)); });
   }
   return {s.current(), s.discovery};
 }

@@ -405,3 +405,81 @@ def test_devices_reports_what_was_turned_down(tmp_path):
     (tmp_path / "garbage.so").write_bytes(b"not a library")
     broken = report(OCL_ICD_VENDORS=str(tmp_path), **POCL)
     assert len(found(broken, "its library does not load")) == 2 and len(broken["devices"]) == 1
+
+
+AFFINITIES = """
+import os
+import time
+
+def affinities():
+    found = {}
+    for task in os.listdir("/proc/self/task"):
+        with open(f"/proc/self/task/{task}/comm") as comm, open(f"/proc/self/task/{task}/status") as status:
+            allowed = next(line.split()[1] for line in status if line.startswith("Cpus_allowed_list"))
+            found.setdefault(comm.read().strip(), set()).add(allowed)
+    return found
+
+def named(count):
+    # A thread names itself when it first runs.
+    for _ in range(100):
+        names = [name for name in affinities() if name.startswith("tandem-")]
+        if len(names) >= count:
+            break
+        time.sleep(0.1)
+    return sorted(names)
+"""
+
+
+def test_every_named_thread_runs_on_the_cores_of_its_role():
+    cores = sorted(os.sched_getaffinity(0))
+    code = f"""
+    {textwrap.indent(AFFINITIES, "    ").strip()}
+    tf.config.set_dedicated_cores(data=[{cores[0]}], compute=[{cores[-1]}])
+    tf.config.threading.set_intra_op_parallelism_threads(3)
+    slow = lambda x: int(x) + 1
+    files = tf.data.Dataset.range(4).interleave(lambda i: tf.data.Dataset.range(100), cycle_length=2, num_parallel_calls=2)
+    batches = iter(files.map(slow, num_parallel_calls=2).batch(2).prefetch(2))
+    next(batches)
+    tf.reduce_sum(tf.ones([1000, 1000]) * 2)
+    named(5)
+    found = affinities()
+    names = {{name: cores for name, cores in found.items() if name.startswith("tandem-")}}
+    print(sorted(names))
+    print(sorted(set.union(*[cores for name, cores in names.items() if name.startswith("tandem-cpu")])))
+    print(sorted(set.union(*[cores for name, cores in names.items() if not name.startswith("tandem-cpu")])))
+    print(sorted(set.union(*[cores for name, cores in found.items() if not name.startswith("tandem-")])))
+    """
+    names, compute, data, own = run(code)
+    assert names == "['tandem-cpu1', 'tandem-cpu2', 'tandem-map0', 'tandem-map1', 'tandem-prefetch']"
+    assert data == f"['{cores[0]}']"
+    assert compute == own == f"['{cores[-1]}']"
+
+
+def test_cores_that_the_process_loses_are_noticed():
+    cores = sorted(os.sched_getaffinity(0))
+    code = f"""
+    {textwrap.indent(AFFINITIES, "    ").strip()}
+    work = lambda: tf.reduce_sum(tf.ones([1000, 1000]) * 2).numpy()
+    workers = lambda: sum(name.startswith("tandem-cpu") for name in affinities())
+    work()
+    print(workers() + 1 == min({len(cores)}, 2) or workers() > 0)
+    os.sched_setaffinity(0, [{cores[0]}])
+    time.sleep(1.2)
+    work()
+    print(workers())
+    """
+    assert run(code) == ["True", "0"]
+
+
+def test_data_workers_keep_to_the_inter_op_setting():
+    code = f"""
+    {textwrap.indent(AFFINITIES, "    ").strip()}
+    tf.config.threading.set_inter_op_parallelism_threads(2)
+    slow = lambda x: int(x) + 1
+    elements = iter(tf.data.Dataset.range(100).map(slow, num_parallel_calls=8))
+    next(elements)
+    named(2)
+    time.sleep(0.5)
+    print([name for name in named(2) if name.startswith("tandem-map")])
+    """
+    assert run(code) == ["['tandem-map0', 'tandem-map1']"]
