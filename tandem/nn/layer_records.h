@@ -18,6 +18,7 @@ std::span<const LayerRecord> shape_layers();
 std::span<const LayerRecord> merge_layers();
 std::span<const LayerRecord> recurrent_layers();
 std::span<const LayerRecord> attention_layers();
+std::span<const LayerRecord> preprocessing_layers();
 
 template <class L>
 LayerPtr make_as(const LayerConfig& config, const LayerMakers&) {
