@@ -24,7 +24,7 @@ def _read(make, filenames, num_parallel_reads):
         return make(files)
     cycle = None if num_parallel_reads == AUTOTUNE else num_parallel_reads
     names = Dataset.from_tensor_slices(files)
-    return names.interleave(lambda name: Dataset(make([os.fsdecode(name.numpy())])), cycle_length=cycle)._handle
+    return names.interleave(lambda name: Dataset(make([os.fsdecode(name.numpy())])), cycle_length=cycle, num_parallel_calls=num_parallel_reads)._handle
 
 
 class TFRecordDataset(Dataset):
@@ -41,6 +41,20 @@ class TextLineDataset(Dataset):
     def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None):
         kind = compression_type or ""
         super().__init__(_read(lambda files: _tandem.text_line_dataset(files, kind), filenames, num_parallel_reads))
+
+
+class NpyDataset(Dataset):
+    """The rows of the array in a .npy file, read from the mapped file as they are needed."""
+
+    def __init__(self, filename):
+        super().__init__(_tandem.npy_dataset(os.fspath(filename)))
+
+
+class NpzDataset(Dataset):
+    """Rows of the arrays in a .npz file: dicts by name, or with `names` tuples of these. What is not packed is mapped."""
+
+    def __init__(self, filename, names=()):
+        super().__init__(_tandem.npz_dataset(os.fspath(filename), list(names)))
 
 
 def _column(default, name=""):

@@ -9,6 +9,7 @@
 #include "tandem/base/threads.h"
 #include "tandem/data/dataset.h"
 #include "tandem/data/node.h"
+#include "tandem/data/prefetch.h"
 #include "tandem/data/recorder.h"
 #include "tandem/data/sources.h"
 
@@ -113,6 +114,11 @@ class Interleave final : public Flattening {
     if (options_.cycle_length == kAutotune) options_.cycle_length = role_threads(ThreadRole::data);
   }
   std::string_view name() const override { return "Interleave"; }
+  std::size_t threads() const {
+    if (options_.num_parallel_calls == 0) return 0;
+    const int most = role_threads(ThreadRole::data);
+    return static_cast<std::size_t>(options_.num_parallel_calls == kAutotune ? most : options_.num_parallel_calls);
+  }
   IteratorPtr iterate(const Pass& pass) const override { return std::make_unique<Reading>(*this, pass); }
 
  private:
@@ -130,7 +136,10 @@ class Interleave final : public Flattening {
             ++in_block_;
             return true;
           }
-          if (in_block_ < stage_.options_.block_length) current = {};  // it ended
+          if (in_block_ < stage_.options_.block_length) {  // it ended
+            current.iterator.reset();  // before the node it reads
+            current = {};
+          }
         }
         at_ = (at_ + 1) % cycle_.size();
         in_block_ = 0;
@@ -141,10 +150,16 @@ class Interleave final : public Flattening {
     /// Opens a dataset at an empty place; false when nothing is left anywhere.
     bool refill() {
       if (!cycle_[at_].iterator && !ended_) {
-        if (input_->next(element_)) cycle_[at_] = stage_.open_inner(element_, pass_, number_++);
+        if (input_->next(element_)) open_place();
         else ended_ = true;
       }
       return !ended_ || std::ranges::any_of(cycle_, [](const Inner& inner) { return inner.iterator != nullptr; });
+    }
+    /// The first places are read ahead by threads, as many as were asked for; the order is the same.
+    void open_place() {
+      Inner& place = cycle_[at_];
+      place = stage_.open_inner(element_, pass_, number_++);
+      if (at_ < stage_.threads()) place.iterator = prefetched(std::move(place.iterator), kAutotune, pass_, stage_of(pass_, stage_));
     }
     const Interleave& stage_;
     Pass pass_;

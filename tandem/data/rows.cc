@@ -1,7 +1,9 @@
 #include "tandem/data/rows.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "tandem/base/cores.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::data {
@@ -44,7 +46,7 @@ void copy_rows(std::byte* to, const std::byte* from, std::size_t bytes, std::spa
   }
 }
 
-void gather_bytes(std::byte* to, const std::byte* from, std::size_t bytes, std::span<const std::int64_t> numbers) {
+void gather_piece(std::byte* to, const std::byte* from, std::size_t bytes, std::span<const std::int64_t> numbers) {
   switch (bytes) {  // labels and the like: a plain load and store
     case 1: return copy_rows(to, from, 1, numbers, [](auto* t, auto* f) { std::memcpy(t, f, 1); });
     case 4: return copy_rows(to, from, 4, numbers, [](auto* t, auto* f) { std::memcpy(t, f, 4); });
@@ -82,6 +84,17 @@ const Tensor& tensor_of(const Leaf& leaf, std::size_t component) {
 }
 
 }  // namespace
+
+void gather_bytes(std::byte* to, const std::byte* from, std::size_t bytes, std::span<const std::int64_t> numbers) {
+  // One thread does not use all of the memory's bandwidth: large blocks are shared with the pool.
+  constexpr std::size_t kPiece = std::size_t{256} << 10;
+  const std::size_t each = std::max<std::size_t>(kPiece / std::max<std::size_t>(bytes, 1), 1);
+  const std::size_t pieces = (numbers.size() + each - 1) / each;
+  parallel(static_cast<std::int64_t>(pieces), [&](std::int64_t piece) {
+    const std::size_t begin = static_cast<std::size_t>(piece) * each;
+    gather_piece(to + begin * bytes, from, bytes, numbers.subspan(begin, std::min(each, numbers.size() - begin)));
+  });
+}
 
 Fresh fresh(const TensorSpec& spec) {
   Tensor tensor = Tensor::uninitialized(spec, host_memory(), data_decision());

@@ -26,6 +26,9 @@ Tensor rows(const Tensor& block, std::int64_t begin, std::int64_t count);
 /// Rows by number; numbers must be in range.
 Tensor gather_rows(const Tensor& block, std::span<const std::int64_t> numbers);
 
+/// Rows of `bytes` each, by number.
+void gather_bytes(std::byte* to, const std::byte* from, std::size_t bytes, std::span<const std::int64_t> numbers);
+
 /// The same for every leaf.
 void rows(const Element& block, std::int64_t begin, std::int64_t count, Element& out);
 void row(const Element& block, std::int64_t index, Element& out);

@@ -48,6 +48,9 @@ class Measured final : public Iterator {
 
 double seconds(std::uint64_t tick_count) { return static_cast<double>(tick_count) * nanoseconds_per_tick() * 1e-9; }
 
+/// How long a stage takes by the clock: several threads share its work.
+double time_of(const StageStats& stage) { return stage.busy_seconds / std::max(1, stage.workers); }
+
 std::string remedy_for(const StageStats& stage) {
   if (stage.name == "Map" && stage.workers == 0)
     return "write the function with tf ops only, so that it is recorded and runs over whole batches, or give map num_parallel_calls=AUTOTUNE";
@@ -108,7 +111,8 @@ DatasetStats Session::stats() const {
                           .errors_skipped = stage->errors_skipped.load(), .workers = stage->workers.load()});
     StageStats& last = out.stages.back();
     last.busy_seconds = std::max(0.0, last.busy_seconds - last.wait_seconds);
-    if (!slowest || last.busy_seconds > slowest->busy_seconds) slowest = &last;
+    last.cores = last.busy_seconds * per_second;
+    if (!slowest || time_of(last) > time_of(*slowest)) slowest = &last;
   }
   // What the consumer waits for: all that runs on its own thread, and the fill of the first buffer.
   double waited = 0;
@@ -135,15 +139,15 @@ Stage& stage_of(const Pass& pass, const Node& node) {
 std::string DatasetStats::to_string() const {
   std::string out;
   char line[200];
-  std::snprintf(line, sizeof line, "%-24s %12s %14s %10s %10s %12s %8s\n", "stage", "elements", "elements/s", "busy s", "wait s",
-                "buffer", "workers");
+  std::snprintf(line, sizeof line, "%-24s %12s %14s %10s %10s %12s %8s %6s\n", "stage", "elements", "elements/s", "busy s",
+                "wait s", "buffer", "workers", "cores");
   out += line;
   for (const StageStats& s : stages) {
     const std::string name = std::string(static_cast<std::size_t>(std::min(s.depth, 10)) * 2, ' ') + s.name;
     const std::string buffer = s.capacity ? std::to_string(s.buffered) + "/" + std::to_string(s.capacity) : "";
-    std::snprintf(line, sizeof line, "%-24s %12llu %14.0f %10.3f %10.3f %12s %8d\n", name.c_str(),
+    std::snprintf(line, sizeof line, "%-24s %12llu %14.0f %10.3f %10.3f %12s %8d %6.2f\n", name.c_str(),
                   static_cast<unsigned long long>(s.elements), s.elements_per_second, s.busy_seconds, s.wait_seconds,
-                  buffer.c_str(), s.workers);
+                  buffer.c_str(), s.workers, s.cores);
     out += line;
     if (s.errors_skipped) out += "  " + std::to_string(s.errors_skipped) + " errors were skipped\n";
   }

@@ -18,6 +18,7 @@ struct StageStats {
   std::int64_t capacity = 0;         // of the buffer; 0: none
   std::int64_t errors_skipped = 0;   // by ignore_errors
   int workers = 0;                   // threads; 0: the reader's own
+  double cores = 0;                  // kept busy on average
 };
 
 struct DatasetStats {

@@ -116,6 +116,9 @@ Tensor decode_jpeg(std::string_view bytes, int channels) {
   const std::size_t depth = static_cast<std::size_t>(reader.state.out_color_components);
   if (height * width > picture_detail::kMostValues / depth)
     fail(ErrorCode::bad_file, "decode_jpeg: the picture would have ", height, " x ", width, " pixels");
+  // A block of 64 pixels takes a bit, or a small part of one: a file that claims much more lies.
+  if (height * width / 64 / 512 > bytes.size())
+    fail(ErrorCode::bad_file, "decode_jpeg: the header promises ", height, " x ", width, " pixels, more than ", bytes.size(), " bytes can hold");
   std::vector<std::uint8_t> values(height * width * depth);
   if (!read_rows(reader, values.data(), width * depth)) fail(ErrorCode::bad_file, "decode_jpeg: a damaged file: ", reader.error.text);
   return Tensor::from(values, Shape{static_cast<std::int64_t>(height), static_cast<std::int64_t>(width), static_cast<std::int64_t>(depth)});

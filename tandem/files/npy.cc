@@ -140,7 +140,7 @@ Tensor read_numbers(const ByteSource& source, const NpyHeader& header, std::size
 
 }  // namespace
 
-Tensor read_npy(const ByteSource& source) {
+NpyPlace find_npy(const ByteSource& source) {
   std::uint64_t consumed = 0;
   const std::string text = read_header_text(source, consumed);
   const NpyHeader header = parse_npy_header(text, source.name);
@@ -155,8 +155,12 @@ Tensor read_npy(const ByteSource& source) {
   if (overflows || bytes > present || too_many)
     fail(ErrorCode::bad_file, source.name, ": the header promises shape ", header.shape, " with ",
          header.item_bytes, " bytes an element, but only ", present, " bytes of data are there");
-  if (header.kind != NpyKind::fixed) return read_strings(source, header, bytes);
-  return read_numbers(source, header, bytes);
+  return {header, consumed, bytes};
+}
+
+Tensor read_npy(const ByteSource& source) {
+  const auto [header, offset, bytes] = find_npy(source);
+  return header.kind != NpyKind::fixed ? read_strings(source, header, bytes) : read_numbers(source, header, bytes);
 }
 
 std::string packed_strings(const Tensor& tensor, std::size_t item_bytes) {
@@ -168,14 +172,15 @@ std::string packed_strings(const Tensor& tensor, std::size_t item_bytes) {
   return out;
 }
 
-Tensor npy_from_bytes(std::string_view bytes, const std::string& name) {
-  std::size_t at = 0;
-  return read_npy({.name = name, .size = bytes.size(), .read = [&](char* to, std::size_t count) {
-                     TANDEM_CHECK(count <= bytes.size() - at, "read beyond the bytes given");
-                     std::memcpy(to, bytes.data() + at, count);
-                     at += count;
-                   }});
+ByteSource byte_source(std::string_view bytes, const std::string& name) {
+  return {.name = name, .size = bytes.size(), .read = [bytes, at = std::size_t{0}](char* to, std::size_t count) mutable {
+            TANDEM_CHECK(count <= bytes.size() - at, "read beyond the bytes given");
+            std::memcpy(to, bytes.data() + at, count);
+            at += count;
+          }};
 }
+
+Tensor npy_from_bytes(std::string_view bytes, const std::string& name) { return read_npy(byte_source(bytes, name)); }
 
 std::string npy_to_bytes(const Tensor& tensor) {
   const NpyHeader header = npy_header_of(tensor);

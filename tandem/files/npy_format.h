@@ -25,7 +25,15 @@ std::string npy_header_bytes(const NpyHeader& header);
 /// How `tensor` is stored.
 NpyHeader npy_header_of(const Tensor& tensor);
 
+/// Where the elements lie: what the header says, checked against what is there.
+struct NpyPlace {
+  NpyHeader header;
+  std::uint64_t offset = 0, bytes = 0;
+};
+NpyPlace find_npy(const ByteSource& source);
 Tensor read_npy(const ByteSource& source);
+/// A source over bytes at hand, which must outlive it.
+ByteSource byte_source(std::string_view bytes, const std::string& name);
 /// The elements of a string tensor, each filled up to `item_bytes`.
 std::string packed_strings(const Tensor& tensor, std::size_t item_bytes);
 

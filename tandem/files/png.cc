@@ -118,6 +118,9 @@ Tensor decode_png(std::string_view bytes, int channels) {
   if (!read_header(reader, channels, size)) fail(ErrorCode::bad_file, "decode_png: no PNG file, or a damaged one: ", state.complaint);
   if (size.height * size.width > picture_detail::kMostValues / size.channels)
     fail(ErrorCode::bad_file, "decode_png: the picture would have ", size.height, " x ", size.width, " pixels");
+  // Deflate makes at most 1032 bytes of one, and a bit may become a pixel of four bytes: a file that claims more lies.
+  if (size.height * size.width * size.channels / (1032 * 32) > bytes.size())
+    fail(ErrorCode::bad_file, "decode_png: the header promises ", size.height, " x ", size.width, " pixels, more than ", bytes.size(), " bytes can hold");
   std::vector<std::uint8_t> values(size.height * size.width * size.channels);
   std::vector<png_bytep> rows = rows_of(values.data(), size);
   if (!read_rows(reader, rows.data())) fail(ErrorCode::bad_file, "decode_png: a damaged file: ", state.complaint);

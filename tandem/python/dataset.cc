@@ -65,6 +65,7 @@ nb::dict stats_dict(const PassStats& of) {
     stage["capacity"] = s.capacity;
     stage["errors_skipped"] = s.errors_skipped;
     stage["workers"] = s.workers;
+    stage["cores"] = s.cores;
     stages.append(stage);
   }
   nb::dict out;

@@ -1,4 +1,4 @@
-// Readers and writers of data files: TFRecord and Example, CSV, text lines, IDX.
+// Readers and writers of data files: TFRecord and Example, CSV, text lines, IDX, mapped arrays, images.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -6,6 +6,8 @@
 #include "tandem/data/csv.h"
 #include "tandem/data/example.h"
 #include "tandem/data/idx.h"
+#include "tandem/data/images.h"
+#include "tandem/data/npy_dataset.h"
 #include "tandem/data/records.h"
 #include "tandem/python/convert.h"
 #include "tandem/python/module.h"
@@ -112,6 +114,12 @@ void add_readers(nb::module_& module) {
   module.def("parse_example", [](nb::handle serialized, nb::handle features) { return tensor_list(parse_example(to_tensor(serialized.ptr()), features_of(features))); });
   module.def("serialize_example", serialize);
   module.def("read_example", read);
+  module.def("npy_dataset", npy_dataset);
+  module.def("npz_dataset", npz_dataset);
+  module.def("read_images", [](const Dataset& paths, int channels, std::int64_t height, std::int64_t width, bool nearest, bool crop) {
+    return read_images(paths, {.channels = channels, .height = height, .width = width,
+                               .interpolation = nearest ? Interpolation::nearest : Interpolation::bilinear, .crop_to_aspect_ratio = crop});
+  });
   module.def("load_idx", [](const std::string& path) { return to_object(load_idx(path)); });
   add_csv(module);
 }

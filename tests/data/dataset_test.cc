@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
 #include <set>
+#include <thread>
 
 #include "tandem/data/node.h"
 #include "tandem/tandem.h"
@@ -39,6 +41,12 @@ Dataset generated(std::int64_t n) {
         };
       },
       {Structure::leaf(), {LeafSpec{.dtype = DType::i64}}});
+}
+
+std::size_t resident_bytes() {
+  std::size_t pages = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> pages >> resident;
+  return resident * 4096;
 }
 
 /// A scratch file or folder that is removed again.
@@ -280,6 +288,107 @@ TEST(DatasetThreads, BuffersStayWithinTheByteBudget) {
     ASSERT_TRUE(pass.next());
     EXPECT_LE(made.load(), i + 1 + 10);
   }
+}
+
+TEST(DatasetThreads, ElementsOfParallelCallsStayWithinTheByteBudget) {
+  const Dataset dataset = Dataset::range(60).map(ElementFunction([](const Tensor& x) { return broadcast_to(cast(x, DType::f32), {1 << 18}); }, Recording::never),
+                                                 {.num_parallel_calls = 16});
+  DatasetIterator pass = dataset.iterate(4 << 20);
+  for (int i = 0; i < 60; ++i) {
+    const std::optional<Value> value = pass.next();
+    ASSERT_TRUE(value);
+    EXPECT_EQ(value->tensor().data<float>()[7], static_cast<float>(i));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_LE(pass.stats().stages[0].buffered, 5);  // 4 MiB, and one that waits to be read
+  }
+  EXPECT_FALSE(pass.next());
+}
+
+TEST(DatasetThreads, ParallelInterleaveKeepsTheOrder) {
+  const auto build = [](std::int64_t calls) {
+    return Dataset::range(7).interleave([](const Tensor& x) { return Dataset::range(x.item<int>() * 10, x.item<int>() * 10 + x.item<int>()); },
+                                        {.cycle_length = 3, .block_length = 2, .num_parallel_calls = calls});
+  };
+  const Numbers expected = numbers_of(build(0));
+  EXPECT_EQ(expected.size(), 21u);
+  EXPECT_EQ(numbers_of(build(2)), expected);
+  EXPECT_EQ(numbers_of(build(8)), expected);
+  EXPECT_EQ(numbers_of(build(kAutotune)), expected);
+}
+
+TEST(DatasetThreads, AGeneratorThatThrowsIsHeardThroughBuffers) {
+  const auto make = [] {
+    return [i = 0]() mutable -> std::optional<Value> {
+      if (i == 3) fail(ErrorCode::bad_file, "shelf.bin, record 3: expected a book");
+      return Value(Tensor(i++));
+    };
+  };
+  const Dataset dataset = Dataset::from_generator(make, {Structure::leaf(), {LeafSpec{.dtype = DType::i32}}}).prefetch(8).batch(2).prefetch();
+  DatasetIterator pass = dataset.iterate();
+  EXPECT_EQ(pass.next()->tensor().to_vector<std::int32_t>(), (std::vector<std::int32_t>{0, 1}));
+  try {
+    pass.next();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("shelf.bin, record 3: expected a book"), std::string::npos);
+  }
+}
+
+TEST(DatasetThreads, WhatNeedsAnEndRefusesADatasetWithout) {
+  const Dataset endless = Dataset::range(3).repeat();
+  const auto first = [](const Value& state, const Value&) { return state; };
+  for (const std::function<void()>& body : std::vector<std::function<void()>>{
+           [&] { endless.reduce(Value(Tensor(0)), [&](const Value& both) { return first(both[0], both[1]); }); },
+           [&] { endless.save("/nowhere"); }}) {
+    try {
+      body();
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("the dataset is infinite; take(n) makes it finite"), std::string::npos);
+    }
+  }
+}
+
+TEST(DatasetThreads, AStreamOfTenGigabytesStaysWithinTheBudget) {
+  constexpr std::int64_t kFloats = 1 << 22;  // 16 MiB an element
+  constexpr int kElements = 640;
+  const std::size_t before = resident_bytes();
+  std::size_t most = 0;
+  const Dataset stream = Dataset::from_generator(
+      [] {
+        return [i = 0]() mutable -> std::optional<Value> {
+          if (i == kElements) return std::nullopt;
+          return Value(fill({kFloats}, static_cast<double>(i++)));
+        };
+      },
+      {Structure::leaf(), {LeafSpec::of({DType::f32, {kFloats}})}}).prefetch();
+  DatasetIterator pass = stream.iterate(128u << 20);
+  std::int64_t bytes = 0;
+  int number = 0;
+  while (auto value = pass.next()) {
+    ASSERT_EQ(value->tensor().data<float>()[kFloats - 1], static_cast<float>(number++));
+    bytes += static_cast<std::int64_t>(value->tensor().spec().bytes());
+    most = std::max(most, resident_bytes());
+  }
+  EXPECT_GE(bytes, 10'000'000'000);
+  // The budget, the element in hand, the one being made, and what the pool keeps for the next.
+  EXPECT_LT(most - before, (128u + 5 * 16) << 20);
+}
+
+TEST(Dataset, TheBottleneckOfParallelWorkIsFoundByItsTime) {
+  const Dataset dataset = Dataset::range(400).map(ElementFunction([](const Tensor& x) {
+    const double until = static_cast<double>(ticks()) + 2e5;
+    while (static_cast<double>(ticks()) < until) {
+    }
+    return x;
+  }, Recording::never), {.num_parallel_calls = 2}).batch(10);
+  DatasetIterator pass = dataset.iterate();
+  while (pass.next()) {
+  }
+  const DatasetStats stats = pass.stats();
+  EXPECT_EQ(stats.bottleneck, "Map");
+  EXPECT_GT(stats.stages[1].cores, 0.1);
+  EXPECT_NE(stats.to_string().find("cores"), std::string::npos);
 }
 
 TEST(Dataset, StatsNameTheStagesAndTheBottleneck) {

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import tandemflow as tf
+from test_config import run as in_process
 
 
 def values(dataset):
@@ -230,3 +231,56 @@ def test_list_files(tmp_path):
     assert [f.rsplit("/", 1)[1] for f in found] == ["a.txt", "b.txt"]
     with pytest.raises(tf.errors.InvalidArgumentError, match="No files matched"):
         tf.data.Dataset.list_files(str(tmp_path / "*.png"))
+
+
+def test_rows_of_mapped_arrays(tmp_path):
+    x, y = np.arange(60, dtype=np.float32).reshape(20, 3), np.arange(20, dtype=np.uint16)
+    np.save(tmp_path / "x.npy", x)
+    np.savez(tmp_path / "both.npz", x=x, y=y)
+    np.savez_compressed(tmp_path / "packed.npz", x=x, y=y)
+    rows = tf.data.NpyDataset(tmp_path / "x.npy")
+    assert len(rows) == 20 and rows.element_spec == tf.TensorSpec((3,), tf.float32)
+    np.testing.assert_array_equal(next(rows.skip(5).batch(4).as_numpy_iterator()), x[5:9])
+    for name in ("both.npz", "packed.npz"):
+        batch = next(iter(tf.data.NpzDataset(tmp_path / name).batch(20)))
+        np.testing.assert_array_equal(batch["x"], x)
+        pair = next(iter(tf.data.NpzDataset(tmp_path / name, ["y", "x"]).shuffle(20, seed=1).batch(20)))
+        assert pair[0].dtype == tf.uint16
+        np.testing.assert_array_equal(x[pair[0].numpy()], pair[1])
+    with pytest.raises(ValueError, match="has no array 'z'; it has x, y"):
+        tf.data.NpzDataset(tmp_path / "both.npz", ["z"])
+
+
+def test_arrays_that_cannot_be_mapped_are_loaded(tmp_path):
+    for array in (np.asfortranarray(np.arange(12.0).reshape(4, 3)), np.arange(4, dtype=">i4"), np.array([True, False]), np.array(["a", "bc"])):
+        np.save(tmp_path / "a.npy", array)
+        rows = next(tf.data.NpyDataset(tmp_path / "a.npy").batch(9).as_numpy_iterator())
+        np.testing.assert_array_equal(rows, array if array.dtype.kind != "U" else array.astype("S"))
+
+
+def test_parallel_interleave_gives_the_order_of_the_serial_one():
+    def build(calls):
+        numbers = tf.data.Dataset.range(6)
+        return numbers.interleave(lambda i: tf.data.Dataset.range(10 * int(i), 10 * int(i) + int(i)), 3, 2, num_parallel_calls=calls)
+
+    expected = [int(x) for x in build(None)]
+    for calls in (1, 4, tf.data.AUTOTUNE):
+        assert [int(x) for x in build(calls)] == expected
+
+
+def test_elements_arrive_on_the_device_they_were_sent_to():
+    code = """
+    import numpy as np
+    data = tf.data.Dataset.from_tensor_slices((np.ones([64, 100], "float32"), np.arange(64))).batch(16)
+    before = tf.config.experimental.get_transfer_stats()["h2d"]["bytes"]
+    for x, y in data.apply(tf.data.experimental.prefetch_to_device("/GPU:0")):
+        print(x.device, y.device, float(tf.reduce_sum(x)), int(tf.reduce_sum(y)))
+        with tf.device("/GPU:0"):
+            z = x + 1
+        print(z.device)
+    print(tf.config.experimental.get_transfer_stats()["h2d"]["bytes"] - before >= 64 * (400 + 8))
+    """
+    lines = in_process(code, TANDEM_OPENCL_CPU_AS_GPU="1")
+    gpu = "/job:localhost/replica:0/task:0/device:GPU:0"
+    sums = [sum(range(i, i + 16)) for i in range(0, 64, 16)]
+    assert lines == [line for total in sums for line in (f"{gpu} {gpu} 1600.0 {total}", gpu)] + ["True"]

@@ -11,6 +11,8 @@ def image_dataset_from_directory(directory, labels="inferred", label_mode="int",
                                  subset=None, interpolation="bilinear", follow_links=False, crop_to_aspect_ratio=False,
                                  pad_to_aspect_ratio=False, data_format=None, verbose=True):  # fmt: skip
     """A dataset of (images, labels); its `class_names` and `file_paths` say what was found."""
+    from ... import _tandem
+    from ..._dataset import Dataset
     from ..._specs import TensorSpec
     from ...image import resize
     from ...io import decode_image, read_file
@@ -23,6 +25,13 @@ def image_dataset_from_directory(directory, labels="inferred", label_mode="int",
         raise ValueError(f'`color_mode` must be one of {{"rgb", "rgba", "grayscale"}}. Received: color_mode={color_mode}')
     height, width = image_size
 
+    def read_all(paths):
+        """What C++ can do on several threads; None for the rarer wishes."""
+        if data_format == "channels_first" or interpolation not in ("bilinear", "nearest"):
+            return None
+        nearest = interpolation == "nearest"
+        return Dataset(_tandem.read_images(paths._handle, channels, height, width, nearest, bool(crop_to_aspect_ratio)))
+
     def read(path):
         image = decode_image(read_file(path), channels).numpy()
         if crop_to_aspect_ratio:
@@ -33,6 +42,7 @@ def image_dataset_from_directory(directory, labels="inferred", label_mode="int",
 
     shape = (channels, height, width) if data_format == "channels_first" else (height, width, channels)
     files = _Files(directory, labels, label_mode, class_names, _IMAGES, follow_links, shuffle, seed, verbose, "images")
+    files.read_all = read_all
     return files.datasets(read, TensorSpec(shape, "float32"), batch_size, validation_split, subset)
 
 
@@ -51,6 +61,8 @@ def text_dataset_from_directory(directory, labels="inferred", label_mode="int", 
 
 
 class _Files:
+    read_all = None  # a dataset of (path, …) to one of (content, …), where that is better than one by one
+
     def __init__(self, directory, labels, label_mode, class_names, endings, follow_links, shuffle, seed, verbose, what):
         import numpy as np
 
@@ -150,10 +162,22 @@ class _Files:
             for i in self._order(len(paths), epochs):
                 yield (read(paths[i]), self._label(labels[i])) if has_labels else read(paths[i])
 
-        dataset = Dataset.from_generator(elements, output_signature=(spec, label_spec) if has_labels else spec)
+        dataset = self._mapped(Dataset, paths, labels if has_labels else None)
+        if dataset is None:
+            dataset = Dataset.from_generator(elements, output_signature=(spec, label_spec) if has_labels else spec)
         dataset = (dataset.batch(batch_size) if batch_size is not None else dataset).prefetch()
         dataset.class_names, dataset.file_paths = self.class_names, list(paths)
         return dataset
+
+    def _mapped(self, dataset_class, paths, labels):
+        import numpy as np
+
+        if self.read_all is None or not paths:
+            return None
+        names = list(paths)
+        rows = names if labels is None else (names, np.stack([self._label(label) for label in labels]))
+        dataset = dataset_class.from_tensor_slices(rows)
+        return self.read_all(dataset.shuffle(len(names), seed=self.seed) if self.shuffle else dataset)
 
     def _order(self, count, epochs):
         """Another one each epoch; the first is that of the files, which are shuffled already."""
