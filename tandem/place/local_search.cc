@@ -5,58 +5,12 @@
 #include <cmath>
 #include <numeric>
 
+#include "tandem/place/search_parts.h"
+
 namespace tandem::placer {
 namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
-/// SplitMix64: small, good enough, and the same everywhere.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint32_t below(std::size_t count) {
-    state_ += 0x9e3779b97f4a7c15u;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    z ^= z >> 31;
-    return static_cast<std::uint32_t>((static_cast<unsigned __int128>(z) * count) >> 64);
-  }
-
- private:
-  std::uint64_t state_;
-};
-
-/// Nodes that talk much to each other, in clusters of at most `most`: what should move together.
-class Clusters {
- public:
-  Clusters(const Problem& problem, std::size_t most) : cluster_(at(problem.nodes)), members_(at(problem.nodes)) {
-    struct Edge {
-      std::int64_t bytes;
-      std::int32_t from, to;
-    };
-    std::vector<Edge> edges;
-    for (int v = 0; v < problem.nodes; ++v) {
-      cluster_[at(v)] = v;
-      members_[at(v)] = {v};
-      for (const Neighbour& c : problem.consumers[v]) edges.push_back({c.bytes, v, c.node});
-    }
-    std::ranges::stable_sort(edges, [](const Edge& a, const Edge& b) { return a.bytes > b.bytes; });
-    for (const Edge& e : edges) {
-      std::int32_t large = cluster_[at(e.from)], small = cluster_[at(e.to)];
-      if (large == small || members_[at(large)].size() + members_[at(small)].size() > most) continue;
-      if (members_[at(large)].size() < members_[at(small)].size()) std::swap(large, small);
-      for (const std::int32_t v : members_[at(small)]) cluster_[at(v)] = large;
-      members_[at(large)].insert(members_[at(large)].end(), members_[at(small)].begin(), members_[at(small)].end());
-      members_[at(small)].clear();
-    }
-  }
-  std::span<const std::int32_t> of(std::int32_t node) const { return members_[at(cluster_[at(node)])]; }
-
- private:
-  std::vector<std::int32_t> cluster_;  // [node]
-  std::vector<std::vector<std::int32_t>> members_;
-};
 
 class Search {
  public:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tandem/place/annealing.h"
 #include "tandem/place/exact.h"
 #include "tandem/place/list_scheduler.h"
 #include "tandem/place/local_search.h"
@@ -65,12 +66,13 @@ class Solver {
     std::stable_sort(plans_.begin(), plans_.end(), [](const Plan& a, const Plan& b) { return a.makespan < b.makespan; });
   }
 
-  /// Grows with the graph, but ever slower, so that the whole stays below n log n.
+  /// A few milliseconds for a hundred nodes, some more for two hundred; from there on it grows ever slower, so that the whole
+  /// stays below n log n.
   std::int64_t local_work() const {
     if (effort_.local_work >= 0) return effort_.local_work;
     if (p_.nodes <= kExactNodes) return 20'000;
     const std::int64_t nodes = p_.nodes;
-    return 30'000 + 450 * std::min<std::int64_t>(nodes, 300) + 60 * std::max<std::int64_t>(nodes - 300, 0);
+    return 110'000 + 2000 * std::clamp<std::int64_t>(nodes - 100, 0, 150) + 60 * std::max<std::int64_t>(nodes - 250, 0);
   }
 
   void search_locally() {
@@ -79,9 +81,15 @@ class Solver {
     plans_.resize(starts);
     // The best start gets most: a third is spent to see which it is.
     const std::int64_t work = local_work(), each = work / 3 / static_cast<std::int64_t>(starts);
-    for (std::size_t i = 0; i < starts; ++i) improve(p_, decoder_, plans_[i], each, i);
+    for (std::size_t i = 0; i < starts; ++i) search(plans_[i], each, i, {.first = 0.01, .last = 0.002});
     std::stable_sort(plans_.begin(), plans_.end(), [](const Plan& a, const Plan& b) { return a.makespan < b.makespan; });
-    improve(p_, decoder_, plans_[0], work - each * static_cast<std::int64_t>(starts), starts);
+    search(plans_[0], work - each * static_cast<std::int64_t>(starts), starts, {.first = 0.006, .last = 0.0003});
+  }
+
+  void search(Plan& plan, std::int64_t work, std::uint64_t seed, const Cooling& cooling) {
+    // The annealing does not count memory: where it is short, what it finds may not fit, and the slower search has a share too.
+    if (p_.any_limited) work /= 2, improve(p_, decoder_, plan, work, seed);
+    anneal(p_, decoder_, plan, work, seed, cooling);
   }
 
   void finish(const Plan& plan) {
