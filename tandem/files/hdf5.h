@@ -13,8 +13,7 @@
 
 namespace tandem {
 
-/// A group, or an array with its attributes. Text is a string tensor; 16-bit integers are read as i32, unsigned ones of 32
-/// and 64 bits as i64.
+/// A group, or an array with its attributes. Text is a string tensor.
 struct Hdf5Object {
   Tensor value = {};  // undefined: a group
   std::map<std::string, Tensor> attributes = {};
