@@ -92,6 +92,7 @@ ZipEntries read_all(const ZipReader& reader, const std::string& name) {
 }  // namespace
 
 struct ZipReader::Archive {
+  explicit Archive(Handle opened) : handle(std::move(opened)) {}
   Handle handle;
 };
 
