@@ -22,7 +22,7 @@ def _decoded(data, channels, who):
 def decode_png(contents, channels=0, dtype=_dtypes.uint8, name=None):
     """[height, width, channels] of a PNG (or JPEG) file; channels=0 keeps those of the file."""
     if _dtypes.as_dtype(dtype) != _dtypes.uint8:
-        raise UnimplementedError(f"decode_png: dtype must be tf.uint8, got {dtype}; there is no uint16 here")
+        raise UnimplementedError(f"decode_png: dtype must be tf.uint8, got {dtype}; pictures of 16 bits are read as 8")
     return _decoded(_bytes(contents, "decode_png"), channels, "decode_png")
 
 
