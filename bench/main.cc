@@ -6,6 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "bench/adaptation.h"
 #include "bench/gpu.h"
 #include "bench/harness.h"
 #include "bench/spill.h"
@@ -18,7 +19,7 @@ namespace {
 std::vector<Benchmark> all_benchmarks() {
   std::vector<Benchmark> all;
   for (auto group : {eager_benchmarks(), library_benchmarks(), elementwise_benchmarks(), training_benchmarks(),
-                     graph_benchmarks(), gpu_benchmarks(), spill_benchmarks(), placement_benchmarks(), data_benchmarks(), network_benchmarks(), fit_benchmarks()})
+                     graph_benchmarks(), gpu_benchmarks(), spill_benchmarks(), placement_benchmarks(), adaptation_benchmarks(), data_benchmarks(), network_benchmarks(), fit_benchmarks()})
     all.insert(all.end(), group.begin(), group.end());
   return all;
 }
@@ -62,7 +63,7 @@ int main(int argc, char** argv) {
   bool ops_gpu = false;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (word.starts_with("--child=") && (run_gpu_child(word.substr(8)) || run_spill_child(word.substr(8)))) return 0;
+    if (word.starts_with("--child=") && (run_gpu_child(word.substr(8)) || run_spill_child(word.substr(8)) || run_adaptation_child(word.substr(8)))) return 0;
     if (word == "--json" && i + 1 < argc) json = argv[++i];
     else if (word == "--ops-gpu") ops_gpu = true;
     else if (word == "--cpu-time") processor_time = true;

@@ -10,6 +10,7 @@
 #include "tandem/graph/trace.h"
 #include "tandem/op/grad.h"
 #include "tandem/op/ops.h"
+#include "tandem/runtime/adaptive_plans.h"
 #include "tandem/runtime/runtime.h"
 
 namespace tandem {
@@ -183,7 +184,7 @@ GraphFunction::Differentiable::Differentiable(const GraphFunction& function) : n
       .like = forward->graph().effects(),
       .execute = [](OpCall& call) {
         const auto& self = static_cast<const Differentiable&>(call.op);
-        self.forward->plan(call.requested, call.near, call.inputs)->run(call.inputs, call.outputs);
+        self.forward->run(call);
       },
   };
 }
@@ -237,7 +238,7 @@ GraphFunction::GraphFunction(Graph graph, std::string name) : graph_(std::move(g
       .depth = [](const InferContext& c) { return static_cast<double>(static_cast<const GraphFunction&>(c.op).graph_.op_count()); },
       .like = graph_.effects(),
       .execute = [](OpCall& call) {
-        static_cast<const GraphFunction&>(call.op).plan(call.requested, call.near, call.inputs)->run(call.inputs, call.outputs);
+        static_cast<const GraphFunction&>(call.op).run(call);
       },
   };
 }
@@ -252,24 +253,41 @@ const Graph& GraphFunction::optimized() const {
   return *optimized_;
 }
 
+void GraphFunction::run(OpCall& call) const {
+  const CachedPlan found = cached_plan(call.requested, call.near, call.inputs);
+  if (found.adaptive) found.adaptive->run(call.inputs, call.outputs);
+  else found.plan->run(call.inputs, call.outputs);
+  if (found.large_work_us > 0) default_runtime().dispatcher().note_large_work(found.large_work_us);
+}
+
 std::shared_ptr<const Plan> GraphFunction::plan(const DeviceName* scope, const DeviceName* near, std::span<const TensorRef> arguments) const {
+  const CachedPlan found = cached_plan(scope, near, arguments);
+  return found.adaptive ? found.adaptive->current() : found.plan;
+}
+
+GraphFunction::CachedPlan GraphFunction::cached_plan(const DeviceName* scope, const DeviceName* near,
+                                                     std::span<const TensorRef> arguments) const {
   EagerDispatcher& eager = default_runtime().dispatcher();
   const std::uint64_t epoch = eager.epoch();
   const std::string key = scope ? scope->short_name() : near ? "near " + near->short_name() : "";
   {
     std::lock_guard lock(mutex_);
     const CachedPlan& cached = plans_[key];
-    if (cached.plan && cached.epoch == epoch) return cached.plan;
+    if ((cached.plan || cached.adaptive) && cached.epoch == epoch) return cached;
   }
   LowerOptions options{.devices = eager.devices(), .rules = eager.rules()};
   Device* beside = scope || !near ? nullptr : eager.devices().find(*near);
   if (scope) options.scope = *scope;
   else if (beside) options.rules.chosen = DeviceChoice{beside, ReasonCode::colocated};
   else options.placement = default_runtime().place(optimized(), homes_of(arguments));
-  std::shared_ptr<const Plan> made = lower(optimized(), options);
+  CachedPlan made;
+  if (options.placement && default_runtime().adapts() && AdaptivePlans::pays(*options.placement))
+    made.adaptive = std::make_shared<AdaptivePlans>(optimized(), options, homes_of(arguments));
+  else made.plan = lower(optimized(), options);
+  if (!scope && !near && !options.placement && !eager.devices().searched()) made.large_work_us = large_work_us(optimized().work());
+  made.epoch = eager.epoch();  // looking for devices may have changed it
   std::lock_guard lock(mutex_);
-  plans_[key] = {eager.epoch(), made};  // looking for devices may have changed it
-  return made;
+  return plans_[key] = made;
 }
 
 std::shared_ptr<const GraphFunction::Differentiable> GraphFunction::differentiable() const {

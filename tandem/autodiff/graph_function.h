@@ -10,6 +10,8 @@
 
 namespace tandem {
 
+class AdaptivePlans;
+
 /// Made by make() and shared: tapes and plans that refer to it keep it alive.
 class GraphFunction final : public OpDef, public std::enable_shared_from_this<GraphFunction> {
  public:
@@ -22,6 +24,8 @@ class GraphFunction final : public OpDef, public std::enable_shared_from_this<Gr
   /// it runs on `near`, or where the placer puts it, who counts with arguments where those given are now.
   std::shared_ptr<const Plan> plan(const DeviceName* scope, const DeviceName* near = nullptr,
                                    std::span<const TensorRef> arguments = {}) const;
+  /// Runs that plan. One that the placer made may give way to another while it is being run (tandem/runtime/adaptive_plans.h).
+  void run(OpCall& call) const;
 
   /// Runs the graph as one op: scopes and tapes see it.
   Tensors operator()(std::span<const Tensor> arguments) const;
@@ -30,10 +34,13 @@ class GraphFunction final : public OpDef, public std::enable_shared_from_this<Gr
   struct Differentiable;
   struct CachedPlan {
     std::uint64_t epoch = 0;
-    std::shared_ptr<const Plan> plan;
+    std::shared_ptr<const Plan> plan = nullptr;
+    std::shared_ptr<AdaptivePlans> adaptive = nullptr;  // instead of the plan
+    double large_work_us = 0;  // of a plan for the only device known, while others have not been looked for
   };
 
   GraphFunction(Graph graph, std::string name);
+  CachedPlan cached_plan(const DeviceName* scope, const DeviceName* near, std::span<const TensorRef> arguments) const;
   std::shared_ptr<const Differentiable> differentiable() const;
   Tensors gradients(GradContext& context) const;
 

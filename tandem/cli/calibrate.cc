@@ -39,17 +39,19 @@ void print(const Machine& machine) {
   links.print(std::cout);
 }
 
+constexpr double kLeastUs = 50;  // shorter ones are all launch
+
 void print_check(const std::vector<CalibrationCheck>& checks) {
   Table table({{"op"}, {"shape"}, {"device", 8}, {"predicted us"}, {"measured us"}, {"ratio"}});
   std::vector<double> errors;
   for (const CalibrationCheck& c : checks) {
     table.add({c.op, c.shape, c.device, figure(c.predicted_us), figure(c.measured_us), figure(c.predicted_us / c.measured_us)});
-    errors.push_back(std::abs(c.predicted_us / c.measured_us - 1));
+    if (c.measured_us >= kLeastUs) errors.push_back(std::abs(c.predicted_us / c.measured_us - 1));
   }
   table.print(std::cout);
   if (errors.empty()) return;
   std::ranges::nth_element(errors, errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2));
-  std::cout << "off by " << figure(100 * errors[errors.size() / 2]) << " % in the median\n";
+  std::cout << "ops above " << kLeastUs << " us are off by " << figure(100 * errors[errors.size() / 2]) << " % in the median\n";
 }
 
 void run_calibrate(const CalibrateOptions& options) {

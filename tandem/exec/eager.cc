@@ -149,7 +149,19 @@ void EagerDispatcher::find_and_execute(OpCall& call) {
   run_prepared(prepared, call);
 }
 
+void EagerDispatcher::note_large_work(double us) {
+  constexpr double kLoadingUs = 50e3;
+  if (large_work_us_.fetch_add(us, std::memory_order_relaxed) + us < kLoadingUs) return;
+  large_work_us_.store(0, std::memory_order_relaxed);
+  devices_.find({"GPU", 0});  // looks for all there are
+}
+
 void EagerDispatcher::stay_or_move(const PreparedCall& prepared, OpCall& call) {
+  if (prepared.stay.there == prepared.device) {  // the only one known: what could be lost is added up
+    const float us = prepared.stay.loss_us;
+    run_prepared(prepared, call);
+    return note_large_work(us);
+  }
   float lost = 0;
   if (should_move(call, prepared.stay, lost)) {
     Device& there = *prepared.stay.there;
@@ -190,7 +202,7 @@ std::shared_ptr<const PreparedCall> EagerDispatcher::find_or_prepare(const OpCal
       if (it->second->key.matches(call)) return it->second;
     rules = rules_;
   }
-  const bool free = machine && !call.requested && !call.op.view && rules.policy == PlacementPolicy::automatic;
+  const bool free = machine && !call.requested && !call.op.view && rules.policy != PlacementPolicy::first_gpu;
   std::shared_ptr<const PreparedCall> prepared = free ? prepare_placed(call, rules) : prepare(call, devices_, rules);
   std::lock_guard lock(mutex_);
   if (calls_.size() >= kMostCalls) calls_.clear();
@@ -200,8 +212,11 @@ std::shared_ptr<const PreparedCall> EagerDispatcher::find_or_prepare(const OpCal
 
 std::shared_ptr<const PreparedCall> EagerDispatcher::prepare_placed(const OpCall& call, PlacementRules rules) {
   const Cost work = cost_of(call);
-  if (devices_.known().size() == 1 && is_worth_a_gpu(work)) devices_.find({"GPU", 0});  // looks for all there are
-  if (devices_.known().size() == 1) return prepare(call, devices_, rules);
+  if (devices_.known().size() == 1) {
+    auto prepared = prepare(call, devices_, rules);
+    if (const double us = large_work_us(work); us > 0 && !devices_.searched()) prepared->stay = {.there = prepared->device, .loss_us = static_cast<float>(us)};
+    return prepared;
+  }
   rules.placed = true;
   if (call.inputs.empty()) {
     rules.chosen = DeviceChoice{&devices_.host_device(), ReasonCode::host_value};

@@ -28,6 +28,9 @@ class EagerDispatcher final : public Dispatcher {
   void set_placement_policy(PlacementPolicy policy);
   PlacementRules rules() const;
   DeviceRegistry& devices() { return devices_; }
+  /// Large work of so many µs runs on the only device known. When it adds up to more than loading the drivers of GPUs
+  /// takes, they are looked for.
+  void note_large_work(double us);
   /// Another number whenever what was prepared before no longer holds: devices have come, rules have changed.
   std::uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
   std::size_t cached_calls() const;
@@ -50,6 +53,7 @@ class EagerDispatcher final : public Dispatcher {
   PlacementRules rules_;
   mutable std::mutex mutex_;
   std::unordered_multimap<std::uint64_t, std::shared_ptr<const PreparedCall>> calls_;
+  std::atomic<double> large_work_us_{0};
   std::atomic<std::uint64_t> epoch_{next_epoch()};  // changes when cached calls no longer hold
 };
 

@@ -52,10 +52,11 @@ Cost cost_of(const OpCall& call) {
 
 bool is_trivial(const Cost& work) { return work.flops < 1e5 && work.bytes < 65536; }
 
-bool is_worth_a_gpu(const Cost& work) {
+double large_work_us(const Cost& work) {
   constexpr double kCoreGflops = 30, kGbPerSecond = 10, kEnoughUs = 1000;
   const double flops_us = work.flops / (kCoreGflops * 1e3 * Cores::process().threads()), bytes_us = work.bytes / (kGbPerSecond * 1e3);
-  return std::max(flops_us, bytes_us) >= kEnoughUs;
+  const double us = std::max(flops_us, bytes_us);
+  return us >= kEnoughUs ? us : 0;
 }
 
 EagerChoice weigh(const OpCall& call, DeviceRegistry& devices, const Machine& machine) {

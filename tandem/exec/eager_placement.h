@@ -19,8 +19,8 @@ Cost cost_of(const OpCall& call);
 
 /// So little that a launch elsewhere cannot pay, whatever the machine.
 bool is_trivial(const Cost& work);
-/// Enough to look for GPUs, which loads drivers: that takes longer than a small program.
-bool is_worth_a_gpu(const Cost& work);
+/// Roughly what the CPU takes for it, when that is enough for a GPU to be of use; else 0.
+double large_work_us(const Cost& work);
 
 /// Adds this call's loss to that of its operands. True: moving them to `stay.there` has become cheaper than staying.
 bool should_move(const OpCall& call, const Stay& stay, float& lost);

@@ -44,7 +44,8 @@ Frame::Frame(const Plan& plan)
   }
 }
 
-void Frame::run(std::span<const TensorRef> arguments, std::span<Tensor> results) {
+void Frame::run(std::span<const TensorRef> arguments, std::span<Tensor> results, RunTimes* times) {
+  times_ = times;
   WriteLocks locks(plan_.writes_);
   begin(arguments);
   execute(0, plan_.commit_);
@@ -98,6 +99,7 @@ void Frame::execute(std::uint32_t from, std::uint32_t to) {
 
 void Frame::run_kernels(std::uint32_t from, std::uint32_t to) {
   if (from >= to) return;
+  if (times_) [[unlikely]] return run_timed(from, to);
   void** operands = operands_.data();
   const bool checked = check_numerics();
   const bool events = events_enabled();
@@ -112,6 +114,24 @@ void Frame::run_kernels(std::uint32_t from, std::uint32_t to) {
       start = end;
     }
     if (checked) [[unlikely]] require_finite(*at->call, args);
+  }
+}
+
+/// As run_kernels, and devices learn which op their work belongs to.
+void Frame::run_timed(std::uint32_t from, std::uint32_t to) {
+  const double us_per_tick = nanoseconds_per_tick() / 1e3;
+  for (const Plan::Instruction* at = &plan_.instructions_[from]; at != plan_.instructions_.data() + to; ++at) {
+    const KernelArgs args{operands_.data() + at->inputs, operands_.data() + at->outputs, {words_.data() + at->words, at->word_count}};
+    Device& device = *at->call->device;
+    device.set_running(at->call->decision);
+    const std::uint64_t start = ticks();
+    at->kernel->run(args);
+    const std::uint64_t end = ticks();
+    device.set_running(nullptr);
+    event_ring().record(at->call->decision, start, end);
+    const bool here = device.memory().is_host();
+    times_->ops.push_back({at->call, here ? us_per_tick * static_cast<double>(end - start) : 0});
+    if (check_numerics()) [[unlikely]] require_finite(*at->call, args);
   }
 }
 
@@ -133,7 +153,12 @@ void Frame::perform(const Plan::Action& action) {
       held_.release(*storages_[action.tensor]);
       tensors_[action.tensor] = {};
       return;
-    case Kind::call: return perform_call(plan_.calls_[action.tensor]);
+    case Kind::call: {
+      const std::uint64_t start = ticks();
+      perform_call(plan_.calls_[action.tensor]);
+      if (times_) times_->ops.push_back({nullptr, static_cast<double>(ticks() - start) * nanoseconds_per_tick() / 1e3});
+      return;
+    }
   }
 }
 
@@ -189,6 +214,7 @@ void Frame::commit() {
 
 void Frame::clear() {
   held_.clear();
+  times_ = nullptr;
   for (Tensor& tensor : tensors_) tensor = {};
 }
 

@@ -11,7 +11,7 @@ class Frame {
  public:
   explicit Frame(const Plan& plan);
 
-  void run(std::span<const TensorRef> arguments, std::span<Tensor> results);
+  void run(std::span<const TensorRef> arguments, std::span<Tensor> results, RunTimes* times = nullptr);
   /// Lets go of everything that belongs to one run.
   void clear();
 
@@ -21,6 +21,7 @@ class Frame {
   void begin(std::span<const TensorRef> arguments);
   void execute(std::uint32_t from, std::uint32_t to);
   void run_kernels(std::uint32_t from, std::uint32_t to);
+  void run_timed(std::uint32_t from, std::uint32_t to);
   void perform(const Plan::Action& action);
   void perform_call(const Plan::Call& call);
   void bind(std::uint32_t first, std::uint32_t last, const void* address);
@@ -36,6 +37,7 @@ class Frame {
   std::vector<Storage*> storages_;  // by slot
   WorkingSet held_;                 // what kernels of this run use in devices' own memory
   std::size_t next_action_ = 0;
+  RunTimes* times_ = nullptr;       // null: nobody wants to know
 };
 
 }  // namespace tandem

@@ -148,6 +148,11 @@ class Question {
       else place.refusals.push_back({machine_.devices[d].name, asked.back().refusal});
     }
     if (const DeviceName* wanted = asks(node)) request(*wanted, place);
+    else if (!setting_.only.empty()) place.requested = refuses(place, setting_.only) ? machine_.devices[0].name : setting_.only;
+  }
+
+  static bool refuses(const PlaceNode& place, const std::string& device) {
+    return std::ranges::any_of(place.refusals, [&](const auto& r) { return r.device == device; });
   }
 
   static const Kernel* kernel_of(const Node& node, std::span<const TensorSpec* const> inputs, const Specs& outputs, Device& device,
@@ -162,7 +167,7 @@ class Question {
   void request(const DeviceName& wanted, PlaceNode& place) {
     place.requested = wanted.short_name();
     const auto device = machine_.find(place.requested);
-    const bool refused = std::ranges::any_of(place.refusals, [&](const auto& r) { return r.device == place.requested; });
+    const bool refused = refuses(place, place.requested);
     if (device && !refused && (here_[at(*device)] || !setting_.only_here)) return;
     gave_way_.push_back({static_cast<std::int32_t>(question_.nodes.size()), device ? ReasonCode::no_kernel : ReasonCode::device_missing, place.requested});
     place.requested = machine_.devices[0].name;
@@ -219,7 +224,7 @@ class Question {
     const OpWork work = work_of(*node.op, specs, node.attrs, outputs);
     for (std::size_t d = 0; d < here_.size(); ++d) {
       std::vector<Candidate> asked;
-      const bool refused = std::ranges::any_of(question_.nodes[at(p)].refusals, [&](const auto& r) { return r.device == machine_.devices[d].name; });
+      const bool refused = refuses(question_.nodes[at(p)], machine_.devices[d].name);
       if (!refused || !here_[d] || !kernel_of(node, specs, outputs, *here_[d], asked)) continue;
       const double saved = placed.finish_us - placed.start_us - predict(work, machine_.devices[d], machine_.measured).total();
       if (saved > 0) return text("cast to float32: runs on ", machine_.devices[d].name, ", saves ", saved_text(saved), " a step");

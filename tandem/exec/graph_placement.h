@@ -18,6 +18,7 @@ struct GraphSetting {
   std::optional<DeviceName> scope = {};  // for nodes that ask for no device themselves
   std::vector<std::string> homes = {};   // by parameter: the device that holds the argument; "" or missing: the first
   std::vector<Constraints::Slowdown> contention = {};
+  std::string only = {};                 // ops that ask for no device run there where they can, else on the first
 };
 
 struct GraphPlacement {

@@ -7,7 +7,7 @@ namespace tandem {
 Plan::Plan() = default;
 Plan::~Plan() = default;
 
-void Plan::run(std::span<const TensorRef> arguments, std::span<Tensor> results) const {
+void Plan::run(std::span<const TensorRef> arguments, std::span<Tensor> results, RunTimes* times) const {
   struct Lease {
     const Plan& plan;
     std::unique_ptr<Frame> frame = plan.take_frame();
@@ -16,7 +16,13 @@ void Plan::run(std::span<const TensorRef> arguments, std::span<Tensor> results) 
       plan.give_back(std::move(frame));
     }
   } lease{*this};
-  lease.frame->run(arguments, results);
+  lease.frame->run(arguments, results, times);
+}
+
+void Plan::drop_frames() const {
+  std::vector<std::unique_ptr<Frame>> dropped;
+  std::lock_guard lock(mutex_);
+  dropped.swap(frames_);
 }
 
 std::unique_ptr<Frame> Plan::take_frame() const {

@@ -13,6 +13,15 @@ namespace tandem {
 
 class Frame;
 
+/// What one run took, op by op.
+struct RunTimes {
+  struct Op {
+    const PreparedCall* call;  // null: an op that runs others
+    double us;                 // on the host; what another device took is known to that device only
+  };
+  std::vector<Op> ops;
+};
+
 class Plan {
  public:
   /// One kernel. Its operands are addresses that stand side by side in the frame.
@@ -82,8 +91,10 @@ class Plan {
   };
 
   ~Plan();
-  /// One tensor an argument in, one a result out.
-  void run(std::span<const TensorRef> arguments, std::span<Tensor> results) const;
+  /// One tensor an argument in, one a result out. With `times` it notes what every op took.
+  void run(std::span<const TensorRef> arguments, std::span<Tensor> results, RunTimes* times = nullptr) const;
+  /// Gives the buffers of runs that have ended back.
+  void drop_frames() const;
 
   std::span<const Instruction> instructions() const { return instructions_; }
   std::size_t arena_bytes() const;

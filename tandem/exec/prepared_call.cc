@@ -155,7 +155,7 @@ std::unique_ptr<PreparedCall> prepare(const OpCall& call, DeviceRegistry& device
     prepared->kernel = kernel->prepare(kernel_call);
   }
   prepared->decision = intern(decision);
-  const bool policy_asked = decision.requested.empty() && rules.policy != PlacementPolicy::automatic;
+  const bool policy_asked = decision.requested.empty() && rules.policy == PlacementPolicy::first_gpu;
   if (is_fallback(decision.reason) && !rules.placed && !policy_asked) log_fallback(decision);
   return prepared;
 }

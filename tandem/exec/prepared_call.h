@@ -24,7 +24,7 @@ std::uint64_t hash_of(const OpCall& call);
 
 /// What an op without a scope loses on the device it was prepared for, and what it would take to move its operands.
 struct Stay {
-  Device* there = nullptr;  // where it would be faster; null: nowhere
+  Device* there = nullptr;  // where it would be faster; null: nowhere; its own: there may be others to be found
   float loss_us = 0;        // each time it runs here
   float latency_us = 0, us_per_byte = 0;  // of the way there
 };
@@ -48,6 +48,8 @@ class DeviceRegistry {
   virtual Device* find(const DeviceName& name) = 0;
   /// Those found so far.
   virtual std::span<Device* const> known() const = 0;
+  /// Have all been looked for?
+  virtual bool searched() const { return true; }
   /// Takes a device that was lost out of the list.
   virtual void remove(Device&) {}
   /// Why find() knows no such device: device_missing, not_visible or device_lost.
@@ -61,8 +63,9 @@ struct DeviceChoice {
   bool operator==(const DeviceChoice&) const = default;
 };
 
-/// How ops without a scope find their device: where they finish first, or TensorFlow's rule.
-enum class PlacementPolicy { automatic, first_gpu };
+/// How ops without a scope find their device: where they finish first, as measured while they run; where they should,
+/// as predicted, once; or TensorFlow's rule.
+enum class PlacementPolicy { automatic, first_gpu, planned };
 
 struct PlacementRules {
   /// An op asked for a device that is missing or has no kernel runs on the host, and its decision says why.

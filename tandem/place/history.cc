@@ -7,6 +7,7 @@ namespace tandem {
 namespace {
 
 constexpr std::int64_t kMemory = 64;  // samples after which the oldest no longer count
+constexpr std::int64_t kKnown = 8;    // samples after which one that is far off is taken for a disturbance
 
 }  // namespace
 
@@ -20,7 +21,9 @@ void CostHistory::add(const HistoryKey& key, double predicted_us, double measure
   Measured& entry = entries_[key];
   entry.samples += 1;
   const double share = 1.0 / static_cast<double>(std::min(entry.samples, kMemory));
-  entry.ratio += (measured_us / predicted_us - entry.ratio) * share;
+  double ratio = measured_us / predicted_us;
+  if (entry.samples > kKnown) ratio = std::clamp(ratio, entry.ratio / 2, entry.ratio * 2);
+  entry.ratio += (ratio - entry.ratio) * share;
 }
 
 const Measured* CostHistory::find(const HistoryKey& key) const {

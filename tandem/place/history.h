@@ -27,8 +27,8 @@ struct Measured {
   std::int64_t samples = 0;
   bool operator==(const Measured&) const = default;
 
-  /// How much it counts against the model: 0 without samples, 3/4 after 12, towards 1.
-  double weight() const { return static_cast<double>(samples) / static_cast<double>(samples + 4); }
+  /// How much it counts against the model: 0 without samples, 1/2 after 2, 0.96 after 50.
+  double weight() const { return static_cast<double>(samples) / static_cast<double>(samples + 2); }
 };
 
 class CostHistory {

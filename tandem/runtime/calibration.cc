@@ -231,7 +231,7 @@ Machine calibrate(std::span<Device* const> devices, const CalibrationOptions& op
       if (options.progress) options.progress(text(machine.devices[d].name, ": ops one by one"));
       run_samples(*devices[d], options.seconds, [&](const Sample&, const Tensors&, const OpWork& work, double us) {
         const HistoryKey key{work.op, work.dtype, size_bucket(work.flops, work.bytes), machine.devices[d].name};
-        constexpr int kTrusted = 12;  // the least of many runs counts like so many
+        constexpr int kTrusted = 50;  // the least of many runs counts like so many
         for (int i = 0; i < kTrusted; ++i) machine.measured.add(key, predict_from_figures(work, machine.devices[d]).total(), us);
       });
     }

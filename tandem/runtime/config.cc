@@ -243,10 +243,20 @@ bool get_soft_device_placement() {
   return s.soft_placement;
 }
 
+namespace {
+struct NamedPolicy {
+  std::string_view name;
+  PlacementPolicy policy;
+};
+constexpr NamedPolicy kPolicies[] = {
+    {"auto", PlacementPolicy::automatic}, {"planned", PlacementPolicy::planned}, {"first_gpu", PlacementPolicy::first_gpu}};
+}  // namespace
+
 void set_placement_policy(std::string_view policy) {
-  if (policy != "auto" && policy != "first_gpu")
-    fail(ErrorCode::invalid_argument, "there is no placement policy '", policy, "'; there are 'auto' and 'first_gpu'");
-  const auto wanted = policy == "auto" ? PlacementPolicy::automatic : PlacementPolicy::first_gpu;
+  const auto found = std::ranges::find(kPolicies, policy, &NamedPolicy::name);
+  if (found == std::end(kPolicies))
+    fail(ErrorCode::invalid_argument, "there is no placement policy '", policy, "'; there are 'auto', 'planned' and 'first_gpu'");
+  const PlacementPolicy wanted = found->policy;
   State& s = state();
   {
     std::lock_guard lock(s.mutex);
@@ -259,7 +269,7 @@ void set_placement_policy(std::string_view policy) {
 std::string get_placement_policy() {
   State& s = state();
   std::lock_guard lock(s.mutex);
-  return s.policy == PlacementPolicy::automatic ? "auto" : "first_gpu";
+  return std::string(std::ranges::find(kPolicies, s.policy, &NamedPolicy::policy)->name);
 }
 
 void enable_op_determinism() {

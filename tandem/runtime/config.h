@@ -61,7 +61,8 @@ void reset_memory_stats(std::string_view device);
 /// These may be called at any time.
 void set_soft_device_placement(bool enabled);
 bool get_soft_device_placement();
-/// How ops without a scope find their device: "auto", where they finish first, or "first_gpu", TensorFlow's rule.
+/// How ops without a scope find their device: "auto", where they finish first, as measured while they run; "planned", where
+/// they should, as predicted; "first_gpu", TensorFlow's rule.
 void set_placement_policy(std::string_view policy);
 std::string get_placement_policy();
 /// Random ops need a seed from now on; everything else gives the same bits in every run anyway.

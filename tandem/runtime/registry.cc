@@ -52,6 +52,7 @@ void Registry::remove(Device& device) {
 void Registry::discover() {
   std::call_once(discovered_, [this] {
     open_gpus();
+    searched_ = true;
     if (on_discovery) on_discovery();
   });
 }

@@ -21,6 +21,7 @@ class Registry final : public DeviceRegistry {
   Device* find(const DeviceName& name) override;
   std::span<Device* const> known() const override { return *list_.load(std::memory_order_acquire); }
   ReasonCode why_missing(const DeviceName& name) const override;
+  bool searched() const override { return searched_.load(std::memory_order_acquire); }
   void remove(Device& device) override;
 
   /// Looks for GPUs, the first time it is called.
@@ -35,6 +36,7 @@ class Registry final : public DeviceRegistry {
   const Settings settings_;
   std::vector<std::unique_ptr<Device>> devices_;  // also those that were lost: tensors may still point to them
   std::once_flag discovered_;
+  std::atomic<bool> searched_{false};
   std::atomic<int> hidden_{0};                    // GPUs that exist but may not be used
   // The list is replaced as a whole; old ones are kept, because somebody may be reading them.
   mutable std::mutex mutex_;

@@ -8,6 +8,7 @@
 #include "tandem/core/device.h"
 #include "tandem/exec/graph_placement.h"
 #include "tandem/memory/host_pool.h"
+#include "tandem/runtime/cost_log.h"
 #include "tandem/runtime/settings.h"
 
 namespace tandem {
@@ -39,8 +40,20 @@ class Runtime {
   /// Figures to use from now on; none: those of the host again.
   void set_machine(std::optional<Machine> machine);
   /// Where the ops of a graph run that ask for no device; null when there is one device only or the policy decides.
-  /// `homes`: the devices that hold its arguments. Looks for GPUs if the graph has work for them.
-  std::shared_ptr<const GraphPlacement> place(const Graph& graph, const std::vector<std::string>& homes);
+  /// `homes`: the devices that hold its arguments.
+  struct PlaceHow {
+    std::vector<Constraints::Slowdown> contention = {};
+    std::string only = {};  // a device that all of it is kept to
+  };
+  std::shared_ptr<const GraphPlacement> place(const Graph& graph, const std::vector<std::string>& homes, const PlaceHow& how);
+  std::shared_ptr<const GraphPlacement> place(const Graph& graph, const std::vector<std::string>& homes) { return place(graph, homes, {}); }
+  /// May traced functions move while they run? Not if somebody said how fast the devices are, or wants the same bits
+  /// in every run.
+  bool adapts();
+  /// Ops were measured while a program ran: the machine's history learns from it, and keeps it for later programs.
+  void learn(std::span<const CostLog::Sample> samples);
+
+  void store_learnt();
 
   /// Returns when everything given to any device has ended; throws the first failure not yet reported.
   void synchronize();
@@ -51,6 +64,8 @@ class Runtime {
   std::unique_ptr<EagerDispatcher> dispatcher_;
   std::mutex machine_mutex_;
   std::shared_ptr<const Machine> machine_;
+  bool machine_given_ = false;  // by the user
+  CostLog learnt_;
 };
 
 /// The runtime of the process; made at first use, set up as `config` says (tandem/runtime/config.h).

@@ -65,6 +65,35 @@ TEST(EagerPlacement, WhatIsLostByStayingAddsUpAlongAChainUntilItMoves) {
   EXPECT_EQ(std::count(devices.begin(), devices.end(), "/CPU:0"), std::ranges::find(devices, "/GPU:0") - devices.begin());
 }
 
+TEST(EagerPlacement, SmallValuesStayOnTheHostWhateverTheirDtypeUnlessAScopeSaysOtherwise) {
+  TwiceAsFast machine(1000);
+  for (const DType dtype : {DType::f32, DType::i32, DType::i64, DType::boolean, DType::f16}) {
+    const Tensor x = cast(ones({4}), dtype), same = equal(x, x);
+    EXPECT_EQ(explain(same).device, "/CPU:0") << dtype;
+    EXPECT_EQ(explain(same).reason, ReasonCode::too_small) << dtype;
+    const DeviceScope scope("/GPU:0");
+    EXPECT_EQ(explain(equal(x, x)).device, "/GPU:0") << dtype;
+  }
+}
+
+TEST(EagerPlacement, ASmallValueGoesToItsLargeConsumerNotTheConsumerToIt) {
+  TwiceAsFast machine(1000);
+  const Tensor w = fill({256, 256}, 1.0 / 256, DType::f32), large = matmul(matmul(w, w), w);
+  ASSERT_EQ(explain(large).device, "/GPU:0");
+  const Tensor factor = reduce_sum(ones({3})), scaled = large * factor;
+  EXPECT_EQ(explain(factor).device, "/CPU:0");
+  EXPECT_EQ(explain(scaled).device, "/GPU:0");
+  EXPECT_EQ(&factor.storage().space(), &host_memory());
+}
+
+TEST(EagerPlacement, WhatHasNoOperandsStartsOnTheHost) {
+  TwiceAsFast machine(1000);
+  for (const Tensor& made : {ones({1 << 20}), random_normal({1 << 20})}) {
+    EXPECT_EQ(explain(made).device, "/CPU:0");
+    EXPECT_EQ(explain(made).reason, ReasonCode::host_value);
+  }
+}
+
 TEST(EagerPlacement, AScopeDecidesWhateverTheFiguresSay) {
   TwiceAsFast machine(1000);
   const Tensor w = fill({256, 256}, 1, DType::f32);

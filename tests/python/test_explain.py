@@ -113,4 +113,4 @@ except Exception as error:
     print(error)
 """
     lines = run(code)
-    assert lines[:2] == ["first_gpu /GPU:0 requested", "/CPU:0"] and "'auto' and 'first_gpu'" in lines[2]
+    assert lines[:2] == ["first_gpu /GPU:0 requested", "/CPU:0"] and "'auto', 'planned' and 'first_gpu'" in lines[2]

@@ -58,7 +58,11 @@ def get_soft_device_placement():
 
 
 def set_placement_policy(policy):
-    """How ops without a scope find their device: "auto", where they finish first, or "first_gpu", TensorFlow's rule."""
+    """How ops without a scope find their device.
+
+    "auto": where they finish first, as measured while they run; "planned": where they should, as predicted, and there
+    they stay; "first_gpu": TensorFlow's rule.
+    """
     _tandem.set_placement_policy(policy)
 
 

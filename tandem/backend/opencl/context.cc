@@ -192,6 +192,21 @@ void Context::launch(const KernelFunction& function, std::size_t items, std::siz
   has_unsaved_ = true;
 }
 
+std::uint64_t Context::start_timing() {
+  std::lock_guard lock(mutex_);
+  return compute_->start_timing();
+}
+
+void Context::stop_timing() {
+  std::lock_guard lock(mutex_);
+  compute_->stop_timing();
+}
+
+std::optional<DeviceTiming> Context::take_timing(std::uint64_t number) {
+  std::lock_guard lock(mutex_);
+  return compute_->take_timing(number);
+}
+
 void Context::save_programs() {
   std::vector<BuiltProgram*> programs;
   {

@@ -72,6 +72,11 @@ class Context {
   /// Waits for both queues; throws the first failure not yet reported.
   void synchronize();
 
+  /// Of the compute queue; see Queue.
+  std::uint64_t start_timing();
+  void stop_timing();
+  std::optional<DeviceTiming> take_timing(std::uint64_t number);
+
   /// Number by which kernels of `op` report bad indices.
   int error_site(const std::string& op);
   const Buffer& error_word() const { return error_word_; }

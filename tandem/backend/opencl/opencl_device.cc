@@ -88,6 +88,12 @@ std::vector<std::unique_ptr<Device>> make_devices(const Options& options) {
   return devices;
 }
 
+std::uint64_t start_timing(Device& device) { return static_cast<OpenclDevice&>(device).context().start_timing(); }
+void stop_timing(Device& device) { static_cast<OpenclDevice&>(device).context().stop_timing(); }
+std::optional<DeviceTiming> take_timing(Device& device, std::uint64_t number) {
+  return static_cast<OpenclDevice&>(device).context().take_timing(number);
+}
+
 MemoryStats memory_stats(Device& device) { return static_cast<OpenclDevice&>(device).context().pool().stats(); }
 
 void reset_peak(Device& device) { static_cast<OpenclDevice&>(device).context().pool().reset_peak(); }

@@ -1,6 +1,7 @@
 // OpenCL devices as /GPU:0, /GPU:1, …: how they are found, and which were turned down.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,17 @@ std::unique_ptr<Device> make_device(const FoundDevice& found, int index, const L
 
 /// Every usable device.
 std::vector<std::unique_ptr<Device>> make_devices(const Options& options);
+
+/// What a device did between start_timing and stop_timing, by its own clock, in µs.
+struct DeviceTiming {
+  double span_us = 0;  // from when it was free for the first command to the end of the last
+  std::vector<std::pair<const Decision*, double>> ops;  // each command: the op that was running, how long it took
+};
+/// The number of the timing; 0 when another is under way.
+std::uint64_t start_timing(Device& device);
+void stop_timing(Device& device);
+/// Null until the last command has ended; then once what was measured. Who comes very late gets an empty one.
+std::optional<DeviceTiming> take_timing(Device& device, std::uint64_t number);
 
 /// Figures of a device's memory, for tests and `config`.
 struct MemoryStats {

@@ -1,5 +1,7 @@
 #include "tandem/backend/opencl/queue.h"
 
+#include <algorithm>
+
 namespace tandem::opencl {
 namespace {
 
@@ -19,7 +21,7 @@ std::uint64_t duration(cl_event event) {
 
 }  // namespace
 
-Queue::Queue(cl_context context, cl_device_id device, bool timed) {
+Queue::Queue(cl_context context, cl_device_id device, bool timed) : context_(context), device_(device) {
   cl_int status = CL_SUCCESS;
   queue_ = QueueHandle(clCreateCommandQueue(context, device, timed ? CL_QUEUE_PROFILING_ENABLE : 0, &status));
   check(status, "making a queue");
@@ -27,7 +29,71 @@ Queue::Queue(cl_context context, cl_device_id device, bool timed) {
 
 Queue::~Queue() {
   clFinish(queue_.get());
+  if (timed_.get()) clFinish(timed_.get());
   retire_to(last_);
+}
+
+/// A command of its own, so that what follows stands behind what the other queue was given.
+void Queue::stand_behind(const char* doing, cl_event last) {
+  enqueue(doing, last, nullptr, Transfer::none, [&](cl_uint count, const cl_event* after, cl_event* event) {
+    return clEnqueueBarrierWithWaitList(get(), count, after, event);
+  });
+}
+
+std::uint64_t Queue::start_timing() {
+  end_timing();
+  if (times_) return 0;
+  if (!timed_.get()) {
+    cl_int status = CL_SUCCESS;
+    timed_ = QueueHandle(clCreateCommandQueue(context_, device_, CL_QUEUE_PROFILING_ENABLE, &status));
+    check(status, "making a queue");
+  }
+  const cl_event before = pending(last_);
+  times_ = Timed{.number = ++timings_};
+  timing_ = true;
+  stand_behind("starting to time", before);
+  return timings_;
+}
+
+void Queue::stop_timing() {
+  const cl_event before = pending(last_);
+  timing_ = false;
+  stand_behind("ending to time", before);
+  times_->last = last_;
+}
+
+/// Makes room for the next timing if all commands of this one have ended.
+void Queue::end_timing() {
+  constexpr std::size_t kMostKept = 16;
+  if (!times_ || !times_->last || !done(times_->last)) return;
+  timed_before_.push_back(std::move(*times_));
+  times_.reset();
+  if (timed_before_.size() > kMostKept) timed_before_.pop_front();
+}
+
+std::optional<DeviceTiming> Queue::take_timing(std::uint64_t number) {
+  end_timing();
+  if (times_ && times_->number == number) return std::nullopt;
+  const auto found = std::ranges::find(timed_before_, number, &Timed::number);
+  if (found == timed_before_.end()) return DeviceTiming{};
+  DeviceTiming timing = std::move(found->timing);
+  timing.span_us = static_cast<double>(found->end - found->begin) / 1e3;
+  timed_before_.erase(found);
+  return timing;
+}
+
+/// The first command timed is the barrier: it ends when the device is free for what follows.
+void Queue::note_time(const Command& command) {
+  cl_ulong begin = 0, end = 0;
+  if (clGetEventProfilingInfo(command.event, CL_PROFILING_COMMAND_START, sizeof(begin), &begin, nullptr) != CL_SUCCESS ||
+      clGetEventProfilingInfo(command.event, CL_PROFILING_COMMAND_END, sizeof(end), &end, nullptr) != CL_SUCCESS)
+    return;
+  if (times_->begin == 0) {
+    times_->begin = times_->end = end;
+    return;
+  }
+  times_->end = std::max(times_->end, end);
+  times_->timing.ops.emplace_back(command.op, static_cast<double>(end - std::min(begin, end)) / 1e3);
 }
 
 Queue::Command& Queue::make_room() {
@@ -54,6 +120,7 @@ void Queue::retire(std::uint64_t number) {
   Command& command = at(number);
   const cl_int status = status_of(command.event);
   if (status < 0 && failure_.number == 0) failure_ = {number, command.op, status};
+  if (command.timed && times_) note_time(command);
   if (command.transfer != Transfer::none) add_transfer_time(command.transfer, duration(command.event));
   clReleaseEvent(std::exchange(command.event, nullptr));
 }

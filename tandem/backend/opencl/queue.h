@@ -1,10 +1,14 @@
 // A command queue whose commands have numbers: in order, so that a number says all that came before it.
 #pragma once
 #include <array>
+#include <deque>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "tandem/backend/opencl/cl.h"
+#include "tandem/backend/opencl/opencl_device.h"
 #include "tandem/base/decision.h"
 #include "tandem/core/storage.h"
 
@@ -27,7 +31,7 @@ class Queue {
   Queue(cl_context context, cl_device_id device, bool timed);
   ~Queue();
 
-  cl_command_queue get() const { return queue_.get(); }
+  cl_command_queue get() const { return timing_ ? timed_.get() : queue_.get(); }
   /// The number the next command will have.
   std::uint64_t next() const { return last_ + 1; }
   std::uint64_t last() const { return last_; }
@@ -40,8 +44,9 @@ class Queue {
     check(start(after ? 1u : 0u, after ? &after : nullptr, &command.event), doing);
     command.op = op;
     command.transfer = transfer;
+    command.timed = timing_;
     ++last_;
-    check(clFlush(queue_.get()), doing);
+    check(clFlush(get()), doing);
     return last_;
   }
 
@@ -49,6 +54,14 @@ class Queue {
   bool done(std::uint64_t number);
   /// The event of a command; null when it has ended.
   cl_event pending(std::uint64_t number) { return done(number) ? nullptr : at(number).event; }
+
+  /// Commands between the two are timed by the device: they go to a second queue, each behind all that came before, so
+  /// that nobody pays who does not ask. Returns the timing's number; 0: another is under way.
+  std::uint64_t start_timing();
+  void stop_timing();
+  /// Null until the last command has ended; then once what was measured; later, and when it was not fetched for long, an
+  /// empty one.
+  std::optional<DeviceTiming> take_timing(std::uint64_t number);
 
   /// A command that failed on the device.
   struct Failure {
@@ -64,6 +77,7 @@ class Queue {
     cl_event event = nullptr;
     const Decision* op = nullptr;
     Transfer transfer = Transfer::none;
+    bool timed = false;
   };
   /// How far the host may run ahead of the device.
   static constexpr std::uint64_t kMost = 1024;
@@ -72,8 +86,25 @@ class Queue {
   Command& make_room();
   void retire_to(std::uint64_t number);
   void retire(std::uint64_t number);
+  void note_time(const Command& command);
+  void end_timing();
+  void stand_behind(const char* doing, cl_event last);
 
-  QueueHandle queue_;
+  /// What is known of a timing that has not been fetched.
+  struct Timed {
+    std::uint64_t number = 0;
+    std::uint64_t last = 0;  // command after which all is known; 0: not stopped yet
+    cl_ulong begin = 0, end = 0;  // ns of the device's clock; begin 0: the first command has not ended
+    DeviceTiming timing;
+  };
+
+  cl_context context_;
+  cl_device_id device_;
+  QueueHandle queue_, timed_;  // timed_: made at the first timing
+  bool timing_ = false;
+  std::optional<Timed> times_;   // under way
+  std::deque<Timed> timed_before_;  // not fetched
+  std::uint64_t timings_ = 0;
   std::unique_ptr<std::array<Command, kMost>> commands_ = std::make_unique<std::array<Command, kMost>>();
   std::uint64_t last_ = 0, ended_ = 0;
   Failure failure_;

@@ -1,0 +1,263 @@
+// Adaptation: traced functions without a scope beside each device alone, with a competitor, and two programs on one device.
+// Each in a process of its own, the CPU on one core and PoCL as a GPU on the other.
+#include "bench/adaptation.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <sstream>
+#include <thread>
+
+#include "bench/child.h"
+#include "bench/harness.h"
+#include "tandem/tandem.h"
+
+namespace tandem::bench {
+namespace {
+
+const std::vector<std::string> kACoreEach{"TANDEM_OPENCL_CPU_AS_GPU=1", "TANDEM_CPU_CORES=0", "TANDEM_OPENCL_CORES=1"};
+
+using Step = std::function<void()>;
+
+/// A step that ends with its result on the host, so that its time is all of it.
+template <class F>
+Step step_of(F f, Tensors inputs) {
+  return [f, inputs] { f(inputs)[0].template to_vector<float>(); };
+}
+
+Step matmuls() {
+  const Tensor w = random_normal({512, 512}, 0, 0.04);
+  auto f = function([](const Tensors& v) -> Tensors {
+    Tensor x = v[0];
+    for (int i = 0; i < 6; ++i) x = matmul(x, v[1]);
+    return {reduce_sum(x)};
+  });
+  return step_of(f, {random_normal({512, 512}), w});
+}
+
+Step two_chains() {
+  auto f = function([](const Tensors& v) -> Tensors {
+    Tensor x = v[0], y = v[1];
+    for (int i = 0; i < 4; ++i) x = matmul(x, v[2]);
+    for (int i = 0; i < 4; ++i) y = matmul(y, v[2]);
+    return {reduce_sum(x) + reduce_sum(y)};
+  });
+  return step_of(f, {random_normal({512, 512}), random_normal({512, 512}), random_normal({512, 512}, 0, 0.04)});
+}
+
+/// The loss falls: variables are read, differentiated and written.
+Step training() {
+  const Variable w1(random_normal({784, 512}, 0, 0.05)), b1(zeros({512})), w2(random_normal({512, 10}, 0, 0.05)), b2(zeros({10}));
+  const std::vector<Variable> variables{w1, b1, w2, b2};
+  const auto adam = std::make_shared<Adam>();
+  auto f = function([=](const Tensors& v) -> Tensors {
+    GradientTape tape;
+    const Tensor logits = bias_add(matmul(relu(bias_add(matmul(v[0], w1), b1)), w2), b2);
+    const Tensor loss = reduce_mean(sparse_softmax_cross_entropy_with_logits(v[1], logits));
+    adam->apply_gradients(variables, tape.gradient(loss, Tensors(variables.begin(), variables.end())));
+    return {loss};
+  });
+  return step_of(f, {random_normal({512, 784}), random_uniform({512}, 0, 10, DType::i32)});
+}
+
+Step convolutions() {
+  auto f = function([](const Tensors& v) -> Tensors {
+    const Tensor x = max_pool2d(relu(conv2d(v[0], v[1])));
+    return {reduce_sum(relu(conv2d(x, v[2])))};
+  });
+  return step_of(f, {random_normal({64, 28, 28, 3}), random_normal({3, 3, 3, 32}, 0, 0.1), random_normal({3, 3, 32, 64}, 0, 0.1)});
+}
+
+Step elementwise() {
+  auto f = function([](const Tensors& v) -> Tensors {
+    return {reduce_sum(sin(v[0]) * exp(cos(v[0])) + log1p(abs(v[0])))};
+  });
+  return step_of(f, {random_normal({1 << 20})});
+}
+
+struct Model {
+  const char* name;
+  Step (*make)();
+};
+constexpr Model kModels[] = {{"matmuls", matmuls}, {"two_chains", two_chains}, {"training", training},
+                             {"convolutions", convolutions}, {"elementwise", elementwise}};
+
+double mean_ms(const Step& step, int steps, const char* device = nullptr) {
+  std::optional<DeviceScope> scope;
+  if (device) scope.emplace(device);
+  const double begin = now();
+  for (int i = 0; i < steps; ++i) step();
+  return (now() - begin) / steps * 1e3;
+}
+
+int steps_of(double ms, double least_ms = 100) { return std::max(3, static_cast<int>(least_ms / ms)); }
+
+/// Each of three ways to run a step in turn; the middle of the rounds.
+struct Ways {
+  double automatic = 0, cpu = 0, gpu = 0;
+};
+double middle(std::vector<double> values) {
+  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
+  return values[values.size() / 2];
+}
+Ways in_turn(const Step& automatic, const Step& cpu, const Step& gpu, int rounds) {
+  std::vector<double> a, c, g;
+  const int steps = steps_of(mean_ms(cpu, 2, "/CPU:0"));
+  mean_ms(gpu, 2, "/GPU:0");
+  const std::function<void()> all[] = {[&] { a.push_back(mean_ms(automatic, steps)); },
+                                       [&] { c.push_back(mean_ms(cpu, steps, "/CPU:0")); },
+                                       [&] { g.push_back(mean_ms(gpu, steps, "/GPU:0")); }};
+  // Each comes after each: what ran before leaves the cores as it had them.
+  for (int i = 0; i < 3 * rounds; ++i) all[(i + i / 3) % 3]();
+  return {middle(a), middle(c), middle(g)};
+}
+
+void never_worse_child() {
+  default_runtime().devices();
+  for (const Model& model : kModels) {
+    // Steps of their own: variables are where their step runs.
+    const Step automatic = model.make(), cpu = model.make(), gpu = model.make();
+    mean_ms(automatic, 2);
+    const double warm = now() + 2;
+    while (now() < warm) automatic();
+    const Ways ways = in_turn(automatic, cpu, gpu, 5);
+    std::printf("%s %g %g %g\n", model.name, ways.automatic, ways.cpu, ways.gpu);
+  }
+}
+
+/// A process that keeps a core at work.
+class Competitor {
+ public:
+  explicit Competitor(int core) : pid_(fork()) {
+    if (pid_ != 0) return;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(core, &set);
+    sched_setaffinity(0, sizeof set, &set);
+    for (volatile bool go = true; go;) {
+    }
+  }
+  ~Competitor() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+
+ private:
+  pid_t pid_;
+};
+
+void contention_child() {
+  default_runtime().devices();
+  const Step automatic = matmuls(), cpu = matmuls(), gpu = matmuls();
+  mean_ms(automatic, 40);
+  {
+    const Competitor competitor(1);
+    mean_ms(automatic, 20);
+    const Ways ways = in_turn(automatic, cpu, gpu, 7);
+    std::printf("contended %g %g %g\n", ways.automatic, ways.cpu, ways.gpu);
+  }
+  mean_ms(automatic, 20);
+  const double until = now() + 20;
+  while (now() < until) automatic();
+  const Ways ways = in_turn(automatic, cpu, gpu, 5);
+  std::printf("free %g %g %g\n", ways.automatic, ways.cpu, ways.gpu);
+}
+
+/// Steps a second for some seconds, and how often the device changed.
+void alone_child() {
+  default_runtime().devices();
+  const Tensor w = random_normal({512, 512}, 0, 0.04), x = random_normal({512, 512});
+  auto f = function([](Tensor x, Tensor w) {
+    for (int i = 0; i < 6; ++i) x = matmul(x, w);
+    return x;
+  });
+  std::string device;
+  int steps = 0, moves = 0;
+  const auto run = [&](double seconds) {
+    const double end = now() + seconds;
+    while (now() < end) {
+      const Tensor y = f(x, w);
+      y.to_vector<float>();
+      ++steps;
+      moves += !device.empty() && explain(y).device != device;
+      device = explain(y).device;
+    }
+  };
+  run(3);
+  steps = moves = 0;
+  constexpr double kSeconds = 12;
+  run(kSeconds);
+  std::printf("%g %d\n", steps / kSeconds, moves);
+}
+
+struct Line {
+  std::string name;
+  double automatic, cpu, gpu;
+};
+std::vector<Line> lines_of(const char* mode) {
+  std::vector<Line> lines;
+  const auto child = run_child("tandem_bench", {text("--child=", mode)}, kACoreEach);
+  if (!child) return lines;
+  std::istringstream in(child->output);
+  for (Line line; in >> line.name >> line.automatic >> line.cpu >> line.gpu;) lines.push_back(line);
+  return lines;
+}
+
+Row beside_best(const std::string& name, const Line& line, const char* goal) {
+  const double best = std::min(line.cpu, line.gpu);
+  return {name, line.automatic, "ms", line.cpu < line.gpu ? "CPU alone" : "GPU alone", best, line.automatic / best, goal};
+}
+
+std::vector<Row> never_worse() {
+  std::vector<Row> rows;
+  for (const Line& line : lines_of("adaptive_models")) rows.push_back(beside_best(text("adaptive_", line.name), line, "<= 1.05"));
+  return rows;
+}
+
+std::vector<Row> contention() {
+  std::vector<Row> rows;
+  for (const Line& line : lines_of("adaptive_contention")) rows.push_back(beside_best(text("adaptive_", line.name), line, "<= 1.1"));
+  return rows;
+}
+
+std::vector<Row> two_programs() {
+  struct Rate {
+    double steps = 0;
+    int moves = 0;
+  };
+  const auto rate = [] {
+    Rate rate;
+    if (const auto child = run_child("tandem_bench", {"--child=adaptive_alone"}, kACoreEach)) std::istringstream(child->output) >> rate.steps >> rate.moves;
+    return rate;
+  };
+  const Rate alone = rate();
+  Rate first, second;
+  std::thread other([&] { first = rate(); });
+  second = rate();
+  other.join();
+  if (alone.steps <= 0) return {};
+  const double sum = first.steps + second.steps;
+  const int moves = std::max(first.moves, second.moves);
+  return {{"adaptive_two_programs", sum, "steps/s", "one alone", alone.steps, sum / alone.steps, ">= 0.9"},
+          {"adaptive_two_programs_moves", static_cast<double>(moves), "moves", "goal 2 a minute", 2, moves / 2.0, "<= 1"}};
+}
+
+}  // namespace
+
+bool run_adaptation_child(const std::string& mode) {
+  if (mode == "adaptive_models") never_worse_child();
+  else if (mode == "adaptive_contention") contention_child();
+  else if (mode == "adaptive_alone") alone_child();
+  else return false;
+  return true;
+}
+
+std::vector<Benchmark> adaptation_benchmarks() {
+  if (std::thread::hardware_concurrency() < 2) return {};  // a core each
+  return {{"adaptive_models", never_worse}, {"adaptive_contention", contention}, {"adaptive_two_programs", two_programs}};
+}
+
+}  // namespace tandem::bench

@@ -1,0 +1,236 @@
+#include "tandem/runtime/adaptive_plans.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <iomanip>
+#include <set>
+#include <sstream>
+
+#include "tandem/base/log.h"
+#include "tandem/exec/placement_log.h"
+#include "tandem/runtime/runtime.h"
+
+namespace tandem {
+namespace {
+
+constexpr double kLeastStepUs = 200;   // shorter steps are not worth a second thought
+constexpr double kFirstSeconds = 0.1;    // a function that runs for less is not tried elsewhere
+constexpr double kKernelSeconds = 0.1;   // what compiling a kernel for another device may take
+constexpr double kMostSeconds = 3;
+constexpr double kSampleSeconds = 5e-3;  // timing a step costs some microseconds
+constexpr double kProbeSeconds = 4;
+
+std::string step_text(double us) {
+  std::ostringstream out;
+  out << std::setprecision(3) << us / 1e3 << " ms a step";
+  return out.str();
+}
+
+std::vector<Device*> known_devices(const LowerOptions& options) {
+  const auto known = options.devices.known();
+  return {known.begin(), known.end()};
+}
+
+/// Do the ops run on the same devices?
+bool same_devices(const GraphPlacement& a, const GraphPlacement& b) {
+  return std::ranges::equal(a.ops, b.ops, [](const auto& x, const auto& y) {
+    return x.choice.has_value() == y.choice.has_value() && (!x.choice || x.choice->device == y.choice->device);
+  });
+}
+
+}  // namespace
+
+bool AdaptivePlans::pays(const GraphPlacement& placement) { return placement.explanation.makespan_us >= kLeastStepUs; }
+
+AdaptivePlans::AdaptivePlans(const Graph& graph, LowerOptions options, std::vector<std::string> homes)
+    : graph_(graph),
+      options_(std::move(options)),
+      homes_(std::move(homes)),
+      devices_(known_devices(options_)),
+      chooser_(devices_.size(), {}, static_cast<std::uint32_t>(getpid())),
+      timer_(devices_) {
+  ways_.push_back({.only = "", .placement = options_.placement});
+  chooser_.add(predicted(*options_.placement));
+}
+
+AdaptivePlans::~AdaptivePlans() = default;
+
+StepCost AdaptivePlans::predicted(const GraphPlacement& placement) const {
+  StepCost cost{.us = placement.explanation.makespan_us, .busy_us = std::vector<double>(devices_.size())};
+  for (const OpRecord& op : placement.explanation.ops)
+    for (std::size_t d = 0; d < devices_.size(); ++d)
+      if (devices_[d]->name().short_name() == op.chosen) cost.busy_us[d] += op.compute_us + op.launch_us;
+  return cost;
+}
+
+namespace {
+
+/// Kernels that only `other` needs, on devices that compile them when they are first used.
+std::size_t new_kernels(const GraphPlacement& other, const GraphPlacement& first) {
+  const auto kernels = [](const GraphPlacement& placement) {
+    std::set<std::string> all;
+    for (const OpRecord& op : placement.explanation.ops)
+      if (!op.chosen.starts_with("/CPU")) all.insert(text(op.chosen, op.op, op.dtype));
+    return all;
+  };
+  const auto known = kernels(first);
+  return static_cast<std::size_t>(std::ranges::count_if(kernels(other), [&](const std::string& kernel) { return !known.contains(kernel); }));
+}
+
+}  // namespace
+
+/// Each device alone, where that differs from what the placer says.
+void AdaptivePlans::find_other_ways() {
+  for (Device* device : devices_) {
+    Way way{.only = device->name().short_name(), .placement = nullptr};
+    way.placement = default_runtime().place(graph_, homes_, {.only = way.only});
+    const auto same = [&](const Way& known) { return same_devices(*known.placement, *way.placement); };
+    if (!way.placement || std::ranges::any_of(ways_, same)) continue;
+    chooser_.add(predicted(*way.placement));
+    const double compiling = kKernelSeconds * static_cast<double>(new_kernels(*way.placement, *ways_[0].placement));
+    adapts_after_s_ = std::max(adapts_after_s_, std::min(compiling, kMostSeconds));
+    ways_.push_back(std::move(way));
+  }
+}
+
+/// What stands in the decisions: ops that are elsewhere than first placed, or with contention than before, say why.
+std::shared_ptr<const GraphPlacement> AdaptivePlans::explained(const Way& way, ReasonCode reason) const {
+  const GraphPlacement& first = *ways_[0].placement;
+  const GraphPlacement& before = reason == ReasonCode::contention ? *ways_[left_].placement : first;
+  if (way.only.empty() && &before == &first) return way.placement;
+  GraphPlacement placement = *way.placement;
+  for (std::size_t n = 0; n < placement.ops.size(); ++n) {
+    auto& choice = placement.ops[n].choice;
+    if (!choice || !first.ops[n].choice || !before.ops[n].choice) continue;
+    if (choice->device != before.ops[n].choice->device) choice->reason = reason;
+    else choice->reason = choice->device == first.ops[n].choice->device ? first.ops[n].choice->reason : ReasonCode::cheaper_here;
+  }
+  const std::string sentence = why_moved(way, reason);
+  for (std::size_t i = 0; i < placement.explanation.ops.size(); ++i) {
+    OpRecord& op = placement.explanation.ops[i];
+    const OpRecord& as_first = first.explanation.ops[i];
+    const bool moved = op.chosen != before.explanation.ops[i].chosen, same = op.chosen == as_first.chosen;
+    op.requested = as_first.requested;
+    op.reason = moved ? reason : same ? as_first.reason : ReasonCode::cheaper_here;
+    op.text = !moved && same ? as_first.text : sentence;
+  }
+  return std::make_shared<const GraphPlacement>(std::move(placement));
+}
+
+std::string AdaptivePlans::why_moved(const Way& way, ReasonCode reason) const {
+  std::ostringstream out;
+  out << std::setprecision(3);
+  std::size_t slowest = 0;
+  for (std::size_t d = 0; d < devices_.size(); ++d)
+    if (chooser_.contention(d) > chooser_.contention(slowest)) slowest = d;
+  if (reason == ReasonCode::contention)
+    out << devices_[slowest]->name().short_name() << " is slowed " << chooser_.contention(slowest) << " times by others: ";
+  const auto index = static_cast<std::size_t>(&way - ways_.data());
+  const std::size_t other = reason == ReasonCode::contention ? left_ : 0;
+  out << "measured " << step_text(chooser_.expected_us(index)) << " so, " << step_text(chooser_.expected_us(other)) << " as before";
+  return out.str();
+}
+
+std::shared_ptr<const Plan> AdaptivePlans::plan_of_running() {
+  if (running_) return running_;
+  Way& way = ways_[chooser_.running()];
+  const ReasonCode reason = chooser_.why() == PlanChooser::Why::contention ? ReasonCode::contention : ReasonCode::cheaper_here;
+  auto& plan = way.plans[reason];
+  if (!plan) {
+    LowerOptions options = options_;
+    options.placement = explained(way, reason);
+    plan = lower(graph_, options);
+  }
+  return running_ = plan;
+}
+
+std::shared_ptr<const Plan> AdaptivePlans::current() {
+  std::lock_guard lock(mutex_);
+  return plan_of_running();
+}
+
+void AdaptivePlans::run(std::span<const TensorRef> arguments, std::span<Tensor> results) {
+  const double begin = steady_seconds();
+  std::unique_lock lock(mutex_);
+  if (!timing_) look(begin);
+  const std::shared_ptr<const Plan> plan = plan_of_running();
+  const bool timed = !timing_ && !timer_.under_way() && !probed_ && begin >= next_sample_s_;
+  if (timed) {
+    timing_ = true;
+    sampled_ = chooser_.running();
+    next_sample_s_ = begin + kSampleSeconds;
+  }
+  lock.unlock();
+  if (!timed) {
+    plan->run(arguments, results);
+    return;
+  }
+  struct Ended {
+    AdaptivePlans& plans;
+    ~Ended() {
+      std::lock_guard again(plans.mutex_);
+      plans.timing_ = false;
+    }
+  } ended{*this};
+  timer_.run(*plan, arguments, results);
+}
+
+/// Between two steps: what has been measured meanwhile, and what follows from it.
+void AdaptivePlans::look(double now_s) {
+  if (!started_s_) started_s_ = now_s;
+  const double ran_s = now_s - *started_s_;
+  if (!complete_ && ran_s >= kFirstSeconds) {
+    find_other_ways();
+    complete_ = true;
+  }
+  if (probed_) take_probe_of(*probed_, now_s);
+  std::vector<double> slowed;
+  for (std::size_t d = 0; d < devices_.size(); ++d) slowed.push_back(chooser_.contention(d));
+  const auto cost = timer_.take(slowed);
+  const std::size_t before = chooser_.running();
+  if (cost && ways_.size() > 1 && ran_s >= adapts_after_s_ && chooser_.note(sampled_, *cost, now_s)) {
+    running_ = nullptr;
+    left_ = before;
+    drop_idle_frames();
+    log_move();
+  }
+  if (!timer_.under_way() && !probed_ && now_s >= next_probe_s_) probe(now_s);
+}
+
+void AdaptivePlans::probe(double now_s) {
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    if (devices_[d]->memory().is_host() || !chooser_.wants_probe(d)) continue;
+    probe_ = start_probe(*devices_[d]);
+    if (probe_.number > 0) probed_ = d;
+    next_probe_s_ = now_s + kProbeSeconds;
+    return;
+  }
+}
+
+void AdaptivePlans::take_probe_of(std::size_t device, double now_s) {
+  const auto factor = take_probe(*devices_[device], probe_);
+  if (!factor) return;
+  if (*factor > 0) chooser_.note_probe(device, *factor, now_s);
+  probed_.reset();
+}
+
+void AdaptivePlans::log_move() const {
+  if (!log_device_placement()) return;
+  const auto name = [&](std::size_t way) { return ways_[way].only.empty() ? std::string("as placed") : ways_[way].only; };
+  constexpr const char* kWhy[] = {"as predicted", "trial", "measured", "contention"};
+  std::string all;
+  for (std::size_t w = 0; w < ways_.size(); ++w) all += text(w ? ", " : "", name(w), " ", step_text(chooser_.expected_us(w)));
+  for (std::size_t d = 0; d < devices_.size(); ++d) all += text("; ", devices_[d]->name().short_name(), " takes ", chooser_.contention(d), " times as long");
+  log(LogLevel::info, text("a function of ", graph_.op_count(), " ops now runs ", name(chooser_.running()), " (",
+                           kWhy[static_cast<int>(chooser_.why())], "): ", all));
+}
+
+/// A plan that does not run keeps its kernels, not its memory.
+void AdaptivePlans::drop_idle_frames() {
+  for (std::size_t w = 0; w < ways_.size(); ++w)
+    for (const auto& [reason, plan] : ways_[w].plans)
+      if (w != chooser_.running()) plan->drop_frames();
+}
+
+}  // namespace tandem

@@ -1,0 +1,69 @@
+// The plans of one graph that runs without a scope: as the placer predicts, and on each device alone; which of them runs
+// is decided by what steps take.
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "tandem/exec/plan.h"
+#include "tandem/place/plan_chooser.h"
+#include "tandem/runtime/device_probe.h"
+#include "tandem/runtime/step_timer.h"
+
+namespace tandem {
+
+class AdaptivePlans {
+ public:
+  /// `options` with the placement by prediction; `graph` must outlive it.
+  AdaptivePlans(const Graph& graph, LowerOptions options, std::vector<std::string> homes);
+  ~AdaptivePlans();
+
+  /// Is it worth the trouble: enough work, and several devices to choose from?
+  static bool pays(const GraphPlacement& placement);
+
+  void run(std::span<const TensorRef> arguments, std::span<Tensor> results);
+  /// The plan that the next run takes.
+  std::shared_ptr<const Plan> current();
+
+ private:
+  /// A way to place the graph; lowered when it first runs, anew for each reason to run it.
+  struct Way {
+    std::string only;  // empty: as the placer says
+    std::shared_ptr<const GraphPlacement> placement;
+    std::map<ReasonCode, std::shared_ptr<const Plan>> plans = {};
+  };
+
+  std::shared_ptr<const Plan> plan_of_running();
+  std::shared_ptr<const GraphPlacement> explained(const Way& way, ReasonCode reason) const;
+  std::string why_moved(const Way& way, ReasonCode reason) const;
+  StepCost predicted(const GraphPlacement& placement) const;
+  void find_other_ways();
+  void look(double now_s);
+  void probe(double now_s);
+  void take_probe_of(std::size_t device, double now_s);
+  void drop_idle_frames();
+  void log_move() const;
+
+  const Graph& graph_;
+  const LowerOptions options_;
+  const std::vector<std::string> homes_;
+  std::vector<Device*> devices_;
+
+  std::mutex mutex_;
+  PlanChooser chooser_;
+  std::vector<Way> ways_;
+  std::shared_ptr<const Plan> running_;
+  std::size_t left_ = 0;  // the way that ran before
+  bool complete_ = false;              // all ways are known
+  std::optional<double> started_s_;
+  double adapts_after_s_ = 0;          // a trial may have to compile kernels: it must be worth that
+  StepTimer timer_;
+  bool timing_ = false;                // a thread runs a step that is timed
+  std::size_t sampled_ = 0;            // its way
+  std::optional<std::size_t> probed_;  // a device that is being probed
+  ProbeRun probe_;
+  double next_sample_s_ = 0, next_probe_s_ = 0;
+};
+
+}  // namespace tandem

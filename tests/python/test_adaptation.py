@@ -1,0 +1,167 @@
+"""Traced functions and training steps that move between devices while they run."""
+import os
+import subprocess
+import sys
+
+import pytest
+
+A_CORE_EACH = {"TANDEM_OPENCL_CPU_AS_GPU": "1", "TANDEM_CPU_CORES": "0", "TANDEM_OPENCL_CORES": "1"}
+two_cores = pytest.mark.skipif(not {0, 1} <= os.sched_getaffinity(0), reason="a core for each device")
+
+
+def run(code, **environment):
+    """The lines printed by a program in a process of its own."""
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, **A_CORE_EACH, **environment}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+PROGRAM = """
+import os, statistics, subprocess, sys, time
+import tandemflow as tf
+
+tf.config.list_logical_devices()
+x, w = tf.random.normal((512, 512)), tf.random.normal((512, 512), stddev=0.04)
+
+def make():
+    @tf.function
+    def step(x, w):
+        for _ in range(6):
+            x = tf.matmul(x, w)
+        return x
+    return step
+
+automatic, cpu, gpu = make(), make(), make()
+
+def time_of(step, steps):
+    times = []
+    for _ in range(steps):
+        begin = time.perf_counter()
+        y = step(x, w)
+        y.numpy()
+        times.append(time.perf_counter() - begin)
+        devices.append(tf.explain(y).device)
+    return statistics.mean(times)
+
+def fixed(step, device, steps):
+    with tf.device(device):
+        return time_of(step, steps)
+
+devices = []
+fixed(cpu, "/CPU:0", 2), fixed(gpu, "/GPU:0", 2)
+
+def compared():
+    "automatic / best fixed, in turn, and how often automatic changed its device"
+    rounds, moves, before = [], 0, None
+    for _ in range(5):
+        devices.clear()
+        a = time_of(automatic, 4)
+        moves += len({*devices, before or devices[0]}) - 1
+        before = devices[-1]
+        rounds.append((a, fixed(cpu, "/CPU:0", 4), fixed(gpu, "/GPU:0", 4)))
+    a, c, g = (statistics.median(times) for times in zip(*rounds))
+    return a / min(c, g), moves
+
+class Competitor:
+    def __init__(self, core):
+        self.code = f"import os\\nos.sched_setaffinity(0, {{{core}}})\\nwhile True: pass"
+    def __enter__(self):
+        self.process = subprocess.Popen([sys.executable, "-c", self.code])
+    def __exit__(self, *error):
+        self.process.kill()
+        self.process.wait()
+"""
+
+
+@two_cores
+def test_with_a_competitor_on_the_gpus_core_a_function_is_as_fast_as_the_best_fixed_plan():
+    best = None
+    for _ in range(3):  # others may be at work on this machine too
+        lines = run(PROGRAM + """
+time_of(automatic, 40)
+with Competitor(1):
+    time_of(automatic, 20)
+    print(*compared())
+""")
+        ratio, moves = map(float, lines[-1].split())
+        best = min(best or (ratio, moves), (ratio, moves))
+        if best[0] <= 1.1 and best[1] <= 1:
+            break
+    assert best[0] <= 1.1 and best[1] <= 1, best
+
+
+@two_cores
+def test_a_function_that_left_its_device_for_others_says_so():
+    for _ in range(3):  # others may be at work on this machine too
+        lines = run(PROGRAM + """
+time_of(automatic, 40)
+before = tf.explain(automatic(x, w)).device
+with Competitor(0 if before == "/CPU:0" else 1):
+    time_of(automatic, 40)
+    after = tf.explain(automatic(x, w))
+    print(before != after.device, after.reason)
+    print(tf.explain(automatic, x, w).ops[0]["text"])
+""")
+        if lines[0] == "True contention":
+            break
+    assert lines[0] == "True contention" and "is slowed" in lines[1], lines
+
+
+@two_cores
+def test_a_training_step_that_moves_computes_the_same():
+    """fit beside one kept to the CPU: the same losses, whatever plans were tried on the way."""
+    code = """
+import numpy as np, tandemflow as tf
+from tandemflow import keras
+tf.config.list_logical_devices()
+x = np.random.default_rng(0).normal(size=(2048, 256)).astype("float32")
+y = (x[:, :10].argmax(1)).astype("int32")
+
+def losses(scope):
+    keras.utils.set_random_seed(1)
+    with tf.device(scope):
+        model = keras.Sequential([keras.layers.Input((256,)), keras.layers.Dense(1024, activation="relu"),
+                                  keras.layers.Dense(1024, activation="relu"), keras.layers.Dense(10)])
+        model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+        return model.fit(x, y, batch_size=256, epochs=8, shuffle=False, verbose=0).history["loss"]
+
+print(np.allclose(losses(None), losses("/CPU:0"), rtol=2e-3))
+"""
+    assert run(code) == ["True"]
+
+
+@two_cores
+def test_planned_stays_where_the_placer_says():
+    lines = run(PROGRAM + """
+tf.config.set_placement_policy("planned")
+devices.clear()
+time_of(automatic, 30)
+print(tf.config.get_placement_policy(), len(set(devices)))
+""")
+    assert lines == ["planned 1"]
+
+
+def test_what_runs_measured_is_kept_for_later_programs(tmp_path):
+    code = """
+import glob, json, sys, time
+import tandemflow as tf
+tf.config.list_logical_devices()
+x = tf.random.normal((384, 384))
+@tf.function
+def f(x):
+    for _ in range(4):
+        x = tf.matmul(x, x) * 0.05
+    return x
+end = time.time() + 1
+while time.time() < end:
+    f(x).numpy()
+"""
+    count = """
+import glob, json, os
+files = glob.glob(os.environ["TANDEM_CACHE_DIR"] + "/machines/*.json")
+print(sum(e["samples"] for f in files for e in json.load(open(f)).get("measured", []) if e["op"] == "matmul"))
+"""
+    run(code, TANDEM_CACHE_DIR=str(tmp_path))
+    first = int(run(count, TANDEM_CACHE_DIR=str(tmp_path))[0])
+    run(code, TANDEM_CACHE_DIR=str(tmp_path))
+    assert first >= 8 and int(run(count, TANDEM_CACHE_DIR=str(tmp_path))[0]) > first

@@ -1,0 +1,54 @@
+"""Where ops without a scope and outside functions run, on this machine as it is measured."""
+import os
+import subprocess
+import sys
+
+
+def run(code, **environment):
+    """The lines printed by a program in a process of its own: one thread for the CPU, PoCL as the GPU on all cores."""
+    environment = {**os.environ, "TANDEM_OPENCL_CPU_AS_GPU": "1", **environment}
+    begin = "import tandemflow as tf\ntf.config.threading.set_intra_op_parallelism_threads(1)\n"
+    done = subprocess.run([sys.executable, "-c", begin + code], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_chain_of_large_products_ends_on_the_gpu_and_a_small_one_on_the_cpu():
+    lines = run("""
+w = tf.random.normal((1024, 1024), stddev=1 / 32)
+x = w
+for _ in range(12):
+    x = tf.matmul(x, w)
+print(tf.explain(x).device, tf.explain(x).reason)
+print(tf.explain(tf.matmul(tf.ones((2, 2)), tf.ones((2, 2)))).device)
+""")
+    assert lines == ["/GPU:0 cheaper_here", "/CPU:0"]
+
+
+SQUARE = """
+tf.config.list_logical_devices()
+x = tf.ones((16 << 20,))
+print(tf.explain(tf.square(x)).device)
+"""
+
+
+def test_a_slow_link_keeps_the_square_of_64_mb_on_the_cpu():
+    assert run(SQUARE, TANDEM_LINK="/CPU:0>/GPU:0:gb_per_s=2") == ["/CPU:0"]
+
+
+def test_gpus_are_looked_for_when_enough_work_has_come_together():
+    lines = run("""
+import os
+def loaded():
+    return "pocl" in open("/proc/self/maps").read()
+x = tf.random.normal((256, 256))
+for _ in range(3):
+    tf.matmul(x, x)
+y = tf.ones((4 << 20,))
+tf.square(y)                # some milliseconds: not worth the drivers
+print(loaded())
+for _ in range(60):
+    tf.square(y)
+print(loaded())
+""")
+    assert lines == ["False", "True"]
