@@ -23,6 +23,15 @@ PEERS = environment.folder()
 ROUNDS = 3
 PYTHON_ROW = "python_add_2x2"
 PYTHON_GOAL = 0.6  # microseconds
+_A_CORE_EACH = {"TANDEM_OPENCL_CPU_AS_GPU": "1", "TANDEM_CPU_CORES": "0", "TANDEM_OPENCL_CORES": "1"}
+#: what bench/mirrored_rows.py measures, each in a process with this environment
+MIRRORED_ROWS = {
+    "mirrored_mlp": _A_CORE_EACH,
+    "mirrored_cnn": _A_CORE_EACH,
+    "mirrored_two_gpus": {"TANDEM_OPENCL_CPU_AS_GPU": "2"},
+    "mirrored_small": {"TANDEM_OPENCL_CPU_AS_GPU": "0"},
+    "mirrored_one_replica": {"TANDEM_OPENCL_CPU_AS_GPU": "0"},
+}
 
 
 def arguments(words):
@@ -58,6 +67,21 @@ def python_value():
     done = subprocess.run([ROOT / ".venv/bin/python", ROOT / "bench/python_rows.py"], env=environment, check=True,
                           capture_output=True, text=True)
     return json.loads(done.stdout)[PYTHON_ROW]
+
+
+def mirrored_rows(names):
+    """Rows of mirrored training whose name contains one of the names."""
+    rows = []
+    for case, settings in MIRRORED_ROWS.items():
+        if names and not any(name in case for name in names):
+            continue
+        environment = dict(os.environ, PYTHONPATH=str(BUILD / "python"), **settings)
+        done = subprocess.run([ROOT / ".venv/bin/python", ROOT / "bench/mirrored_rows.py", case], env=environment, capture_output=True, text=True)
+        if done.returncode:
+            print(f"bench: no row {case}: {(done.stderr.strip().splitlines() or ['it failed'])[-1]}")
+            continue
+        rows += json.loads(done.stdout.splitlines()[-1])
+    return rows
 
 
 def make_peers():
@@ -165,6 +189,8 @@ def main():
         value = python_value()
         report["rows"].insert(1, {"name": PYTHON_ROW, "value": value, "unit": "us", "reference": f"goal {PYTHON_GOAL} us",
                                   "reference_value": PYTHON_GOAL, "ratio": value / PYTHON_GOAL, "goal": "<= 1"})
+    if "--ops-gpu" not in names:
+        report["rows"] += mirrored_rows([name for name in names if not name.startswith("-")])
     if not report["rows"]:
         sys.exit("bench: no benchmark has such a name; scripts/bench without names lists them all")
     try:

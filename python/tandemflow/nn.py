@@ -65,18 +65,25 @@ def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size
     loss = _tandem.to_tensor(per_example_loss)
     if sample_weight is not None:
         loss = loss * sample_weight
+    replica = _replica.current()
+    if replica is None and getattr(_replica.state, "strategies", None):
+        raise RuntimeError(
+            "You are calling `compute_average_loss` in cross replica context, while it was expected to be called in replica context."
+        )
     if global_batch_size is None:
-        replica = _replica.current()
-        known = replica is not None and replica.rows == (loss.shape[0] if loss.ndim else None)
-        global_batch_size = replica.total if known else (loss.shape[0] if loss.ndim else 1)
+        rows = loss.shape[0] if loss.ndim else 1
+        if replica is None:
+            global_batch_size = rows
+        else:
+            global_batch_size = replica.total if replica.rows == rows else rows * replica.num_replicas_in_sync
     return reduce_sum(loss) / _ops.cast(_tandem.to_tensor(global_batch_size), loss.dtype)
 
 
 def scale_regularization_loss(regularization_loss):
     """The part of a loss of the variables that one replica contributes."""
     replica = _replica.current()
-    share = 1.0 if replica is None else replica.rows / max(replica.total, 1)
-    return _tandem.to_tensor(regularization_loss) * share
+    share = 1.0 if replica is None or replica.total is None else replica.rows / max(replica.total, 1)
+    return reduce_sum(_tandem.to_tensor(regularization_loss)) * share
 
 
 swish = silu

@@ -7,30 +7,12 @@ from ._context import (
     has_strategy,
     in_cross_replica_context,
 )
+from ._cross_device_ops import CrossDeviceOps, HierarchicalCopyAllReduce, NcclAllReduce, ReductionToOneDevice
 from ._mirrored import MirroredStrategy
 from ._one_device import OneDeviceStrategy
-from ._strategy import ReduceOp, Strategy
+from ._reduce import ReduceOp
+from ._strategy import Strategy
 from ._values import DistributedValues, InputContext, InputOptions, PerReplica
-
-
-class CrossDeviceOps:
-    """How gradients are added up; here the plan of the step does it, whatever is given."""
-
-    def __init__(self, *args, **kwargs):
-        pass
-
-
-class HierarchicalCopyAllReduce(CrossDeviceOps):
-    pass
-
-
-class NcclAllReduce(CrossDeviceOps):
-    pass
-
-
-class ReductionToOneDevice(CrossDeviceOps):
-    pass
-
 
 __all__ = [
     "CrossDeviceOps", "DistributedValues", "HierarchicalCopyAllReduce", "InputContext", "InputOptions",

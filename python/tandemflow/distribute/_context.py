@@ -32,7 +32,11 @@ class ReplicaContext:
 
     def apply_together(self, apply, pairs):
         """`apply(pairs)` with the gradients of all replicas added up; called for each replica, done with the last."""
-        return self._meeting.apply_together(apply, pairs)
+        self._meeting.apply_together(apply, pairs)
+
+    def update_together(self, update, values):
+        """`update(*values)` once, with the averages of what the replicas bring, weighted by their rows."""
+        self._meeting.update_together(update, values, self.rows or 1)
 
     def merge_call(self, merge_fn, args=(), kwargs=None):
         if self.num_replicas_in_sync == 1:
@@ -84,8 +88,8 @@ def entered(strategy):
     stack = _state.__dict__.setdefault("strategies", [])
     if stack and stack[-1] is not strategy:
         raise RuntimeError(
-            "Cannot enter the scope of a strategy inside the scope of another: a model has one strategy. End the outer "
-            "`with strategy.scope():` first."
+            f"Mixing different tf.distribute.Strategy objects: {stack[-1]} is not {strategy}. A model has one strategy; end the "
+            "outer `with strategy.scope():` first."
         )
     stack.append(strategy)
     try:
@@ -101,9 +105,10 @@ def experimental_set_strategy(strategy):
 
 @contextlib.contextmanager
 def replica_entered(context):
-    before = getattr(_state, "replica", None)
-    _state.replica = context
+    """Inside a replica the strategy is that of the run, in whatever scope it was called."""
+    before, strategies = getattr(_state, "replica", None), getattr(_state, "strategies", [])
+    _state.replica, _state.strategies = context, [context.strategy]
     try:
         yield context
     finally:
-        _state.replica = before
+        _state.replica, _state.strategies = before, strategies

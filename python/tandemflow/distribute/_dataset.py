@@ -1,8 +1,15 @@
 """Datasets whose elements are divided among replicas."""
 import itertools
 
+from .._dataset import Dataset
 from .._gradient import flatten, pack_like
 from ._values import PerReplica, regroup
+
+
+def check_dataset(dataset, needs):
+    if not isinstance(dataset, Dataset):
+        raise TypeError(f"{needs} a tf.data.Dataset, got {dataset!r}")
+    return dataset
 
 
 class DistributedDataset:

@@ -1,6 +1,7 @@
 """The same model on several devices, each with its part of every batch."""
-from .. import config
-from ._shards import Shards
+from .. import _tandem, config
+from ._cross_device_ops import reduction_device
+from ._shards import Shards, Tuner
 from ._strategy import Strategy
 
 
@@ -20,9 +21,7 @@ def check_devices(devices):
             raise ValueError(f"Device {name} is not available; the devices are {', '.join(known)}")
     doubled = [name for name in names if names.count(name) > 1]
     if doubled:
-        raise ValueError(f"Device {doubled[0]} is given twice: a replica needs a device of its own")
-    if not names:
-        raise ValueError("a strategy needs at least one device, got an empty list")
+        raise ValueError(f"No duplicates allowed in `devices` argument: {doubled[0]} is given twice; a replica needs a device of its own")
     return names
 
 
@@ -30,24 +29,66 @@ class MirroredStrategy(Strategy):
     """A replica on each GPU, or on the devices given, the CPU among them if wanted; on the CPU where there is no GPU.
 
     A global batch is divided by the measured speed of the devices; gradients are weighted by the rows they come from, so
-    that results are those of one device, for any division.
+    that results are those of one device, for any division. With `sharded=True` each variable is updated on one of the
+    devices, where its optimizer state lives; the others copy its value while they compute with it.
     """
 
-    def __init__(self, devices=None, cross_device_ops=None):
-        if devices is None:
+    def __init__(self, devices=None, cross_device_ops=None, sharded=False):
+        if not devices:
             devices = config.list_logical_devices("GPU") or config.list_logical_devices("CPU")[:1]
         super().__init__(check_devices(devices))
         self._shards = Shards(self.devices)
+        self._home = reduction_device(cross_device_ops)
+        self._sharded = bool(sharded)
+
+    @property
+    def home(self):
+        """The host, unless cross_device_ops says otherwise: every GPU is one copy away from it."""
+        return self._home if len(self.devices) > 1 else self.devices[0]
+
+    def homes_of(self, variables):
+        if not self._sharded or len(self.devices) == 1:
+            return [self.home]
+        return spread([variable.dtype.size * _count(variable.shape) for variable in variables], self.devices)
 
     def sizes(self, rows):
         return self._shards.sizes(rows)
 
     def set_speeds(self, speeds):
-        """Divides batches by these speeds from now on (rows a second, one a replica)."""
+        """Divides batches by these speeds from now on (rows a second, one a replica), whatever is measured."""
         if len(speeds) != len(self.devices) or min(speeds) < 0 or sum(speeds) <= 0:
             raise ValueError(f"set_speeds needs {len(self.devices)} numbers that are not all 0, got {list(speeds)}")
-        return self._shards.measured(list(speeds))
+        self._shards.set(speeds, f"as set: {', '.join(self._shards.shares(speeds))}")
+        self._shards.fixed = True
+
+    def adapts(self):
+        """Whether shards follow what is measured."""
+        return len(self.devices) > 1 and not self._shards.fixed and not _tandem.is_op_determinism_enabled()
+
+    def take_speeds(self, speeds):
+        """Speeds as measured (rows a second, one a replica)."""
+        return self._shards.measured(speeds)
+
+    def tuner(self):
+        return Tuner(self._shards) if self.adapts() else None
 
     def explain(self):
         """Why the shards are as they are."""
         return self._shards.reason
+
+
+def spread(bytes_of, devices):
+    """A device for each: the largest first, each to the device that has the fewest bytes so far."""
+    filled, homes = [0] * len(devices), [None] * len(bytes_of)
+    for k in sorted(range(len(bytes_of)), key=lambda k: -bytes_of[k]):
+        least = filled.index(min(filled))
+        homes[k] = devices[least]
+        filled[least] += bytes_of[k]
+    return homes
+
+
+def _count(shape):
+    count = 1
+    for size in shape:
+        count *= int(size)
+    return count

@@ -1,26 +1,19 @@
 """What all strategies can do."""
 import contextlib
-import enum
 
-from .. import _ops, _tandem
+from .. import _tandem
 from .._device import device
 from .._gradient import flatten
 from ._context import ReplicaContext, current_replica, entered, replica_entered
+from ._reduce import ReduceOp, joined, reduced, reduced_along
 from ._meeting import Meeting
 from ._values import DistributedValues, InputContext, PerReplica, map_replicas, regroup, select
 
 
-class ReduceOp(enum.Enum):
-    SUM = "SUM"
-    MEAN = "MEAN"
-
-    @classmethod
-    def of(cls, value):
-        if isinstance(value, cls):
-            return value
-        if isinstance(value, str) and value.upper() in cls.__members__:
-            return cls[value.upper()]
-        raise ValueError(f"reduce_op must be tf.distribute.ReduceOp.SUM or MEAN, got {value!r}")
+_CROSS_REPLICA = (
+    "Method requires being in cross-replica context, use get_replica_context().merge_call(): {} was called inside a replica; "
+    "get_replica_context().{} is for there"
+)
 
 
 class Strategy:
@@ -49,9 +42,6 @@ class Strategy:
         """Variables and models made inside belong to all replicas."""
         return entered(self)
 
-    def _single_context(self):
-        return ReplicaContext(self, 0, 0, None, None, Meeting(1, None))
-
     # --- Running ---
 
     def _order(self):
@@ -62,57 +52,69 @@ class Strategy:
     def run(self, fn, args=(), kwargs=None, options=None):
         """fn(*args) in each replica, with its part of every PerReplica value; results as PerReplica values."""
         if current_replica() is not None:
-            raise RuntimeError("strategy.run was called inside a replica; call it outside, once for all replicas")
+            raise RuntimeError(
+                "Method requires being in cross-replica context, use get_replica_context().merge_call(): strategy.run was "
+                "called inside a replica; call it outside, once for all replicas"
+            )
         kwargs = kwargs or {}
         if len(self.devices) == 1:
-            with device(self.devices[0]) if self.devices[0] else contextlib.nullcontext():
+            with replica_entered(self._single_context()), self.on_device():
                 return fn(*select(args, 0), **select(kwargs, 0))
         rows = _rows_of((args, kwargs), len(self.devices))
         return self.run_replicas(lambda i: fn(*select(args, i), **select(kwargs, i)), rows)
+
+    def on_device(self):
+        """Where the only replica runs."""
+        return device(self.devices[0]) if self.devices[0] else contextlib.nullcontext()
 
     def run_replicas(self, function, rows):
         """function(replica) in each replica that has rows; a replica without any brings nothing."""
         begins = [sum(rows[:i]) for i in range(len(rows))]
         active = [i for i in self._order() if rows[i] > 0] or self._order()
-        meeting, draws = Meeting(len(active), self.devices[0]), _tandem.SharedDraws()
+        meeting, draws = Meeting(len(active), self), _tandem.SharedDraws()
         results = [None] * len(rows)
         for i in active:
             meeting.next_replica()
             context = ReplicaContext(self, i, begins[i], rows[i], sum(rows), meeting)
             with replica_entered(context), device(self.devices[i]), draws.replica(begins[i], rows[i], sum(rows)):
                 results[i] = function(i)
-        present = [results[i] for i in sorted(active)]
-        return regroup(present)
+        return regroup([results[i] for i in sorted(active)])
+
+    def _single_context(self):
+        return ReplicaContext(self, 0, 0, None, None, Meeting(1, self))
+
+    @property
+    def home(self):
+        """Where gradients are added up and variables updated."""
+        return self.devices[0]
+
+    def homes_of(self, variables):
+        """Where each variable is updated; one name holds for all."""
+        return [self.home]
 
     # --- Values ---
 
     def reduce(self, reduce_op, value, axis=None):
         """One value of those of all replicas: added up, or averaged; along an axis too, if one is given."""
         reduce_op = ReduceOp.of(reduce_op)
-        return map_replicas(lambda values: self._reduce_one(reduce_op, values, axis), value) if _has_replicas(value) else (
-            value if axis is None else self._reduce_one(reduce_op, (value,), axis)
-        )
 
-    def _reduce_one(self, reduce_op, values, axis):
-        tensors = [_tandem.to_tensor(value) for value in values]
-        if axis is None:
-            total = tensors[0] if len(tensors) == 1 else _ops.add_n(tensors)
-            return total if reduce_op is ReduceOp.SUM else total / len(tensors)
-        axes = [axis] if isinstance(axis, int) else list(axis)
-        total = _ops.add_n([_ops.reduce_sum(t, axes) for t in tensors]) if len(tensors) > 1 else _ops.reduce_sum(tensors[0], axes)
-        if reduce_op is ReduceOp.SUM:
-            return total
-        count = 0
-        for t in tensors:
-            size = 1
-            for a in axes:
-                size *= t.shape[a]
-            count += size
-        return total / count
+        def one(values):
+            tensors = [_tandem.to_tensor(v) for v in values]
+            return reduced(reduce_op, tensors) if axis is None else reduced_along(reduce_op, tensors, axis)
+
+        if current_replica() is not None:
+            raise RuntimeError(_CROSS_REPLICA.format("strategy.reduce", "all_reduce"))
+        if _has_replicas(value):
+            return map_replicas(one, value)
+        if axis is None and len(self.devices) > 1 and reduce_op is ReduceOp.SUM:
+            raise ValueError(f"A non-DistributedValues value {value} cannot be reduced with the given reduce op {reduce_op}.")
+        return value if axis is None else one((value,))
 
     def gather(self, value, axis):
         """The values of all replicas, one after another along an axis."""
-        join = lambda values: _ops.concat([_tandem.to_tensor(v) for v in values], axis)  # noqa: E731
+        if current_replica() is not None:
+            raise RuntimeError(_CROSS_REPLICA.format("strategy.gather", "all_gather"))
+        join = lambda values: joined([_tandem.to_tensor(v) for v in values], axis)  # noqa: E731
         return map_replicas(join, value)
 
     def experimental_local_results(self, value):
@@ -128,15 +130,16 @@ class Strategy:
 
     def experimental_distribute_dataset(self, dataset, options=None):
         """The dataset, whose batches are global ones, each divided among the replicas."""
-        from ._dataset import DistributedDataset
+        from ._dataset import DistributedDataset, check_dataset
 
-        return DistributedDataset(dataset, self)
+        return DistributedDataset(check_dataset(dataset, "experimental_distribute_dataset needs"), self)
 
     def distribute_datasets_from_function(self, dataset_fn, options=None):
         """A dataset of batches for one replica each: every replica takes the next."""
-        from ._dataset import DatasetByReplica
+        from ._dataset import DatasetByReplica, check_dataset
 
-        return DatasetByReplica(dataset_fn(InputContext(1, 0, len(self.devices))), self)
+        made = dataset_fn(InputContext(1, 0, len(self.devices)))
+        return DatasetByReplica(check_dataset(made, "distribute_datasets_from_function: the function must return"), self)
 
     experimental_distribute_datasets_from_function = distribute_datasets_from_function
 

@@ -67,7 +67,8 @@ def select(structure, replica):
 
 
 def regroup(results):
-    """Nested results of all replicas -> one nested structure of PerReplica values."""
+    """Nested results of all replicas -> one nested structure of PerReplica values; what is the same object in all is not
+    repeated."""
     first = results[0]
     if isinstance(first, dict):
         return {key: regroup([result[key] for result in results]) for key in first}
@@ -76,4 +77,5 @@ def regroup(results):
         if hasattr(first, "_fields"):
             return type(first)(*items)
         return items if isinstance(first, list) else tuple(items)
-    return None if all(result is None for result in results) else PerReplica(*results)
+    same = len(results) > 1 and all(result is first for result in results)
+    return first if same or first is None and len(results) == 1 else PerReplica(*results)

@@ -7,6 +7,7 @@ from ... import _ops, _tandem
 from ..._device import device
 from ..._function import Function
 from ..._gradient import GradientTape, flatten, pack_like
+from ..._logging import get_logger
 from .data_sources import unpack_x_y_sample_weight
 
 _HOST = "/CPU:0"
@@ -79,20 +80,62 @@ def infer(model, x):
     return _joined([outputs[i] for i in sorted(outputs)])
 
 
-def measure(model, source):
-    """Measures how fast each device takes rows through the model, and divides batches by it."""
-    strategy = model._distribute_strategy
-    if not hasattr(strategy, "set_speeds") or source.loop is None or model._overrides("train_step"):
-        return
-    leaves = source.batch(0)
-    x, y, sample_weight = unpack_x_y_sample_weight(pack_like(source.data, iter(leaves)))
-    speeds = []
-    for name in strategy.devices:
-        seconds = _seconds(_gradients(model, x, y, sample_weight), leaves, name)
-        speeds.append(leaves[0].shape[0] / seconds)
-    if strategy.set_speeds(speeds):
-        model._forget_functions()
-        model.make_train_function()
+class Division:
+    """How one fit divides its batches: by the speed of the devices at first, then by how long steps take."""
+
+    STRETCH = 0.03  # seconds of steps that are judged together
+
+    def __init__(self, model, source):
+        self._model, self._source, self._strategy = model, source, model._distribute_strategy
+        self._single = None  # (seconds, device) of the fastest device alone
+        self._tuner = None
+        self._steps, self._seconds = 0, 0.0  # since the last judgement
+        if self._strategy.adapts() and not model._overrides("train_step"):
+            self._find_tuner()
+
+    def _find_tuner(self):
+        """The one of the last fit, if that was of the same kind; what it has found still holds."""
+        kind = (self._source.batch_size if self._source.loop is not None else None, tuple(self._strategy.devices))
+        known = getattr(self._model, "_mirrored_tuner", None)
+        if known is None or known[0] != kind:
+            if self._source.loop is not None:
+                self._measure()
+            known = self._model._mirrored_tuner = (kind, self._strategy.tuner())
+        self._tuner = known[1]
+
+    def _measure(self):
+        """How fast each device takes rows through the model."""
+        leaves = self._source.batch(0)
+        data = unpack_x_y_sample_weight(pack_like(self._source.data, iter(leaves)))
+        seconds = [_seconds(_gradients(self._model, *data), leaves, name) for name in self._strategy.devices]
+        self._single = min(zip(seconds, self._strategy.devices))
+        if self._strategy.take_speeds([leaves[0].shape[0] / s for s in seconds]):
+            self._model._retrace()
+
+    def note(self, steps, seconds):
+        """Takes how long some steps were; True when batches are divided in another way from now on."""
+        if self._tuner is None:
+            return False
+        self._steps, self._seconds = self._steps + steps, self._seconds + seconds
+        if self._seconds < self.STRETCH:
+            return False
+        changed = self._tuner.note(self._steps, self._seconds)
+        self._steps, self._seconds = 0, 0.0
+        if changed:
+            self._model._retrace()
+        elif self._single is not None and self._tuner.settled:
+            self._compare(*self._single)
+            self._single = None
+        return changed
+
+    def _compare(self, single, name):
+        """Says when all devices together are slower than one of them."""
+        together = self._tuner.best_seconds
+        if together > single:
+            get_logger().warning(
+                "MirroredStrategy: a step takes %.3f ms on %s together and about %.3f ms on %s alone: OneDeviceStrategy(%r) is faster here",
+                1e3 * together, ", ".join(self._strategy.devices), 1e3 * single, name, name,
+            )  # fmt: skip
 
 
 def _gradients(model, x, y, sample_weight):

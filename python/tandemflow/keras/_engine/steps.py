@@ -32,6 +32,10 @@ class StepFunction:
             function = self._functions[key] = step if eager else Function(step, name=self._name)
         return function
 
+    def forget(self):
+        """What was traced holds no longer."""
+        self._functions.clear()
+
     def note(self, function, leaves):
         if isinstance(function, Function) and not self.eager:
             self.last = (function, [TensorSpec.from_tensor(leaf) for leaf in leaves])
@@ -52,8 +56,10 @@ def _key(structure):
 class Loop:
     """Runs the steps of one epoch, telling callbacks as often as they want to know."""
 
-    def __init__(self, step, source, callbacks, mode, logs, stopped=lambda: False, limit=None, collect=None):
-        """`logs(results)` makes logs of what a step returned; `collect(results)` takes every step's results."""
+    def __init__(self, step, source, callbacks, mode, logs, stopped=lambda: False, limit=None, collect=None, division=None):
+        """`logs(results)` makes logs of what a step returned; `collect(results)` takes every step's results; `division`
+        divides batches among the replicas of a strategy."""
+        self.division = division
         self.step, self.source, self.callbacks, self.mode = step, source, callbacks, mode
         self.logs, self.stopped, self.limit, self.collect = logs, stopped, limit, collect
         self.hooked = callbacks.batch_hooks(mode)
@@ -70,24 +76,33 @@ class Loop:
     def _run_stretches(self):
         """Without Python between the steps, but for a look now and then."""
         source, loop = self.source, self.source.loop
-        function = self.step.for_structure(source.data)
         last = source.steps if self.limit is None else min(self.limit, source.steps)
-        leaves = source.batch(0)
-        self.step.note(function, leaves)
-        full = function.get_concrete_function(*leaves)._concrete
-        has_rest = loop.remainder and last == source.steps and source.steps > 1
-        rest = function.get_concrete_function(*source.batch(source.steps - 1))._concrete if has_rest else None
+        full, rest = self._concrete(last)
         if self.collect is not None:
             loop.collect()
         done = 0
         while done < last and not self.stopped():
+            begin, before = time.perf_counter(), done
             done = loop.run(full, rest, done, last, SHOW_EVERY)
+            changed = self.division is not None and self.division.note(done - before, time.perf_counter() - begin)
             if done < last:
                 self.callbacks.show(done, self.logs(loop.results(full)))
-        self.results = loop.results(rest if has_rest and done == last else full)
+                if changed:
+                    full, rest = self._concrete(last)
+        self.results = loop.results(rest if rest is not None and done == last else full)
         if self.collect is not None:
             self.collect.take(loop.collected(full), min(done * source.batch_size, source.rows))
         return done
+
+    def _concrete(self, last):
+        """The traced step for whole batches, and for the last one where it is smaller."""
+        source = self.source
+        function = self.step.for_structure(source.data)
+        leaves = source.batch(0)
+        self.step.note(function, leaves)
+        full = function.get_concrete_function(*leaves)._concrete
+        has_rest = source.loop.remainder and last == source.steps and source.steps > 1
+        return full, function.get_concrete_function(*source.batch(source.steps - 1))._concrete if has_rest else None
 
     def _run_one_by_one(self):
         done, shown, self.results = 0, time.monotonic(), None
@@ -100,7 +115,10 @@ class Loop:
             function = self.step.for_structure(structure, leaves)
             if done == 0:
                 self.step.note(function, leaves)
+            begin = time.perf_counter()
             self.results = function(*leaves)
+            if self.division is not None:
+                self.division.note(1, time.perf_counter() - begin)
             if self.collect is not None:
                 self.collect(self.results)
             done += 1

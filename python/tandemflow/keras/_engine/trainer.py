@@ -60,8 +60,21 @@ class Trainer:
         }  # fmt: skip
         self.stop_training = False
         self.compiled = True
-        self._distribute_strategy = current_strategy() or self._distribute_strategy
+        self._distribute_strategy = self._checked_strategy(current_strategy())
         self._forget_functions()
+
+    def _checked_strategy(self, strategy):
+        """The strategy of the scope; a model with variables must have been made in it, as TensorFlow wants it."""
+        if strategy is None or strategy is self._distribute_strategy:
+            return self._distribute_strategy
+        if self.built and self.variables:
+            raise ValueError(
+                f"Variable ({self.variables[0].name}) was not created in the distribution strategy scope of ({strategy}). It is "
+                "most likely because some layers, model, or optimizer was being created outside the distribution strategy "
+                "scope. Try to make sure your code looks similar to the following.\nwith strategy.scope():\n  "
+                "model=_create_model()\n  model.compile(...)"
+            )
+        return strategy
 
     def _scaled(self, optimizer, auto_scale_loss):
         if auto_scale_loss and self.dtype_policy.name == "mixed_float16" and optimizer is not None:
@@ -211,19 +224,40 @@ class Trainer:
         self._update_metrics(y, y_pred, sample_weight)
         return None
 
+    def _predict_body(self, data):
+        return converted(self.predict_step)(data)
+
+    def _on_device(self, body):
+        """The body on the device of a strategy that has one only."""
+
+        def on_device(data):
+            strategy = self._distribute_strategy
+            if strategy is None or strategy.num_replicas_in_sync > 1:
+                return body(data)
+            with strategy.on_device():
+                return body(data)
+
+        return on_device
+
+    def _retrace(self):
+        """Steps are traced anew: batches are divided in another way."""
+        for function in (self.train_function, self.test_function, self.predict_function):
+            if function is not None:
+                function.forget()
+
     def make_train_function(self, force=False):
         if self.train_function is None or force:
-            self.train_function = StepFunction(self._train_body, f"{self.name} train step", self.run_eagerly)
+            self.train_function = StepFunction(self._on_device(self._train_body), f"{self.name} train step", self.run_eagerly)
         return self.train_function
 
     def make_test_function(self, force=False):
         if self.test_function is None or force:
-            self.test_function = StepFunction(self._test_body, f"{self.name} test step", self.run_eagerly)
+            self.test_function = StepFunction(self._on_device(self._test_body), f"{self.name} test step", self.run_eagerly)
         return self.test_function
 
     def make_predict_function(self, force=False):
         if self.predict_function is None or force:
-            self.predict_function = StepFunction(lambda data: converted(self.predict_step)(data), f"{self.name} predict step", self.run_eagerly)
+            self.predict_function = StepFunction(self._on_device(self._predict_body), f"{self.name} predict step", self.run_eagerly)
         return self.predict_function
 
     def _step_to_explain(self):
@@ -258,8 +292,7 @@ class Trainer:
         validation = self._validation_source(validation_data, validation_batch_size or batch_size, validation_steps)
         self.stop_training = False
         self.make_train_function()
-        if self._replicas() > 1:
-            mirrored.measure(self, source)
+        division = mirrored.Division(self, source) if self._replicas() > 1 else None
         total = steps_per_epoch or source.steps
         callbacks = self._callback_list(callbacks, verbose, epochs, total, history=True)
         self._initial_epoch = initial_epoch
@@ -268,7 +301,8 @@ class Trainer:
         for epoch in range(self._initial_epoch, epochs):
             self.reset_metrics()
             callbacks.on_epoch_begin(epoch)
-            loop = Loop(self.train_function, source, callbacks, "train", self._logs, lambda: self.stop_training, steps_per_epoch)
+            loop = Loop(self.train_function, source, callbacks, "train", self._logs, lambda: self.stop_training, steps_per_epoch,
+                        division=division)  # fmt: skip
             done = loop.run()
             if done == 0:
                 self._no_batches(epoch)

@@ -1,5 +1,5 @@
 """keras.layers.BatchNormalization."""
-from ... import _network, _ops
+from ... import _network, _ops, _replica
 from .._engine.floats import epsilon
 from .._engine.input_spec import InputSpec
 from ._configured import ConfiguredLayer, refuse
@@ -78,6 +78,13 @@ class BatchNormalization(ConfiguredLayer):
         return gamma, beta
 
     def _update(self, mean, variance):
+        replica = _replica.current()
+        if replica is None:
+            self._assign_moving(mean, variance)
+        else:  # one step for all replicas
+            replica.update_together(self._assign_moving, (mean, variance))
+
+    def _assign_moving(self, mean, variance):
         for moving, now in ((self.moving_mean, mean), (self.moving_variance, variance)):
             moving.assign(moving * self.momentum + _ops.cast(now, moving.dtype) * (1.0 - self.momentum))
 

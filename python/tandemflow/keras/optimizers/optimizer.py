@@ -1,4 +1,5 @@
 """The base of all optimizers: state, learning rate, and what happens to gradients before and after the step."""
+import contextlib
 import re
 import warnings
 
@@ -8,6 +9,7 @@ from ..._function import Function
 from ..._gradient import GradientTape
 from ..._ops import records
 from ..._replica import current as current_replica
+from ..._replica import update_device
 from .._engine.naming import snake_case, unique_name
 from .._engine.registry import deserialize_keras_object, serialize_keras_object
 from .clipping import clip_by_global_norm, clip_by_norm
@@ -195,7 +197,9 @@ class Optimizer(Paced):
 
     def _update_all(self, grads, variables, learning_rate):
         for gradient, variable in zip(grads, variables):
-            self.update_step(gradient, variable, learning_rate)
+            where = update_device(variable)
+            with device(where) if where is not None else contextlib.nullcontext():
+                self.update_step(gradient, variable, learning_rate)
 
     def update_step(self, gradient, variable, learning_rate):
         raise NotImplementedError
