@@ -43,7 +43,7 @@ struct Binding {
 bool may_overwrite(const Node& node, std::size_t i, const TensorSpec& input) {
   const TensorSpec& output = node.outputs[0];
   if (i < 32 && (node.op->in_place >> i & 1) && i == 0) return input == output;
-  return (node.op->scalar || is_fused(*node.op)) && node.outputs.size() == 1 && input.shape() == output.shape() &&
+  return (node.op->scalar || is_fused_elementwise(*node.op)) && node.outputs.size() == 1 && input.shape() == output.shape() &&
          dtype_size(input.dtype()) == dtype_size(output.dtype());
 }
 

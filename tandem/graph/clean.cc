@@ -73,7 +73,7 @@ void remove_dead(Graph& graph) {
 
 void merge_common(Graph& graph) {
   std::unordered_multimap<std::uint64_t, std::int32_t> seen;
-  graph = rewrite(graph, [&](Graph& out, const Node& node, std::int32_t) -> Replacement {
+  rewrite(graph, [&](Graph& out, const Node& node, std::int32_t) -> Replacement {
     const bool constant = node.op == &constant_op;
     if (!constant && !repeatable(node)) return {};
     const std::uint64_t hash = constant ? hash_of_constant(node.constant) : hash_of(node);
@@ -91,7 +91,7 @@ void merge_common(Graph& graph) {
 }
 
 void fold_constants(Graph& graph) {
-  graph = rewrite(graph, [](Graph& out, const Node& node, std::int32_t) -> Replacement {
+  rewrite(graph, [](Graph& out, const Node& node, std::int32_t) -> Replacement {
     if (!repeatable(node)) return {};
     // A large tensor of one value is better made where it is used.
     if (node.inputs.empty() && node.outputs[0].shape().elements() != 1) return {};

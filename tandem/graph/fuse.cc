@@ -1,10 +1,9 @@
-// Fusion: elementwise ops whose results only feed one another become one loop, so that what lies between them never
-// reaches memory.
+// Fusion: elementwise ops that feed one another become one loop, so that what lies between them never reaches memory. A
+// reduction of their result becomes part of the loop, a product that they begin with runs them on its result.
 #include <algorithm>
 #include <map>
-#include <queue>
-#include <set>
 
+#include "tandem/graph/region.h"
 #include "tandem/graph/rewrite.h"
 #include "tandem/kernel/fused.h"
 #include "tandem/op/records.h"
@@ -12,154 +11,65 @@
 namespace tandem {
 namespace {
 
-/// Inputs and outputs one loop can walk.
-constexpr std::size_t kMostOperands = 14;
-/// Longer bodies run out of registers.
-constexpr std::size_t kMostSteps = 48;
-
-bool is_elementwise(const Node& node) { return node.op->scalar && !node.op->random; }
-
-/// Bytes of the lanes a dtype is computed in; 0 for masks, which go with any. Generated code has lanes of one width.
-int lane_width(DType dtype) {
-  switch (expr::lane_of(dtype)) {
-    case expr::Lane::f32:
-    case expr::Lane::i32: return 4;
-    case expr::Lane::f64:
-    case expr::Lane::i64: return 8;
-    case expr::Lane::mask: return 0;
-  }
-  return 0;
-}
-
-/// True when values of `dtype` have the same bits in lanes as in memory, or only more precision: what lies between two
-/// steps is not rounded to it. Narrow integers would have to wrap.
-bool may_stay_in_lanes(DType dtype) {
-  return dtype != DType::i8 && dtype != DType::u8 && !is_storage_only(dtype);
-}
-
-/// True of a cast that generated code cannot do: between lanes of two widths, or between integers and floats of 64 bits.
-bool is_hard_cast(const Graph& graph, const Node& node) {
-  std::set<expr::Lane> lanes;
-  for (GraphValue input : node.inputs) lanes.insert(expr::lane_of(graph.spec(input).dtype()));
-  for (const TensorSpec& output : node.outputs) lanes.insert(expr::lane_of(output.dtype()));
-  const auto has = [&](expr::Lane lane) { return lanes.contains(lane); };
-  const bool wide = has(expr::Lane::f64) || has(expr::Lane::i64), narrow = has(expr::Lane::f32) || has(expr::Lane::i32);
-  return (wide && narrow) || (has(expr::Lane::f64) && has(expr::Lane::i64));
-}
-
-/// One region on its way: `root` is its last node, nodes join from the end backwards.
-class Region {
- public:
-  Region(const Graph& graph, const std::vector<int>& uses, std::int32_t root) : graph_(graph), uses_(uses) {
-    const Node& node = graph.nodes[static_cast<std::size_t>(root)];
-    shape_ = &node.outputs[0].shape();
-    requested_ = node.requested;
-    for (const TensorSpec& spec : node.outputs) add_width(spec.dtype());
-    add(root);
-    grow();
-  }
-
-  const std::set<std::int32_t>& members() const { return members_; }
-
- private:
-  void grow() {
-    std::priority_queue<std::int32_t> candidates;  // the latest first: all its users are decided
-    std::set<std::int32_t> seen;
-    const auto offer = [&](std::int32_t member) {
-      for (GraphValue input : graph_.nodes[static_cast<std::size_t>(member)].inputs)
-        if (seen.insert(input.node).second) candidates.push(input.node);
-    };
-    offer(*members_.begin());
-    while (!candidates.empty() && members_.size() < kMostSteps) {
-      const std::int32_t node = candidates.top();
-      candidates.pop();
-      if (!fits(node)) continue;
-      add(node);
-      offer(node);
-    }
-  }
-
-  bool fits(std::int32_t at) const {
-    const Node& node = graph_.nodes[static_cast<std::size_t>(at)];
-    if (!is_elementwise(node) || node.outputs.size() != 1 || node.outputs[0].shape() != *shape_) return false;
-    if (node.requested != requested_ || !may_stay_in_lanes(node.outputs[0].dtype())) return false;
-    const auto inside = uses_inside_.find(at);
-    if (inside == uses_inside_.end() || inside->second != uses_[static_cast<std::size_t>(at)]) return false;
-    if (is_hard_cast(graph_, node) || !width_agrees(node)) return false;
-    std::set<GraphValue> operands = outside_;
-    operands.erase({at, 0});
-    for (GraphValue input : node.inputs) operands.insert(input);
-    return operands.size() <= kMostOperands - graph_.nodes[static_cast<std::size_t>(*members_.rbegin())].outputs.size();
-  }
-
-  bool width_agrees(const Node& node) const {
-    const auto agrees = [&](DType dtype) { return lane_width(dtype) == 0 || width_ == 0 || lane_width(dtype) == width_; };
-    for (GraphValue input : node.inputs)
-      if (!agrees(graph_.spec(input).dtype())) return false;
-    return agrees(node.outputs[0].dtype());
-  }
-
-  void add_width(DType dtype) { width_ = std::max(width_, lane_width(dtype)); }
-
-  void add(std::int32_t at) {
-    const Node& node = graph_.nodes[static_cast<std::size_t>(at)];
-    members_.insert(at);
-    outside_.erase({at, 0});
-    for (GraphValue input : node.inputs) {
-      ++uses_inside_[input.node];
-      outside_.insert(input);
-      add_width(graph_.spec(input).dtype());
-    }
-  }
-
-  const Graph& graph_;
-  const std::vector<int>& uses_;
-  const Shape* shape_;
-  std::optional<DeviceName> requested_;
-  int width_ = 0;
-  std::set<std::int32_t> members_;
-  std::set<GraphValue> outside_;
-  std::map<std::int32_t, int> uses_inside_;
-};
-
-std::vector<int> count_uses(const Graph& graph) {
-  std::vector<int> uses(graph.nodes.size());
-  for (const Node& node : graph.nodes)
-    for (GraphValue input : node.inputs) ++uses[static_cast<std::size_t>(input.node)];
-  for (GraphValue result : graph.results) ++uses[static_cast<std::size_t>(result.node)];
-  for (const Graph::Write& write : graph.writes) ++uses[static_cast<std::size_t>(write.value.node)];
-  return uses;
-}
-
-/// What an operand of a region really reads: a broadcast is part of how the loop walks.
-GraphValue through_broadcast(const Graph& graph, GraphValue value) {
-  const Node& node = graph.node(value);
-  return node.op == &broadcast_to_op ? node.inputs[0] : value;
-}
-
 /// Writes a region down as one node.
 class Writer {
  public:
-  Writer(const Graph& graph, const std::set<std::int32_t>& members) : graph_(graph) {
-    for (std::int32_t member : members)
-      for (GraphValue input : graph.nodes[static_cast<std::size_t>(member)].inputs)
-        if (!members.contains(input.node)) note_input(input);
+  Writer(const Graph& graph, const Region& region) : graph_(graph), region_(region) {
+    if (region.product() >= 0) note_input({region.product(), 0});
+    note_overwritten();
+    for (std::int32_t member : region.members())
+      for (GraphValue input : node_at(member).inputs)
+        if (!region.members().contains(input.node)) note_input(input);
     next_ = static_cast<std::int32_t>(inputs_.size());
     for (GraphValue literal : literals_) add_literal(literal);
-    for (std::int32_t member : members) add_step(member);
-    root_ = *members.rbegin();
+    for (std::int32_t member : region.members()) add_step(member);
   }
 
   /// Its inputs are values of the old graph.
   Node node() {
-    const Node& root = graph_.nodes[static_cast<std::size_t>(root_)];
-    std::vector<std::int32_t> results;
-    for (std::size_t k = 0; k < root.outputs.size(); ++k) results.push_back(numbers_.at({root_, static_cast<std::int32_t>(k)}));
-    auto op = make_fused(std::move(steps_), std::move(results), root.outputs);
-    return {.op = op.get(), .inputs = inputs_, .outputs = root.outputs, .requested = root.requested, .owner = op};
+    const Node& root = node_at(region_.root());
+    const Node& last = region_.reduction() < 0 ? root : node_at(region_.reduction());
+    FusedParts parts{.steps = std::move(steps_), .results = {}, .result_specs = last.outputs};
+    for (std::size_t k = 0; k < root.outputs.size(); ++k)
+      parts.results.push_back(numbers_.at({region_.root(), static_cast<std::int32_t>(k)}));
+    for (std::int32_t member : region_.stored()) {
+      parts.results.push_back(numbers_.at({member, 0}));
+      parts.result_specs.push_back(node_at(member).outputs[0]);
+    }
+    Node out{.inputs = inputs_, .outputs = parts.result_specs, .requested = root.requested};
+    out.owner = make(std::move(parts), root, last);
+    out.op = out.owner.get();
+    if (region_.product() >= 0) {
+      const Node& product = node_at(region_.product());
+      out.inputs = product.inputs;
+      out.inputs.insert(out.inputs.end(), inputs_.begin() + 1, inputs_.end());
+    }
+    return out;
   }
 
  private:
+  std::shared_ptr<const OpDef> make(FusedParts parts, const Node& root, const Node& last) const {
+    if (region_.reduction() >= 0) return make_fused_reduction(std::move(parts), *last.op, last.attrs, root.outputs[0]);
+    if (region_.product() < 0) return make_fused(std::move(parts), overwrites_ ? root.op->in_place : 0);
+    const Node& product = node_at(region_.product());
+    return make_fused_product(std::move(parts), *product.op, product.attrs, product.outputs[0]);
+  }
+
+  const Node& node_at(std::int32_t at) const { return graph_.nodes[static_cast<std::size_t>(at)]; }
+
+  /// What the root may overwrite keeps its number: variables that are updated in place.
+  void note_overwritten() {
+    const Node& root = node_at(region_.root());
+    if (!root.op->in_place) return;
+    overwrites_ = true;
+    for (std::size_t k = 0; k < root.outputs.size(); ++k) {
+      const GraphValue input = root.inputs[k];
+      overwrites_ &= !region_.members().contains(input.node) && graph_.node(input).op != &fill_op && !numbers_.contains(input);
+      if (!overwrites_) return;
+      note_input(input);
+    }
+  }
+
   void note_input(GraphValue input) {
     if (numbers_.contains(input)) return;
     if (graph_.node(input).op == &fill_op) {
@@ -183,7 +93,7 @@ class Writer {
   }
 
   void add_step(std::int32_t at) {
-    const Node& node = graph_.nodes[static_cast<std::size_t>(at)];
+    const Node& node = node_at(at);
     FusedOp::Step step{.op = node.op, .inputs = {}, .outputs = {}};
     for (GraphValue input : node.inputs) step.inputs.push_back(numbers_.at(input));
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
@@ -194,41 +104,127 @@ class Writer {
   }
 
   const Graph& graph_;
+  const Region& region_;
   std::vector<GraphValue> inputs_, literals_;
   std::map<GraphValue, std::int32_t> numbers_;
   std::vector<FusedOp::Step> steps_;
-  std::int32_t next_ = 0, root_ = 0;
+  std::int32_t next_ = 0;
+  bool overwrites_ = false;
 };
+
+/// A region as a node, and the values of the old graph that its outputs are.
+struct Fused {
+  Node node;  // its inputs are values of the old graph
+  std::vector<GraphValue> replaces;
+};
+
+/// What the regions of a pass are.
+enum class Kind { products, reductions, elementwise };
+
+class Fusion {
+ public:
+  /// `run` takes the nodes out of `graph`.
+  Fusion(Graph& graph, Kind kind)
+      : graph_(graph), kind_(kind), uses_(graph), region_of_(graph.nodes.size(), -1), moved_(graph.nodes.size()) {
+    std::vector<int> behind;
+    if (kind == Kind::products) behind = steps_behind_products(graph);
+    for (std::size_t at = graph.nodes.size(); at-- > 0;)
+      if (!uses_.taken[at] && (behind.empty() || behind[at] > 0)) find(static_cast<std::int32_t>(at));
+  }
+
+  bool empty() const { return fused_.empty(); }
+
+  Graph run() {
+    out_.nodes.reserve(graph_.nodes.size());
+    std::size_t next = 0;
+    std::sort(order_.begin(), order_.end());
+    for (std::int32_t at = 0; at < static_cast<std::int32_t>(graph_.nodes.size()); ++at) {
+      for (; next < order_.size() && order_[next].first == at; ++next) place_region(order_[next].second);
+      if (region_of_[static_cast<std::size_t>(at)] < 0) place_node(at);
+    }
+    for (std::int32_t parameter : graph_.parameters) out_.parameters.push_back(now({parameter, 0}).node);
+    for (GraphValue result : graph_.results) out_.results.push_back(now(result));
+    for (const Graph::Write& write : graph_.writes) out_.writes.push_back({write.cell, now(write.value)});
+    return std::move(out_);
+  }
+
+ private:
+  void find(std::int32_t at) {
+    const Node& node = graph_.nodes[static_cast<std::size_t>(at)];
+    if (kind_ == Kind::reductions) {
+      if (const auto region = Region::reduced(graph_, uses_, at)) take(*region);
+      return;
+    }
+    if (!is_elementwise(node) || is_hard_cast(graph_, node)) return;
+    Region region(graph_, uses_, at);
+    if (kind_ == Kind::products) region.take_product();
+    if (kind_ == Kind::products ? region.product() >= 0 : region.members().size() > 1) take(region);
+  }
+
+  void take(const Region& region) {
+    uses_.note(region);
+    const auto index = static_cast<std::int32_t>(fused_.size());
+    for (std::int32_t member : region.members()) region_of_[static_cast<std::size_t>(member)] = index;
+    region_of_[static_cast<std::size_t>(region.last())] = index;
+    if (region.product() >= 0) region_of_[static_cast<std::size_t>(region.product())] = index;
+    Fused fused{.node = Writer(graph_, region).node(), .replaces = {}};
+    for (std::size_t k = 0; k < graph_.nodes[static_cast<std::size_t>(region.last())].outputs.size(); ++k)
+      fused.replaces.push_back({region.last(), static_cast<std::int32_t>(k)});
+    for (std::int32_t member : region.stored()) fused.replaces.push_back({member, 0});
+    fused_.push_back(std::move(fused));
+    order_.push_back({region.position(), index});
+  }
+
+  GraphValue now(GraphValue value) const { return moved_[static_cast<std::size_t>(value.node)].at(static_cast<std::size_t>(value.output)); }
+
+  /// Regions that run before the same node may read one another: what one reads comes first.
+  void place_region(std::int32_t index) {
+    Fused& fused = fused_[static_cast<std::size_t>(index)];
+    if (!fused.node.op) return;  // placed already
+    Node node = std::exchange(fused.node, Node{});
+    for (GraphValue input : node.inputs)
+      if (const std::int32_t other = region_of_[static_cast<std::size_t>(input.node)]; other >= 0) place_region(other);
+    add(std::move(node), fused.replaces);
+  }
+
+  void place_node(std::int32_t at) {
+    std::vector<GraphValue> own;
+    Node& node = graph_.nodes[static_cast<std::size_t>(at)];
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) own.push_back({at, static_cast<std::int32_t>(k)});
+    add(std::move(node), own);
+  }
+
+  void add(Node node, const std::vector<GraphValue>& replaces) {
+    for (GraphValue& input : node.inputs) input = now(input);
+    const std::int32_t made = out_.add(std::move(node)).node;
+    for (std::size_t k = 0; k < replaces.size(); ++k) {
+      auto& values = moved_[static_cast<std::size_t>(replaces[k].node)];
+      values.resize(std::max(values.size(), static_cast<std::size_t>(replaces[k].output) + 1));
+      values[static_cast<std::size_t>(replaces[k].output)] = {made, static_cast<std::int32_t>(k)};
+    }
+  }
+
+  Graph& graph_;
+  Kind kind_;
+  Uses uses_;
+  Graph out_;
+  std::vector<Fused> fused_;
+  std::vector<std::pair<std::int32_t, std::int32_t>> order_;  // the node before which a region runs, the region
+  std::vector<std::int32_t> region_of_;                       // by old node; -1: none
+  std::vector<std::vector<GraphValue>> moved_;                // values of the new graph, by old node
+};
+
+void run(Graph& graph, Kind kind) {
+  Fusion fusion(graph, kind);
+  if (fusion.empty()) return;
+  graph = fusion.run();
+  remove_dead(graph);  // fills and broadcasts that are now part of a region
+}
 
 }  // namespace
 
-void fuse(Graph& graph) {
-  const std::vector<int> uses = count_uses(graph);
-  std::vector<bool> taken(graph.nodes.size());
-  std::map<std::int32_t, Node> regions;  // by root; inputs are values of the old graph
-  for (std::size_t at = graph.nodes.size(); at-- > 0;) {
-    if (taken[at] || !is_elementwise(graph.nodes[at]) || is_hard_cast(graph, graph.nodes[at])) continue;
-    const Region region(graph, uses, static_cast<std::int32_t>(at));
-    if (region.members().size() < 2) continue;
-    for (std::int32_t member : region.members()) taken[static_cast<std::size_t>(member)] = true;
-    regions.emplace(static_cast<std::int32_t>(at), Writer(graph, region.members()).node());
-  }
-  if (regions.empty()) return;
-  std::vector<std::vector<GraphValue>> moved(graph.nodes.size());
-  graph = rewrite(graph, [&](Graph& out, const Node& node, std::int32_t old) -> Replacement {
-    if (node.outputs.empty()) return {};  // there for its effects
-    auto& values = moved[static_cast<std::size_t>(old)];
-    const auto region = regions.find(old);
-    Node copy = region == regions.end() ? node : region->second;
-    if (region != regions.end())
-      for (GraphValue& input : copy.inputs)
-        input = moved[static_cast<std::size_t>(input.node)][static_cast<std::size_t>(input.output)];
-    const std::size_t outputs = copy.outputs.size();
-    const std::int32_t made = out.add(std::move(copy)).node;
-    for (std::size_t k = 0; k < outputs; ++k) values.push_back({made, static_cast<std::int32_t>(k)});
-    return values;
-  });
-  remove_dead(graph);  // the ops that are now part of a region
-}
+void fuse_products(Graph& graph) { run(graph, Kind::products); }
+void fuse_reductions(Graph& graph) { run(graph, Kind::reductions); }
+void fuse(Graph& graph) { run(graph, Kind::elementwise); }
 
 }  // namespace tandem

@@ -37,9 +37,9 @@ void verify_value(const Graph& graph, GraphValue value, std::size_t before, std:
                " reads output ", value.output, " of ", graph.node(value).op->name);
 }
 
-void verify_node(const Graph& graph, std::size_t at) {
+void verify_node(const Graph& graph, std::size_t at, std::vector<const TensorSpec*>& specs) {
   const Node& node = graph.nodes[at];
-  std::vector<const TensorSpec*> specs;
+  specs.clear();
   for (GraphValue input : node.inputs) {
     verify_value(graph, input, at, node.op->name);
     specs.push_back(&graph.spec(input));
@@ -56,7 +56,8 @@ void verify_node(const Graph& graph, std::size_t at) {
 }  // namespace
 
 void verify(const Graph& graph) {
-  for (std::size_t at = 0; at < graph.nodes.size(); ++at) verify_node(graph, at);
+  std::vector<const TensorSpec*> specs;
+  for (std::size_t at = 0; at < graph.nodes.size(); ++at) verify_node(graph, at, specs);
   for (std::int32_t parameter : graph.parameters)
     TANDEM_CHECK(graph.nodes.at(static_cast<std::size_t>(parameter)).op == &parameter_op, "node ", parameter,
                  " is called a parameter");

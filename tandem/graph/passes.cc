@@ -15,6 +15,8 @@ constexpr Pass kPasses[] = {
     {"transpose", "transposes become flags of the matmul that reads them", fold_transposes},
     {"cse", "nodes that compute the same from the same become one", merge_common},
     {"dce", "drops what no result and no variable needs", remove_dead},
+    {"epilogue", "elementwise ops on the result of a matmul or a convolution become part of it", fuse_products},
+    {"reduce", "elementwise ops become part of the reduction that reads them", fuse_reductions},
     {"fuse", "elementwise ops that feed one another become one loop", fuse},
 };
 

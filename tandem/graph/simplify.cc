@@ -112,7 +112,7 @@ bool swaps_last_two(const Node& node) {
 }  // namespace
 
 void simplify(Graph& graph) {
-  graph = rewrite(graph, [](Graph& out, const Node& node, std::int32_t) -> Replacement {
+  rewrite(graph, [](Graph& out, const Node& node, std::int32_t) -> Replacement {
     if (is_source(node)) return {};
     if (Replacement r = without_effect(out, node); !r.empty()) return r;
     if (Replacement r = without_neutral(out, node); !r.empty()) return r;
@@ -122,7 +122,7 @@ void simplify(Graph& graph) {
 }
 
 void fold_transposes(Graph& graph) {
-  graph = rewrite(graph, [](Graph& out, const Node& node, std::int32_t) -> Replacement {
+  rewrite(graph, [](Graph& out, const Node& node, std::int32_t) -> Replacement {
     if (node.op != &matmul_op) return {};
     const AttrView attrs(*node.op, node.attrs);
     bool flags[2] = {attrs.boolean("transpose_a"), attrs.boolean("transpose_b")};

@@ -7,8 +7,10 @@
 #include <string>
 
 #include "tandem/backend/cpu/dense.h"
+#include "tandem/backend/cpu/epilogue.h"
 #include "tandem/backend/cpu/library_kernels.h"
 #include "tandem/backend/cpu/onednn.h"
+#include "tandem/backend/cpu/reference/reference.h"
 #include "tandem/backend/cpu/scratch.h"
 #include "tandem/base/cores.h"
 
@@ -131,8 +133,8 @@ constexpr std::int64_t kMostSlices = 16;
 /// Forward and input gradient: (input, filter, output), one of the outer two is written.
 class ConvOverFilter final : public PreparedKernel {
  public:
-  ConvOverFilter(const ConvSizes& sizes, ConvKind kind)
-      : conv_(sliced(sizes, kind, kMostSlices)), forward_(kind == ConvKind::forward) {
+  ConvOverFilter(const ConvSizes& sizes, ConvKind kind, Epilogue epilogue = {})
+      : conv_(sliced(sizes, kind, kMostSlices)), forward_(kind == ConvKind::forward), epilogue_(std::move(epilogue)) {
     if (const auto plain = filter_hwio(sizes); plain != conv_.filter) reorder_ = share_reorder(plain, conv_.filter);
   }
 
@@ -150,12 +152,16 @@ class ConvOverFilter final : public PreparedKernel {
       const std::int64_t first = slice * conv_.slices.images;
       conv_.of(slice).execute(std::array<const void*, 3>{input + first * conv_.sizes.input_image(), filter,
                                                          output + first * conv_.sizes.output_image()});
+      const std::int64_t positions = conv_.sizes.rows.output * conv_.sizes.columns.output;
+      epilogue_.run(args, {.row = first * positions, .rows = std::min(conv_.slices.images, conv_.sizes.batch - first) * positions,
+                           .columns = conv_.sizes.out_channels});
     });
   }
 
  private:
   SlicedConv conv_;
   bool forward_;
+  Epilogue epilogue_;
   SharedPrimitivePtr reorder_;
 };
 
@@ -221,10 +227,14 @@ BatchSlices slice_batch(const ConvSizes& sizes, std::int64_t most) {
   return {.images = images, .count = (sizes.batch + images - 1) / images};
 }
 
-KernelList conv2d_kernels() {
-  return {{"onednn", onednn_conv<ConvKind::forward>, [](const KernelCall& call) -> Prepared {
-             return std::make_unique<ConvOverFilter>(conv_sizes(call, ConvKind::forward), ConvKind::forward);
-           }}};
+static Prepared prepare_conv(const KernelCall& call, Epilogue epilogue) {
+  return std::make_unique<ConvOverFilter>(conv_sizes(call, ConvKind::forward), ConvKind::forward, std::move(epilogue));
+}
+
+KernelList conv2d_kernels() { return {product_kernel<onednn_conv<ConvKind::forward>, prepare_conv>("onednn")}; }
+
+KernelList fused_conv2d_kernels() {
+  return {fused_product_kernel<onednn_conv<ConvKind::forward>, prepare_conv>("onednn"), fused_after<reference_conv2d>()};
 }
 
 KernelList conv2d_backprop_input_kernels() {

@@ -1,6 +1,7 @@
 // Folds as machine code. The 64 lanes of the contract are vectors side by side: for short programs in registers while
 // whole blocks of 64 elements are folded, else in a buffer on the stack.
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 
 #include "tandem/backend/cpu/jit_body.h"
@@ -28,10 +29,11 @@ class FoldWriter {
       : cc_(cc), program_(program), emit_(cc, target, lane_bytes), map_(emit_, program.map),
         combine_(emit_, program.combine), vectors_(kFoldLanes / emit_.lanes()) {
     const int length = map_.length() + combine_.length(), live = map_.most_live() + combine_.most_live();
-    in_registers_ = length <= kShortProgram && vectors_ + live + 1 < emit_.vector_registers();
+    const int room = emit_.vector_registers() - std::popcount(program.scalars);
+    in_registers_ = length <= kShortProgram && vectors_ + live + 1 < room;
     if (in_registers_) return;
     for (const int copies : {2, 4})
-      if (copies * length <= kLongestStep && copies * live + 2 < emit_.vector_registers()) copies_ = copies;
+      if (copies * length <= kLongestStep && copies * live + 2 < room) copies_ = copies;
   }
 
   void write() {
@@ -40,10 +42,12 @@ class FoldWriter {
     cc_.cmp(rows_, imm(0));
     cc_.jle(done);
     load_pointers();
+    make_row_registers();
     const expr::Lane lane = program_.combine.nodes[program_.combine.outputs[0].node].lane;
     identity_ = emit_.constant_register({.prim = expr::Prim::constant, .lane = lane, .bits = program_.identity});
     map_.hoist_constants(1 + combine_.most_live() + (in_registers_ ? vectors_ : 0), copies_);
     cc_.bind(row);
+    load_row_inputs();
     write_row();
     next_row(row);
     cc_.bind(done);
@@ -73,6 +77,24 @@ class FoldWriter {
       inputs_.push_back(cc_.newUIntPtr());
       cc_.mov(inputs_.back(), field(args_, offsetof(FoldArgs, inputs), static_cast<int>(i)));
     }
+  }
+
+  /// One register for an input that is one value a row, written anew each row.
+  void make_row_registers() {
+    row_inputs_.resize(program_.map.inputs.size());
+    for (std::size_t i = 0; i < row_inputs_.size(); ++i) {
+      if (!(program_.scalars >> i & 1) || !map_.reads(static_cast<int>(i))) continue;
+      row_inputs_[i] = emit_.new_register(expr::lane_of(program_.map.inputs[i]));
+      map_.set_row_input(static_cast<int>(i), row_inputs_[i]);
+    }
+  }
+
+  void load_row_inputs() {
+    const std::size_t mark = emit_.mark();
+    for (std::size_t i = 0; i < row_inputs_.size(); ++i)
+      if (row_inputs_[i].isValid())
+        emit_.move(row_inputs_[i], load_scalar(emit_, program_.map.inputs[i], x86::ptr(inputs_[i])));
+    emit_.release_since(mark);
   }
 
   void write_row() {
@@ -246,6 +268,7 @@ class FoldWriter {
   int copies_ = 1;             // of the program in a step, when not in registers
   x86::Gp args_, length_, rows_, at_, output_;
   std::vector<x86::Gp> inputs_;
+  std::vector<x86::Reg> row_inputs_;
   x86::Mem lanes_;
   x86::Reg identity_;
 };
@@ -294,7 +317,7 @@ std::shared_ptr<const Fold> jit_fold(const FoldProgram& program, std::string& re
   if (target == JitTarget::none) return nullptr;
   const std::string map_key = program.map.key();
   std::string key = "F" + std::to_string(static_cast<int>(target)) + ":" + std::to_string(program.identity) + ":" +
-                    std::to_string(map_key.size()) + ":" + map_key + program.combine.key();
+                    std::to_string(program.scalars) + ":" + std::to_string(map_key.size()) + ":" + map_key + program.combine.key();
   auto code = cached_code(key, fold_writer(program, target), refusal);
   return code ? std::make_shared<const JitFold>(std::move(code)) : nullptr;
 }

@@ -23,6 +23,7 @@ void add_loops(KernelTable& table) {
     if (op->scalar) table.set(*op, with(op->name.starts_with("logical_") ? logical_kernels() : elementwise_kernels(), reference_elementwise()));
   table.set(cast_op, with(cast_kernels(), reference_elementwise()));
   table.set(fused_elementwise_op, elementwise_kernels());
+  table.set(fused_reduction_op, reduction_kernels());
   for (const OpDef* op : {&reduce_sum_op, &reduce_mean_op, &reduce_max_op, &reduce_min_op, &reduce_prod_op, &reduce_any_op, &reduce_all_op})
     table.set(*op, with(reduction_kernels(), reference_reduction()));
   for (const OpDef* op : {&softmax_op, &log_softmax_op, &sparse_softmax_cross_entropy_op,
@@ -40,6 +41,8 @@ KernelTable kernel_table() {
   add_array_kernels(table);
   add_linalg_kernels(table);
   table.set(matmul_op, with(matmul_kernels(), reference_matmul()));
+  table.set(fused_matmul_op, fused_matmul_kernels());
+  table.set(fused_conv2d_op, fused_conv2d_kernels());
   table.set(conv2d_op, with(conv2d_kernels(), reference_conv2d()));
   table.set(conv2d_backprop_input_op, with(conv2d_backprop_input_kernels(), reference_conv2d_backprop_input()));
   table.set(conv2d_backprop_filter_op, with(conv2d_backprop_filter_kernels(), reference_conv2d_backprop_filter()));

@@ -1,13 +1,15 @@
 // The kernels of the CPU that rest on libraries or on plain loops over memory, one list an op. Whoever assembles
-// the table appends the reference.
+// the table appends the reference, but to those of fused products.
 #pragma once
 #include "tandem/kernel/kernel.h"
 
 namespace tandem::cpu {
 
 KernelList matmul_kernels();
+KernelList fused_matmul_kernels();
 
 KernelList conv2d_kernels();
+KernelList fused_conv2d_kernels();
 KernelList conv2d_backprop_input_kernels();
 KernelList conv2d_backprop_filter_kernels();
 KernelList max_pool2d_kernels();

@@ -61,6 +61,7 @@ struct FoldProgram {
   expr::Program map;
   expr::Program combine;
   std::uint64_t identity = 0;
+  ScalarInputs scalars = 0;  // of the map
 };
 
 /// Generated code for this machine, from a bounded cache; null with `refusal` filled when there is none

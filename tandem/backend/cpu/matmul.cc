@@ -7,8 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "tandem/backend/cpu/epilogue.h"
 #include "tandem/backend/cpu/gemm.h"
 #include "tandem/backend/cpu/library_kernels.h"
+#include "tandem/backend/cpu/reference/reference.h"
 #include "tandem/base/cores.h"
 
 namespace tandem::cpu {
@@ -103,8 +105,9 @@ struct MatmulPlan {
   Grid grid;
 };
 
+/// `more`: work on each element of the result besides, in multiply-adds.
 template <class T>
-MatmulPlan<T> plan_of(const KernelCall& call) {
+MatmulPlan<T> plan_of(const KernelCall& call, std::int64_t more = 0) {
   const Shape& out = call.outputs[0].shape();
   const bool transpose_a = call.attr().boolean("transpose_a");
   const Layout a = layout_of(call.inputs[0], transpose_a).value();
@@ -123,38 +126,50 @@ MatmulPlan<T> plan_of(const KernelCall& call) {
     plan.whole.m *= static_cast<std::int64_t>(plan.offsets.size());
     plan.offsets.resize(1);
   }
-  plan.grid = grid_of(static_cast<std::int64_t>(plan.offsets.size()), plan.whole.m, plan.whole.n, plan.whole.k);
+  plan.grid = grid_of(static_cast<std::int64_t>(plan.offsets.size()), plan.whole.m, plan.whole.n, plan.whole.k + more);
   return plan;
 }
 
 /// Block `block` of product `product`.
 template <class T>
-Gemm<T> part(const MatmulPlan<T>& plan, const KernelArgs& args, std::int64_t product, std::int64_t block) {
+ProductBlock block_of(const MatmulPlan<T>& plan, std::int64_t block) {
+  const std::int64_t row = block / plan.grid.block_columns * plan.grid.rows, column = block % plan.grid.block_columns * plan.grid.columns;
+  return {.row = row, .rows = std::min(plan.grid.rows, plan.whole.m - row),
+          .column = column, .columns = std::min(plan.grid.columns, plan.whole.n - column)};
+}
+
+template <class T>
+Gemm<T> part(const MatmulPlan<T>& plan, const KernelArgs& args, std::int64_t product, const ProductBlock& block) {
   Gemm<T> g = plan.whole;
-  const std::int64_t row = block / plan.grid.block_columns * plan.grid.rows;
-  const std::int64_t column = block % plan.grid.block_columns * plan.grid.columns;
-  g.a = args.input<T>(0) + plan.offsets[product].a + (g.transpose_a ? row : row * g.lda);
-  g.b = args.input<T>(1) + plan.offsets[product].b + (g.transpose_b ? column * g.ldb : column);
-  g.c = args.output<T>() + product * g.m * g.n + row * g.ldc + column;
-  g.m = std::min(plan.grid.rows, g.m - row);
-  g.n = std::min(plan.grid.columns, g.n - column);
+  g.a = args.input<T>(0) + plan.offsets[product].a + (g.transpose_a ? block.row : block.row * g.lda);
+  g.b = args.input<T>(1) + plan.offsets[product].b + (g.transpose_b ? block.column * g.ldb : block.column);
+  g.c = args.output<T>() + product * g.m * g.n + block.row * g.ldc + block.column;
+  g.m = block.rows;
+  g.n = block.columns;
   return g;
 }
 
 template <class T, void (*gemm)(const Gemm<T>&)>
-Prepared prepare(const KernelCall& call) {
-  return prepared([plan = plan_of<T>(call), bytes = call.outputs[0].spec.bytes()](const KernelArgs& args) {
+Prepared prepare(const KernelCall& call, Epilogue epilogue) {
+  const auto more = static_cast<std::int64_t>(epilogue.work() / 2);
+  return prepared([plan = plan_of<T>(call, more), bytes = call.outputs[0].spec.bytes(), epilogue = std::move(epilogue)](const KernelArgs& args) {
     if (bytes == 0) return;
     if (plan.whole.k == 0) {
       std::memset(args.outputs[0], 0, bytes);
-      return;
+      return epilogue.run_all(args);
     }
     const Grid& grid = plan.grid;
     const auto products = static_cast<std::int64_t>(plan.offsets.size());
     parallel(grid.slices, [&](std::int64_t slice) {
       const std::int64_t first = slice / grid.blocks * grid.group;
-      for (std::int64_t i = first; i < std::min(first + grid.group, products); ++i)
-        gemm(part(plan, args, i, slice % grid.blocks));
+      ProductBlock block = block_of(plan, slice % grid.blocks);
+      const std::int64_t row = block.row;
+      for (std::int64_t i = first; i < std::min(first + grid.group, products); ++i) {
+        block.row = row;
+        gemm(part(plan, args, i, block));
+        block.row += i * plan.whole.m;
+        epilogue.run(args, block);
+      }
     });
   });
 }
@@ -188,26 +203,35 @@ Support plain_matmul(const KernelCall& call) {
   return readable(call);
 }
 
-Prepared prepare_openblas(const KernelCall& call) {
-  if (call.dtype() == DType::f64) return prepare<double, &openblas_gemm>(call);
-  return prepare<float, &openblas_gemm>(call);
+Prepared prepare_onednn(const KernelCall& call, Epilogue epilogue) { return prepare<float, &onednn_gemm>(call, std::move(epilogue)); }
+
+Prepared prepare_openblas(const KernelCall& call, Epilogue epilogue) {
+  if (call.dtype() == DType::f64) return prepare<double, &openblas_gemm>(call, std::move(epilogue));
+  return prepare<float, &openblas_gemm>(call, std::move(epilogue));
 }
 
-Prepared prepare_plain(const KernelCall& call) {
+Prepared prepare_plain(const KernelCall& call, Epilogue epilogue) {
   switch (call.dtype()) {
-    case DType::i32: return prepare<std::int32_t, &plain_gemm>(call);
-    case DType::i64: return prepare<std::int64_t, &plain_gemm>(call);
-    case DType::f16: return prepare<Half, &plain_gemm>(call);
-    default: return prepare<BFloat16, &plain_gemm>(call);
+    case DType::i32: return prepare<std::int32_t, &plain_gemm>(call, std::move(epilogue));
+    case DType::i64: return prepare<std::int64_t, &plain_gemm>(call, std::move(epilogue));
+    case DType::f16: return prepare<Half, &plain_gemm>(call, std::move(epilogue));
+    default: return prepare<BFloat16, &plain_gemm>(call, std::move(epilogue));
   }
 }
 
 }  // namespace
 
 KernelList matmul_kernels() {
-  return {{"onednn", onednn_matmul, prepare<float, &onednn_gemm>},
-          {"openblas", openblas_matmul, prepare_openblas},
-          {"plain", plain_matmul, prepare_plain}};
+  return {product_kernel<onednn_matmul, prepare_onednn>("onednn"),
+          product_kernel<openblas_matmul, prepare_openblas>("openblas"),
+          product_kernel<plain_matmul, prepare_plain>("plain")};
+}
+
+KernelList fused_matmul_kernels() {
+  return {fused_product_kernel<onednn_matmul, prepare_onednn>("onednn"),
+          fused_product_kernel<openblas_matmul, prepare_openblas>("openblas"),
+          fused_product_kernel<plain_matmul, prepare_plain>("plain"),
+          fused_after<reference_matmul>()};
 }
 
 }  // namespace tandem::cpu

@@ -51,9 +51,10 @@ class TileLoop : public Loop {
 class TileFold : public Fold {
  public:
   explicit TileFold(const FoldProgram& program)
-      : map_(make_tile_plan(program.map, 0)),
+      : map_(make_tile_plan(program.map, program.scalars)),
         combine_(make_tile_plan(program.combine, 0)),
         identity_(program.identity),
+        scalars_(program.scalars),
         width_(map_.output_widths.at(0)) {
     const DType lane = program.map.outputs.at(0).dtype;
     TANDEM_CHECK(program.combine.inputs == std::vector<DType>(2, lane) && program.combine.outputs.size() == 1 &&
@@ -97,7 +98,8 @@ class TileFold : public Fold {
       const auto part = std::min<std::int64_t>(map_.tile, count - done);
       void* out[] = {mapped + done * width_};
       map_.run_tile(scratch, in, out, part, 0);
-      for (std::size_t i = 0; i < map_.input_widths.size(); ++i) in[i] = advance(in[i], part * map_.input_widths[i]);
+      for (std::size_t i = 0; i < map_.input_widths.size(); ++i)
+        if (!(scalars_ >> i & 1)) in[i] = advance(in[i], part * map_.input_widths[i]);
     }
   }
 
@@ -111,6 +113,7 @@ class TileFold : public Fold {
 
   TilePlan map_, combine_;
   std::uint64_t identity_;
+  ScalarInputs scalars_;
   std::int64_t width_;
 };
 

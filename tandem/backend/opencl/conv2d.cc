@@ -116,8 +116,8 @@ std::size_t lane_bytes(std::int64_t elements, DType dtype) { return static_cast<
 
 class Conv2d final : public PreparedKernel {
  public:
-  explicit Conv2d(const KernelCall& call)
-      : gemm_(context_of(call), call.dtype()),
+  explicit Conv2d(const KernelCall& call, Epilogue epilogue = {})
+      : gemm_(context_of(call), call.dtype(), std::move(epilogue)),
         g_(call.attr(), call.shape(0), call.shape(1)),
         pack_(gemm_.context().kernel(text(gemm_prelude(call.dtype()), kImageText, kPackPatches), "pack_patches")),
         empty_(call.outputs[0].shape().elements() == 0) {}
@@ -134,7 +134,7 @@ class Conv2d final : public PreparedKernel {
       const std::int64_t pixels = std::min(step, g_.batch - image) * g_.pixels();
       Launch(context, pack_).buffer(args.inputs[0]).value(image).buffer(a.get()).value(pixels).value(image_words(g_))
           .run(blocks(pixels, kTileRows));
-      gemm_.multiply(a.get(), b.get(), args.outputs[0], image * g_.pixels() * g_.out_channels, pixels, g_.out_channels, depth, {}, false);
+      gemm_.multiply(a.get(), b.get(), args.outputs[0], image * g_.pixels() * g_.out_channels, pixels, g_.out_channels, depth, {}, false, args);
     }
   }
 
@@ -252,6 +252,14 @@ std::array<std::int64_t, 13> image_words(const ConvGeometry& g) {
 }
 
 KernelList conv2d_kernels() { return list<Conv2d, ConvKind::forward>(); }
+KernelList fused_conv2d_kernels() {
+  return {{.name = "product, then loop",
+           .supports = [](const KernelCall& call) { return product_and_rest_supported(call, conv2d_kernels(), "opencl packed"); },
+           .prepare = [](const KernelCall& call) { return prepare_product_and_rest(call, conv2d_kernels()); }},
+          {.name = "opencl packed", .supports = dtypes_supported, .prepare = [](const KernelCall& call) -> Prepared {
+             return std::make_unique<Conv2d>(ProductCall(call).call(), Epilogue(call));
+           }}};
+}
 KernelList conv2d_backprop_input_kernels() { return list<Conv2dBackpropInput, ConvKind::input_gradient>(); }
 KernelList conv2d_backprop_filter_kernels() { return list<Conv2dBackpropFilter, ConvKind::filter_gradient>(); }
 

@@ -12,23 +12,11 @@ namespace {
 /// How an input reaches the loop: a tensor laid out as the result, one element for all, or a number given with each launch.
 enum class Input { dense, single, number };
 
-/// The name under which define_dtype defines `dtype` here.
-std::string slot(DType dtype) { return text("D", static_cast<int>(dtype)); }
 std::string vector_of(DType dtype) { return text(lane_type(expr::lane_of(dtype)), kWidth); }
-
-std::string define_dtypes(const expr::Program& program) {
-  std::vector<DType> used = program.inputs;
-  for (const auto& output : program.outputs) used.push_back(output.dtype);
-  std::sort(used.begin(), used.end());
-  used.erase(std::unique(used.begin(), used.end()), used.end());
-  std::string out;
-  for (DType dtype : used) out += define_dtype(slot(dtype), dtype);
-  return out;
-}
 
 std::string output_parameters(const expr::Program& program) {
   std::string out;
-  for (std::size_t k = 0; k < program.outputs.size(); ++k) out += text("__global ", slot(program.outputs[k].dtype), "_mem* y", k, ", ");
+  for (std::size_t k = 0; k < program.outputs.size(); ++k) out += text("__global ", slot_of(program.outputs[k].dtype), "_mem* y", k, ", ");
   return out;
 }
 
@@ -44,7 +32,7 @@ std::string compute(const expr::Program& program) {
   if (uses_index(program)) out = "      const ulong8 index = (ulong8)((ulong)(at)) + EIGHT(ulong8, 0, 1, 2, 3, 4, 5, 6, 7);\n";
   out += statements(program);
   for (std::size_t k = 0; k < program.outputs.size(); ++k) {
-    const std::string v = text("v", program.outputs[k].node), d = slot(program.outputs[k].dtype);
+    const std::string v = text("v", program.outputs[k].node), d = slot_of(program.outputs[k].dtype);
     out += text("      if (m == 8) ", d, "_store8(y", k, ", at, ", v, "); else ", d, "_store_part(y", k, ", at, ", v, ", 1, m);\n");
   }
   return out;
@@ -55,7 +43,7 @@ std::string compute(const expr::Program& program) {
 std::string flat_source(const expr::Program& program, const std::vector<Input>& inputs) {
   std::string parameters, singles, whole, part;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::string d = slot(program.inputs[i]), type = vector_of(program.inputs[i]);
+    const std::string d = slot_of(program.inputs[i]), type = vector_of(program.inputs[i]);
     if (inputs[i] == Input::number) {
       parameters += text("const ", lane_type(expr::lane_of(program.inputs[i])), " x", i, ", ");
       singles += text("  const ", type, " in", i, " = (", type, ")(x", i, ");\n");
@@ -120,7 +108,7 @@ std::string blocks_source(const expr::Program& program, bool gathers) {
   std::string parameters = "const Blocks n, ", space, gather, whole, part, functions;
   for (std::size_t i = 0; i < count; ++i) {
     const DType dtype = program.inputs[i];
-    const std::string d = slot(dtype);
+    const std::string d = slot_of(dtype);
     if (std::find(program.inputs.begin(), program.inputs.begin() + static_cast<std::ptrdiff_t>(i), dtype) ==
         program.inputs.begin() + static_cast<std::ptrdiff_t>(i))
       functions += define_gather(d);

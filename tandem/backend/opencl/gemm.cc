@@ -52,27 +52,30 @@ constexpr std::string_view kMultiply = R"(
 typedef struct { long rank; long size[8]; long a[8]; long b[8]; } Batch;
 
 #define STEP(r, low, high) { const P8 x = (P8)(pa[r]); low = MAD(x, b0, low); high = MAD(x, b1, high); }
-#define PUT(r, low, high) if (r < rows) put_row(c, to + r * n, columns, low, high, add);
+#define PUT(r, low, high) if (r < rows) put_row(c, to + r * n, column * 16, columns, low, high, add EPILOGUE_ARGUMENTS);
 
-static void put_row(__global T_mem* c, long to, int columns, P8 low, P8 high, int add) {
+static void put_row(__global T_mem* c, long to, long column, int columns, P8 low, P8 high, int add EPILOGUE_PARAMETERS) {
   if (columns == 16) {
     if (add) {
       low += AS_P8(T_load8(c, to));
       high += AS_P8(T_load8(c, to + 8));
     }
-    T_store8(c, to, AS_T8(low));
-    T_store8(c, to + 8, AS_T8(high));
+    T_store8(c, to, EPILOGUE(AS_T8(low), to, column, 8));
+    T_store8(c, to + 8, EPILOGUE(AS_T8(high), to + 8, column + 8, 8));
     return;
   }
-  P all[16];
-  vstore8(low, 0, all);
-  vstore8(high, 1, all);
-  for (int k = 0; k < columns; ++k) T_store(c, to + k, (T_lane)(add ? all[k] + (P)T_load(c, to + k) : all[k]));
+  const int first = min(columns, 8), second = columns - first;
+  if (add) {
+    low += AS_P8(T_part(c, to, 1, first, 0));
+    high += AS_P8(T_part(c, to + 8, 1, second, 0));
+  }
+  T_store_part(c, to, EPILOGUE(AS_T8(low), to, column, first), 1, first);
+  if (second > 0) T_store_part(c, to + 8, EPILOGUE(AS_T8(high), to + 8, column + 8, second), 1, second);
 }
 
 // Rows run fastest over work-items: a panel of b stays in the cache while those of a pass by.
 KERNEL multiply(__global const P* a, __global const P* b, __global T_mem* c, const long offset, const long m, const long n,
-                const long depth, const long k_begin, const long k_end, const int add, const Batch batch) {
+                const long depth, const long k_begin, const long k_end, const int add, const Batch batch EPILOGUE_PARAMETERS) {
   const long item = get_global_id(0), result = get_global_id(1), row_panels = (m + 5) / 6, column_panels = (n + 15) / 16;
   const long column = item / row_panels, row = item - column * row_panels;
   if (column >= column_panels) return;
@@ -119,12 +122,13 @@ std::string gemm_prelude(DType dtype) {
               is_floating(lane) ? "#define MAD(a, b, c) fma(a, b, c)\n" : "#define MAD(a, b, c) ((a) * (b) + (c))\n");
 }
 
-Gemm::Gemm(Context& context, DType dtype)
+Gemm::Gemm(Context& context, DType dtype, Epilogue epilogue)
     : context_(&context),
       dtype_(dtype),
+      epilogue_(std::move(epilogue)),
       pack_a_(context.kernel(text(gemm_prelude(dtype), kPackA), "pack_a")),
       pack_b_(context.kernel(text(gemm_prelude(dtype), kPackB), "pack_b")),
-      multiply_(context.kernel(text(gemm_prelude(dtype), kMultiply), "multiply")) {}
+      multiply_(context.kernel(text(gemm_prelude(dtype), epilogue_.source(), kMultiply), "multiply")) {}
 
 void Gemm::pack_a(const Matrix& a, std::int64_t m, std::int64_t depth, void* panels, std::int64_t count,
                   std::int64_t matrix_stride) const {
@@ -139,13 +143,16 @@ void Gemm::pack_b(const Matrix& b, std::int64_t depth, std::int64_t n, void* pan
 }
 
 void Gemm::multiply(const void* a, const void* b, void* c, std::int64_t offset, std::int64_t m, std::int64_t n,
-                    std::int64_t depth, const Batch& batch, bool add) const {
+                    std::int64_t depth, const Batch& batch, bool add, const KernelArgs& args) const {
   // Sums that would be rounded to 16 bits between blocks are made in one go.
   const std::int64_t block = packed_bytes(dtype_) == dtype_size(dtype_) ? kDepthBlock : std::max<std::int64_t>(depth, 1);
-  for (std::int64_t k = 0; k == 0 || k < depth; k += block)
-    Launch(*context_, multiply_).buffer(a).buffer(b).buffer(c).value(offset).value(m).value(n).value(depth).value(k)
-        .value(std::min(depth, k + block)).value<cl_int>(add || k > 0).value(batch.words)
-        .run(blocks(m, kTileRows) * blocks(n, kTileColumns), batch.count);
+  for (std::int64_t k = 0; k == 0 || k < depth; k += block) {
+    Launch launch(*context_, multiply_);
+    launch.buffer(a).buffer(b).buffer(c).value(offset).value(m).value(n).value(depth).value(k)
+        .value(std::min(depth, k + block)).value<cl_int>(add || k > 0).value(batch.words);
+    epilogue_.add(launch, args, k + block >= depth);
+    launch.run(blocks(m, kTileRows) * blocks(n, kTileColumns), batch.count);
+  }
 }
 
 }  // namespace tandem::opencl

@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 
+#include "tandem/backend/opencl/epilogue.h"
 #include "tandem/backend/opencl/kernels.h"
 
 namespace tandem::opencl {
@@ -31,16 +32,17 @@ struct Batch {
 
 class Gemm {
  public:
-  Gemm(Context& context, DType dtype);
+  Gemm(Context& context, DType dtype, Epilogue epilogue = {});
 
   /// panels[m/6][k][6] from a (m x depth); panels[n/16][k][16] from b (depth x n), `count` matrices `matrix_stride` apart.
   void pack_a(const Matrix& a, std::int64_t m, std::int64_t depth, void* panels, std::int64_t count = 1,
               std::int64_t matrix_stride = 0) const;
   void pack_b(const Matrix& b, std::int64_t depth, std::int64_t n, void* panels, std::int64_t count = 1,
               std::int64_t matrix_stride = 0) const;
-  /// c[m, n] at `offset`, dense, for each of the batch; `add`: to what is there.
+  /// c[m, n] at `offset`, dense, for each of the batch; `add`: to what is there. `args` are those of the fused region when
+  /// there is an epilogue.
   void multiply(const void* a, const void* b, void* c, std::int64_t offset, std::int64_t m, std::int64_t n, std::int64_t depth,
-                const Batch& batch, bool add) const;
+                const Batch& batch, bool add, const KernelArgs& args = {}) const;
 
   Context& context() const { return *context_; }
   DType dtype() const { return dtype_; }
@@ -48,6 +50,7 @@ class Gemm {
  private:
   Context* context_;
   DType dtype_;
+  Epilogue epilogue_;
   KernelFunction pack_a_, pack_b_, multiply_;
 };
 

@@ -19,6 +19,7 @@ KernelTable kernel_table() {
   for (const OpDef* op : op_list())
     if (op->scalar) table.set(*op, elementwise_kernels());
   table.set(fused_elementwise_op, elementwise_kernels());
+  table.set(fused_reduction_op, reduction_kernels());
   for (const OpDef* op : {&reduce_sum_op, &reduce_mean_op, &reduce_max_op}) table.set(*op, reduction_kernels());
   for (const OpDef* op : {&softmax_op, &log_softmax_op, &sparse_softmax_cross_entropy_op,
                           &sparse_softmax_cross_entropy_grad_op, &softmax_cross_entropy_op, &softmax_cross_entropy_grad_op})
@@ -26,6 +27,8 @@ KernelTable kernel_table() {
   for (const OpDef* op : {&random_normal_op, &random_uniform_op}) table.set(*op, random_kernels());
   table.set(argmax_op, argmax_kernels());
   table.set(matmul_op, matmul_kernels());
+  table.set(fused_matmul_op, fused_matmul_kernels());
+  table.set(fused_conv2d_op, fused_conv2d_kernels());
   table.set(conv2d_op, conv2d_kernels());
   table.set(conv2d_backprop_input_op, conv2d_backprop_input_kernels());
   table.set(conv2d_backprop_filter_op, conv2d_backprop_filter_kernels());

@@ -47,8 +47,8 @@ Batch batch_of(const KernelCall& call) {
 
 class MatmulKernel final : public PreparedKernel {
  public:
-  explicit MatmulKernel(const KernelCall& call)
-      : gemm_(context_of(call), call.dtype()),
+  explicit MatmulKernel(const KernelCall& call, Epilogue epilogue = {})
+      : gemm_(context_of(call), call.dtype(), std::move(epilogue)),
         a_(call.inputs[0], call.attr().boolean("transpose_a")),
         b_(call.inputs[1], call.attr().boolean("transpose_b")),
         batch_(batch_of(call)),
@@ -65,7 +65,7 @@ class MatmulKernel final : public PreparedKernel {
       gemm_.pack_a({args.inputs[0], 0, a_.row_stride, a_.column_stride}, m, depth, a.get(), a_.count, a_.size());
       gemm_.pack_b({args.inputs[1], 0, b_.row_stride, b_.column_stride}, depth, n, b.get(), b_.count, b_.size());
     }
-    gemm_.multiply(a.get(), b.get(), args.outputs[0], 0, m, n, depth, batch_, false);
+    gemm_.multiply(a.get(), b.get(), args.outputs[0], 0, m, n, depth, batch_, false, args);
   }
 
  private:
@@ -80,6 +80,15 @@ class MatmulKernel final : public PreparedKernel {
 KernelList matmul_kernels() {
   return {{.name = "opencl packed", .supports = dtypes_supported, .prepare = [](const KernelCall& call) -> Prepared {
              return std::make_unique<MatmulKernel>(call);
+           }}};
+}
+
+KernelList fused_matmul_kernels() {
+  return {{.name = "product, then loop",
+           .supports = [](const KernelCall& call) { return product_and_rest_supported(call, matmul_kernels(), "opencl packed"); },
+           .prepare = [](const KernelCall& call) { return prepare_product_and_rest(call, matmul_kernels()); }},
+          {.name = "opencl packed", .supports = dtypes_supported, .prepare = [](const KernelCall& call) -> Prepared {
+             return std::make_unique<MatmulKernel>(ProductCall(call).call(), Epilogue(call));
            }}};
 }
 

@@ -1,12 +1,12 @@
-// Sums, means, products, largest and smallest values over axes, argmax and argmin. The order of operations depends on the shape only.
+// Sums, means, products, largest and smallest values over axes, of a tensor or of what a fused region
+// makes of several. The order of operations depends on the shape only.
 #include <algorithm>
 #include <array>
-#include <limits>
+#include <optional>
 
 #include "tandem/backend/opencl/kernels.h"
 #include "tandem/backend/opencl/source.h"
-#include "tandem/kernel/fold_kind.h"
-#include "tandem/op/rules.h"
+#include "tandem/kernel/reduction_job.h"
 
 namespace tandem::opencl {
 namespace {
@@ -18,6 +18,8 @@ constexpr std::int64_t kFewRows = 64;    // when there are this many
 constexpr std::int64_t kColumns = 64;    // columns a work-item folds side by side
 
 constexpr std::string_view kFinish = R"(
+static T_lane8 combined(T_lane8 a, T_lane8 b) { return COMBINE(a, b); }
+
 static R_lane finished(R_lane v, int mean, long count) {
 #if IS_FLOAT
   return mean ? v / (R_lane)count : v;
@@ -29,7 +31,7 @@ static R_lane finished(R_lane v, int mean, long count) {
 
 /// Element i of a tile goes to lane i % 64; lanes are combined by halving, as on the CPU.
 constexpr std::string_view kFoldRows = R"(
-KERNEL fold_rows(__global const T_mem* x, __global R_mem* y, const long rows, const long length, const long tiles,
+KERNEL fold_rows(INPUTS, __global R_mem* y, const long rows, const long length, const long tiles,
                  const int mean, const long count, const long per_item) {
   FOR_EACH(i, rows * tiles, per_item) {
     const long row = i / tiles, tile = i - row * tiles, from = row * length + tile * TILE;
@@ -38,17 +40,17 @@ KERNEL fold_rows(__global const T_mem* x, __global R_mem* y, const long rows, co
     for (int u = 0; u < 8; ++u) acc[u] = (T_lane8)(IDENTITY);
     long k = 0;
     for (; k + 64 <= n; k += 64) {
-      acc[0] = COMBINE(acc[0], T_load8(x, from + k));
-      acc[1] = COMBINE(acc[1], T_load8(x, from + k + 8));
-      acc[2] = COMBINE(acc[2], T_load8(x, from + k + 16));
-      acc[3] = COMBINE(acc[3], T_load8(x, from + k + 24));
-      acc[4] = COMBINE(acc[4], T_load8(x, from + k + 32));
-      acc[5] = COMBINE(acc[5], T_load8(x, from + k + 40));
-      acc[6] = COMBINE(acc[6], T_load8(x, from + k + 48));
-      acc[7] = COMBINE(acc[7], T_load8(x, from + k + 56));
+      acc[0] = combined(acc[0], MAP8(from + k));
+      acc[1] = combined(acc[1], MAP8(from + k + 8));
+      acc[2] = combined(acc[2], MAP8(from + k + 16));
+      acc[3] = combined(acc[3], MAP8(from + k + 24));
+      acc[4] = combined(acc[4], MAP8(from + k + 32));
+      acc[5] = combined(acc[5], MAP8(from + k + 40));
+      acc[6] = combined(acc[6], MAP8(from + k + 48));
+      acc[7] = combined(acc[7], MAP8(from + k + 56));
     }
 #pragma unroll 1
-    for (int u = 0; k < n; k += 8, ++u) acc[u] = COMBINE(acc[u], T_part(x, from + k, 1, (int)min(8l, n - k), IDENTITY));
+    for (int u = 0; k < n; k += 8, ++u) acc[u] = combined(acc[u], MAP_PART(from + k, (int)min(8l, n - k)));
     for (int half_count = 4; half_count > 0; half_count /= 2)
       for (int u = 0; u < half_count; ++u) acc[u] = COMBINE(acc[u], acc[u + half_count]);
     T_lane v[8];
@@ -62,7 +64,7 @@ KERNEL fold_rows(__global const T_mem* x, __global R_mem* y, const long rows, co
 
 /// Rows of at most 64 elements, eight at a time: a lane a row, combined in the same order.
 constexpr std::string_view kFoldShort = R"(
-KERNEL fold_short(__global const T_mem* x, __global R_mem* y, const long rows, const long length, const int mean,
+KERNEL fold_short(INPUTS, __global R_mem* y, const long rows, const long length, const int mean,
                   const long count, const long per_item) {
   int half_count = 1;
   while (half_count * 2 < length) half_count *= 2;
@@ -89,7 +91,7 @@ KERNEL fold_short(__global const T_mem* x, __global R_mem* y, const long rows, c
 
 constexpr std::string_view kFoldColumns = R"(
 // x is [outer, length, inner], y [outer, segments, inner]; a segment is SEGMENT rows.
-KERNEL fold_columns(__global const T_mem* x, __global R_mem* y, const long outer, const long length, const long inner,
+KERNEL fold_columns(INPUTS, __global R_mem* y, const long outer, const long length, const long inner,
                     const long segments, const int mean, const long count, const long per_item) {
   const long columns = (inner + 63) / 64;
   FOR_EACH(i, outer * segments * columns, per_item) {
@@ -101,19 +103,19 @@ KERNEL fold_columns(__global const T_mem* x, __global R_mem* y, const long outer
     for (long r = s * SEGMENT; r < end; ++r) {
       const long from = (o * length + r) * inner + column;
       if (width == 64) {
-        acc[0] = COMBINE(acc[0], T_load8(x, from));
-        acc[1] = COMBINE(acc[1], T_load8(x, from + 8));
-        acc[2] = COMBINE(acc[2], T_load8(x, from + 16));
-        acc[3] = COMBINE(acc[3], T_load8(x, from + 24));
-        acc[4] = COMBINE(acc[4], T_load8(x, from + 32));
-        acc[5] = COMBINE(acc[5], T_load8(x, from + 40));
-        acc[6] = COMBINE(acc[6], T_load8(x, from + 48));
-        acc[7] = COMBINE(acc[7], T_load8(x, from + 56));
+        acc[0] = combined(acc[0], MAP8(from));
+        acc[1] = combined(acc[1], MAP8(from + 8));
+        acc[2] = combined(acc[2], MAP8(from + 16));
+        acc[3] = combined(acc[3], MAP8(from + 24));
+        acc[4] = combined(acc[4], MAP8(from + 32));
+        acc[5] = combined(acc[5], MAP8(from + 40));
+        acc[6] = combined(acc[6], MAP8(from + 48));
+        acc[7] = combined(acc[7], MAP8(from + 56));
       } else {
 #pragma unroll 1
         for (int u = 0; u * 8 < width; ++u) {
           const int m = min(8, width - u * 8);
-          acc[u] = COMBINE(acc[u], (m == 8 ? T_load8(x, from + u * 8) : T_part(x, from + u * 8, 1, m, IDENTITY)));
+          acc[u] = combined(acc[u], (m == 8 ? MAP8(from + u * 8) : MAP_PART(from + u * 8, m)));
         }
       }
     }
@@ -149,11 +151,25 @@ std::string fold_text(FoldKind kind, DType lane, bool mask) {
   return text("#define IDENTITY ", identity_text(kind, lane), "\n#define COMBINE(a, b) ", combine, "\n");
 }
 
-std::string fold_source(FoldKind kind, DType from, DType to, bool mask, Fold fold) {
-  const DType lane = lane_dtype(from);
-  return text(prelude(lane == DType::f64), kForEach, define_dtype("T", from), define_dtype("R", to), "#define TILE ", kTile,
-              "\n#define SEGMENT ", kSegment, "\n#define IS_FLOAT ", is_floating(lane) ? 1 : 0, "\n", fold_text(kind, lane, mask),
-              kFinish, fold == Fold::short_rows ? kFoldShort : fold == Fold::rows ? kFoldRows : kFoldColumns);
+/// How one launch gets its elements: loaded, or made of the operands of a region.
+constexpr std::string_view kPlainInput = R"(
+#define INPUTS __global const T_mem* x
+#define MAP8(e) T_load8(x, e)
+#define MAP_PART(e, m) T_part(x, e, 1, m, IDENTITY)
+)";
+
+struct FoldText {
+  FoldKind kind;
+  DType from, to;
+  bool mask;  // of booleans
+  Fold fold;
+};
+
+std::string fold_source(const FoldText& f, std::string_view input) {
+  const DType lane = lane_dtype(f.from);
+  return text(kForEach, define_dtype("T", f.from), define_dtype("R", f.to), "#define TILE ", kTile,
+              "\n#define SEGMENT ", kSegment, "\n#define IS_FLOAT ", is_floating(lane) ? 1 : 0, "\n", fold_text(f.kind, lane, f.mask),
+              input, kFinish, f.fold == Fold::short_rows ? kFoldShort : f.fold == Fold::rows ? kFoldRows : kFoldColumns);
 }
 
 /// The input seen as [outer, length, inner], the middle reduced; transposed first when axes alternate more often.
@@ -195,40 +211,86 @@ StridedCopy transposition(const KernelCall& call, AxisSet axes) {
   return {context_of(call), dtype_size(call.dtype()), join_axes(moved, std::array{from, dense_strides(moved)})};
 }
 
+/// Element e of the domain is element e / repeat % period of an operand.
+struct Span {
+  std::int64_t repeat = 1, period = 1;
+  bool dense = false;
+
+  Span(const Shape& operand, const Shape& domain) : dense(operand.elements() == domain.elements()) {
+    bool inside = false;  // behind an axis along which it is not repeated
+    for (int d = domain.rank() - 1; d >= 0; --d) {
+      const int own = d - (domain.rank() - operand.rank());
+      const std::int64_t size = own < 0 ? 1 : operand[own];
+      inside |= size != 1;
+      if (!inside) repeat *= domain[d];
+      period *= size;
+    }
+  }
+};
+
+constexpr std::string_view kSpan = R"(
+static D_lane8 D_span(__global const D_mem* x, long e, int m, long repeat, long period) {
+  const long at = e / repeat, first = at % period;
+  if (repeat == 1 && m == 8 && first + 8 <= period) return D_load8(x, first);
+  if (e - at * repeat + m <= repeat) return (D_lane8)(D_load(x, first));
+  D_lane v[8];
+#pragma unroll 1
+  for (int k = 0; k < 8; ++k) v[k] = k < m ? D_load(x, (e + k) / repeat % period) : (D_lane)(0);
+  return vload8(0, v);
+}
+)";
+
+/// The operands of a fused region as text, and as arguments of a launch.
+struct RegionInput {
+  std::vector<Span> spans;
+  bool uses_fp64 = false;
+  std::string dtypes, source;
+
+  RegionInput(const KernelCall& call, const ReductionJob& job) {
+    const expr::Program program = job.region->program(job.inputs, {job.mapped});
+    uses_fp64 = opencl::uses_fp64(program);
+    dtypes = define_dtypes(program);
+    std::vector<DType> spanned;
+    std::string parameters, names, loads;
+    for (std::size_t i = 0; i < job.inputs.size(); ++i) {
+      spans.emplace_back(call.inputs[i].shape(), job.domain);
+      const std::string d = slot_of(job.inputs[i]);
+      parameters += text(i ? ", " : "", "__global const ", d, "_mem* x", i, ", const long repeat", i, ", const long period", i);
+      names += text(", x", i, ", repeat", i, ", period", i);
+      loads += text("      const ", d, "_lane8 in", i, " = ",
+                    spans[i].dense ? text("m == 8 ? ", d, "_load8(x", i, ", e) : ", d, "_part(x", i, ", e, 1, m, 0)")
+                                   : text(d, "_span(x", i, ", e, m, repeat", i, ", period", i, ")"),
+                    ";\n");
+      if (spans[i].dense || std::find(spanned.begin(), spanned.end(), job.inputs[i]) != spanned.end()) continue;
+      spanned.push_back(job.inputs[i]);
+      source += with_slot(kSpan, d);
+    }
+    const bool wide = dtype_size(lane_dtype(job.mapped)) == 8;
+    source += text("static T_lane8 mapped(long e, int m, ", parameters, ") {\n", loads, statements(program), "      return v",
+                   program.outputs[0].node, ";\n}\n#define INPUTS ", parameters, "\n#define MAP8(e) mapped(e, 8", names,
+                   ")\n#define MAP_PART(e, m) PICK(EIGHT(", wide ? "long8" : "int8", ", 0, 1, 2, 3, 4, 5, 6, 7) < (", wide ? "long8" : "int8",
+                   ")(m), mapped(e, m", names, "), (T_lane8)(IDENTITY))\n");
+  }
+
+  void add_inputs(Launch& launch, const KernelArgs& args) const {
+    for (std::size_t i = 0; i < spans.size(); ++i) launch.buffer(args.inputs[i]).value(spans[i].repeat).value(spans[i].period);
+  }
+};
+
 /// One launch: [outer, length, inner] to [outer, pieces, inner].
 struct Pass {
   KernelFunction kernel;
   std::int64_t outer, length, inner, pieces;
   DType output;
   Fold fold;
+  bool fused = false;   // reads the operands of the region
   bool finish = false;
 };
 
 class ReductionKernel final : public PreparedKernel {
  public:
   explicit ReductionKernel(const KernelCall& call)
-      : context_(context_of(call)), mean_(&call.op == &reduce_mean_op), bytes_(call.inputs[0].spec.bytes()) {
-    const AxisSet axes = reduced_axes(call.op.name, call.attr().ints("axis"), call.shape().rank());
-    Layout l = layout_of(call.shape(), axes);
-    if (l.transpose) transpose_.push_back(transposition(call, axes));
-    const std::int64_t results = call.outputs[0].shape().elements();
-    // An empty axis may hide how many results there are.
-    if (l.outer * l.inner != results) l = {.outer = results, .length = 0, .inner = 1};
-    count_ = l.length;
-    const FoldKind kind = fold_kind(call.op);
-    const bool mask = call.dtype() == DType::boolean;
-    DType from = call.dtype();
-    for (std::int64_t length = l.length;;) {
-      const std::int64_t pieces = std::max<std::int64_t>(1, blocks(length, l.inner == 1 ? kTile : kSegment));
-      const DType to = pieces == 1 ? call.dtype() : lane_dtype(call.dtype());
-      const Fold fold = l.inner > 1 ? Fold::columns : length <= kShortRow && l.outer >= kFewRows ? Fold::short_rows : Fold::rows;
-      const auto kernel = context_.kernel(fold_source(kind, from, to, mask, fold), std::string(kFoldNames[static_cast<int>(fold)]));
-      passes_.push_back({kernel, l.outer, length, l.inner, pieces, to, fold, pieces == 1});
-      if (pieces == 1) break;
-      from = to;
-      length = pieces;
-    }
-  }
+      : ReductionKernel(call, ReductionJob(call)) {}
 
   void run(const KernelArgs& args) const override {
     const void* from = args.inputs[0];
@@ -245,19 +307,48 @@ class ReductionKernel final : public PreparedKernel {
     for (const Pass& pass : passes_) {
       const std::int64_t elements = pass.outer * pass.pieces * pass.inner;
       void* to = pass.finish ? args.outputs[0] : space(static_cast<std::size_t>(elements) * dtype_size(pass.output));
-      launch(pass, from, to);
+      launch(pass, args, from, to);
       from = to;
     }
   }
 
  private:
-  void launch(const Pass& pass, const void* from, void* to) const {
+  ReductionKernel(const KernelCall& call, const ReductionJob& job)
+      : context_(context_of(call)), mean_(job.kind == FoldKind::mean), bytes_(call.inputs[0].spec.bytes()) {
+    Layout l = layout_of(job.domain, job.axes);
+    TANDEM_CHECK(!l.transpose || !job.region, "axes of a fused reduction lie side by side");
+    if (l.transpose) transpose_.push_back(transposition(call, job.axes));
+    const std::int64_t results = call.outputs[0].shape().elements();
+    // An empty axis may hide how many results there are.
+    if (l.outer * l.inner != results) l = {.outer = results, .length = 0, .inner = 1};
+    count_ = l.length;
+    if (job.region) region_.emplace(call, job);
+    DType from = job.mapped;
+    for (std::int64_t length = l.length;;) {
+      const std::int64_t pieces = std::max<std::int64_t>(1, blocks(length, l.inner == 1 ? kTile : kSegment));
+      const DType to = pieces == 1 ? call.outputs[0].dtype() : lane_dtype(job.mapped);
+      const bool fused = region_ && passes_.empty();
+      const Fold fold = l.inner > 1 ? Fold::columns : length <= kShortRow && l.outer >= kFewRows && !fused ? Fold::short_rows : Fold::rows;
+      const FoldText parts{job.kind, from, to, job.mapped == DType::boolean, fold};
+      const bool fp64 = lane_dtype(from) == DType::f64 || (fused && region_->uses_fp64);
+      const std::string source = text(prelude(fp64), fused ? region_->dtypes : std::string(), fold_source(parts, fused ? region_->source : kPlainInput));
+      const auto kernel = context_.kernel(source, std::string(kFoldNames[static_cast<int>(fold)]));
+      passes_.push_back({kernel, l.outer, length, l.inner, pieces, to, fold, fused, pieces == 1});
+      if (pieces == 1) break;
+      from = to;
+      length = pieces;
+    }
+  }
+
+  void launch(const Pass& pass, const KernelArgs& args, const void* from, void* to) const {
     const bool is_short = pass.fold == Fold::short_rows;
     const std::int64_t folds = is_short ? blocks(pass.outer, 8) : pass.outer * pass.pieces * (pass.inner == 1 ? 1 : blocks(pass.inner, kColumns));
     const double work = static_cast<double>(std::min(pass.length, pass.inner == 1 ? kTile : kSegment * kColumns));
     const std::int64_t per_item = context_.elements_per_item(folds, work);
     Launch launch(context_, pass.kernel);
-    launch.buffer(from).buffer(to).value(pass.outer).value(pass.length);
+    if (pass.fused) region_->add_inputs(launch, args);
+    else launch.buffer(from);
+    launch.buffer(to).value(pass.outer).value(pass.length);
     if (pass.inner != 1) launch.value(pass.inner);
     if (!is_short) launch.value(pass.pieces);
     launch.value<cl_int>(pass.finish && mean_).value(count_).value(per_item);
@@ -268,78 +359,10 @@ class ReductionKernel final : public PreparedKernel {
   bool mean_;
   std::size_t bytes_;
   std::int64_t count_ = 0;
+  std::optional<RegionInput> region_;
   std::vector<StridedCopy> transpose_;  // none or one
   std::vector<Pass> passes_;
 };
-
-std::string argmax_source(DType dtype, bool least) {
-  const bool wide = dtype_size(lane_dtype(dtype)) == 8;
-  return text(prelude(dtype == DType::f64), kForEach, define_dtype("T", dtype), "#define NEARER(a, b) ((a) ", least ? "<" : ">",
-              " (b))\ntypedef ", wide ? "long8" : "int8", " Where8;\n", R"(
-static void put(__global void* y, int wide, long i, long best) {
-  if (wide) ((__global long*)y)[i] = best;
-  else ((__global int*)y)[i] = (int)best;
-}
-
-// x is [outer, length, inner]; the first of equal values, and NaN before all.
-KERNEL argmax(__global const T_mem* x, __global void* y, const int wide, const long outer, const long length,
-              const long inner, const long per_item) {
-  FOR_EACH(i, outer * inner, per_item) {
-    const long o = i / inner, from = o * length * inner + (i - o * inner);
-    long best = 0;
-    T_lane largest = T_load(x, from);
-    for (long k = 1; k < length; ++k) {
-      const T_lane v = T_load(x, from + k * inner);
-      if (NEARER(v, largest) || (v != v && largest == largest)) {
-        best = k;
-        largest = v;
-      }
-    }
-    put(y, wide, i, best);
-  }
-}
-
-// Eight neighbours along the inner axis at a time; inner is a multiple of eight.
-KERNEL argmax_columns(__global const T_mem* x, __global void* y, const int wide, const long outer, const long length,
-                      const long inner, const long per_item) {
-  const long groups = inner / 8;
-  FOR_EACH(i, outer * groups, per_item) {
-    const long o = i / groups, column = (i - o * groups) * 8, from = o * length * inner + column;
-    T_lane8 largest = T_load8(x, from);
-    Where8 best = (Where8)(0);
-    for (long k = 1; k < length; ++k) {
-      const T_lane8 v = T_load8(x, from + k * inner);
-      const Where8 larger = NEARER(v, largest) | ((v != v) & (largest == largest));
-      largest = PICK(larger, v, largest);
-      best = PICK(larger, (Where8)(k), best);
-    }
-    long all[8];
-    vstore8(convert_long8(best), 0, all);
-    for (int u = 0; u < 8; ++u) put(y, wide, o * inner + column + u, all[u]);
-  }
-}
-)");
-}
-
-Prepared prepare_argmax(const KernelCall& call) {
-  Context& context = context_of(call);
-  const Shape& shape = call.shape();
-  const int axis = normalize_axis(call.op.name, call.attr().integer("axis"), shape.rank());
-  std::int64_t outer = 1, inner = 1;
-  for (int i = 0; i < axis; ++i) outer *= shape[i];
-  for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
-  const std::int64_t length = shape[axis];
-  const bool columns = inner % 8 == 0 && inner > 0 && length <= std::numeric_limits<std::int32_t>::max();
-  const std::int64_t searches = columns ? outer * (inner / 8) : outer * inner;
-  const std::int64_t per_item = context.elements_per_item(searches, static_cast<double>(length) * (columns ? 8 : 1));
-  const bool wide = call.outputs[0].dtype() == DType::i64;
-  const KernelFunction kernel =
-      context.kernel(argmax_source(call.dtype(), &call.op == &argmin_op), columns ? "argmax_columns" : "argmax");
-  return prepared([=, &context](const KernelArgs& args) {
-    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value<cl_int>(wide).value(outer).value(length)
-        .value(inner).value(per_item).run(blocks(searches, per_item));
-  });
-}
 
 }  // namespace
 
@@ -348,6 +371,5 @@ KernelList reduction_kernels() {
              return std::make_unique<ReductionKernel>(call);
            }}};
 }
-KernelList argmax_kernels() { return {{.name = "opencl", .supports = dtypes_supported, .prepare = prepare_argmax}}; }
 
 }  // namespace tandem::opencl

@@ -1,5 +1,7 @@
 #include "tandem/backend/opencl/source.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 
 #include "tandem/base/error.h"
@@ -279,6 +281,28 @@ std::string define_dtype(std::string_view slot, DType dtype) {
       "static void ", slot, "_store8", out, lane, "8 v) { ", m.store8, "; }\n",
       "static void ", slot, "_store_part", out, lane, "8 v, long stride, int m) {\n  ", lane,
       " all[8];\n  vstore8(v, 0, all);\n#pragma unroll 1\n  for (int k = 0; k < m; ++k) ", slot, "_store(p, i + k * stride, all[k]);\n}\n");
+}
+
+std::string slot_of(DType dtype) { return text("D", static_cast<int>(dtype)); }
+
+std::string define_dtypes(const expr::Program& program) {
+  std::vector<DType> used = program.inputs;
+  for (const auto& output : program.outputs) used.push_back(output.dtype);
+  std::sort(used.begin(), used.end());
+  used.erase(std::unique(used.begin(), used.end()), used.end());
+  std::string out;
+  for (DType dtype : used) out += define_dtype(slot_of(dtype), dtype);
+  return out;
+}
+
+std::string with_slot(std::string_view source, std::string_view slot) {
+  std::string out;
+  for (std::size_t at = 0; at < source.size(); ++at) {
+    const bool starts = source.substr(at, 2) == "D_" && (at == 0 || !(std::isalnum(static_cast<unsigned char>(source[at - 1])) || source[at - 1] == '_'));
+    if (starts) out += slot;
+    else out += source[at];
+  }
+  return out;
 }
 
 std::string statements(const expr::Program& program) { return Writer(program).run(); }

@@ -22,6 +22,13 @@ std::string prelude(bool fp64);
 /// X_store8 and X_store_part, which convert between memory and lanes as expr::load_value and store_value say.
 std::string define_dtype(std::string_view slot, DType dtype);
 
+/// The slot under which define_dtypes defines `dtype`.
+std::string slot_of(DType dtype);
+/// define_dtype for all that `program` loads and stores.
+std::string define_dtypes(const expr::Program& program);
+/// `source` with the slot named D in it replaced by `slot`.
+std::string with_slot(std::string_view source, std::string_view slot);
+
 /// The nodes of `program` as statements `const float8 v3 = …;`. Input i is the variable in<i>; `index` (ulong8) is the
 /// position of the elements. Output k is the variable v<outputs[k].node>.
 std::string statements(const expr::Program& program);

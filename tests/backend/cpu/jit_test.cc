@@ -280,9 +280,10 @@ void expect_same(const FoldProgram& program) {
     std::vector<std::unique_ptr<GuardedBuffer>> inputs;
     for (std::size_t i = 0; i < arity; ++i) {
       const std::size_t size = dtype_size(program.map.inputs[i]);
-      args.input_row_strides[i] = static_cast<std::int64_t>((length + 2) * size);
-      inputs.push_back(std::make_unique<GuardedBuffer>((length * rows + 2 * (rows - 1)) * size));
-      for (std::int64_t e = 0; e < length * rows + 2 * (rows - 1); ++e)
+      const std::int64_t own = program.scalars >> i & 1 ? 1 : length;
+      args.input_row_strides[i] = static_cast<std::int64_t>((own + 2) * size);
+      inputs.push_back(std::make_unique<GuardedBuffer>((own * rows + 2 * (rows - 1)) * size));
+      for (std::int64_t e = 0; e < own * rows + 2 * (rows - 1); ++e)
         fill(program.map.inputs[i], inputs[i]->data() + e * size, random);
       args.inputs[i] = inputs[i]->data();
     }
@@ -316,6 +317,15 @@ TEST_P(Jit, FoldsKeepTheOrderOfTheContract) {
   const std::uint64_t start = std::bit_cast<std::uint32_t>(7.5f);
   expect_same(fold_of(plain_input(DType::f32), start, [](const Expr* x) { return x[1] - x[0]; }));
   expect_same(fold_of(plain_input(DType::f64), 0, [](const Expr* x) { return fma(x[0], 0.5, x[1]); }));
+}
+
+TEST_P(Jit, FoldsReadInputsOfOneValueARow) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::i32})
+    for (const ScalarInputs scalars : {0b01u, 0b10u, 0b11u}) {
+      FoldProgram fold = fold_of(program_of(dtype, 2, [](const Expr* x) { return x[0] * x[1] - x[1]; }), 0, [](const Expr* x) { return x[0] + x[1]; });
+      fold.scalars = scalars;
+      expect_same(fold);
+    }
 }
 
 TEST_P(Jit, FoldsMapTheirElementsFirst) {

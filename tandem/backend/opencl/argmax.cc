@@ -1,0 +1,85 @@
+// Where the largest and the smallest value along an axis is.
+#include <limits>
+
+#include "tandem/backend/opencl/kernels.h"
+#include "tandem/backend/opencl/source.h"
+#include "tandem/op/array_records.h"
+#include "tandem/op/rules.h"
+
+namespace tandem::opencl {
+namespace {
+
+std::string argmax_source(DType dtype, bool least) {
+  const bool wide = dtype_size(lane_dtype(dtype)) == 8;
+  return text(prelude(dtype == DType::f64), kForEach, define_dtype("T", dtype), "#define NEARER(a, b) ((a) ", least ? "<" : ">",
+              " (b))\ntypedef ", wide ? "long8" : "int8", " Where8;\n", R"(
+static void put(__global void* y, int wide, long i, long best) {
+  if (wide) ((__global long*)y)[i] = best;
+  else ((__global int*)y)[i] = (int)best;
+}
+
+// x is [outer, length, inner]; the first of equal values, and NaN before all.
+KERNEL argmax(__global const T_mem* x, __global void* y, const int wide, const long outer, const long length,
+              const long inner, const long per_item) {
+  FOR_EACH(i, outer * inner, per_item) {
+    const long o = i / inner, from = o * length * inner + (i - o * inner);
+    long best = 0;
+    T_lane largest = T_load(x, from);
+    for (long k = 1; k < length; ++k) {
+      const T_lane v = T_load(x, from + k * inner);
+      if (NEARER(v, largest) || (v != v && largest == largest)) {
+        best = k;
+        largest = v;
+      }
+    }
+    put(y, wide, i, best);
+  }
+}
+
+// Eight neighbours along the inner axis at a time; inner is a multiple of eight.
+KERNEL argmax_columns(__global const T_mem* x, __global void* y, const int wide, const long outer, const long length,
+                      const long inner, const long per_item) {
+  const long groups = inner / 8;
+  FOR_EACH(i, outer * groups, per_item) {
+    const long o = i / groups, column = (i - o * groups) * 8, from = o * length * inner + column;
+    T_lane8 largest = T_load8(x, from);
+    Where8 best = (Where8)(0);
+    for (long k = 1; k < length; ++k) {
+      const T_lane8 v = T_load8(x, from + k * inner);
+      const Where8 larger = NEARER(v, largest) | ((v != v) & (largest == largest));
+      largest = PICK(larger, v, largest);
+      best = PICK(larger, (Where8)(k), best);
+    }
+    long all[8];
+    vstore8(convert_long8(best), 0, all);
+    for (int u = 0; u < 8; ++u) put(y, wide, o * inner + column + u, all[u]);
+  }
+}
+)");
+}
+
+Prepared prepare_argmax(const KernelCall& call) {
+  Context& context = context_of(call);
+  const Shape& shape = call.shape();
+  const int axis = normalize_axis(call.op.name, call.attr().integer("axis"), shape.rank());
+  std::int64_t outer = 1, inner = 1;
+  for (int i = 0; i < axis; ++i) outer *= shape[i];
+  for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
+  const std::int64_t length = shape[axis];
+  const bool columns = inner % 8 == 0 && inner > 0 && length <= std::numeric_limits<std::int32_t>::max();
+  const std::int64_t searches = columns ? outer * (inner / 8) : outer * inner;
+  const std::int64_t per_item = context.elements_per_item(searches, static_cast<double>(length) * (columns ? 8 : 1));
+  const bool wide = call.outputs[0].dtype() == DType::i64;
+  const KernelFunction kernel =
+      context.kernel(argmax_source(call.dtype(), &call.op == &argmin_op), columns ? "argmax_columns" : "argmax");
+  return prepared([=, &context](const KernelArgs& args) {
+    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value<cl_int>(wide).value(outer).value(length)
+        .value(inner).value(per_item).run(blocks(searches, per_item));
+  });
+}
+
+}  // namespace
+
+KernelList argmax_kernels() { return {{.name = "opencl", .supports = dtypes_supported, .prepare = prepare_argmax}}; }
+
+}  // namespace tandem::opencl
