@@ -40,6 +40,18 @@ def small_add():
     return {"python_add_2x2": best_seconds(lambda: torch.add(a, b)) * 1e6}
 
 
+def dense_forward():
+    x = torch.randn(10_000, 100)
+    model = torch.nn.Sequential(torch.nn.Linear(100, 64), torch.nn.ReLU(), torch.nn.Linear(64, 10))
+
+    def forward():
+        with torch.no_grad():
+            for first in range(0, len(x), 1024):
+                model(x[first : first + 1024])
+
+    return {"dense_forward_10000x100": best_seconds(forward) * 1e3}
+
+
 def train_loop(steps):
     """The demo's step: 100 -> 64 relu -> 10, sparse cross entropy, Adam, batch 32."""
     data, labels = torch.randn(3200, 100), torch.randint(0, 10, (3200,))
@@ -68,6 +80,8 @@ def main():
         results |= elementwise()
     if "python_add_2x2" in wanted:
         results |= small_add()
+    if "dense_forward_10000x100" in wanted:
+        results |= dense_forward()
     if "train_loop_step" in wanted:
         results |= train_loop(10_000)
     results |= torch_networks.times(wanted, best_seconds)
