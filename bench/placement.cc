@@ -79,10 +79,58 @@ std::vector<Row> quick_pass() {
   return {{"calibrate_quick", each, "ms", "goal 200 ms", 200, each / 200, "<= 1"}};
 }
 
+/// A step of a small network with its gradient.
+auto network_step(std::int64_t width) {
+  const Tensor w1 = fill({width, width}, 0.01), w2 = fill({width, width}, 0.02);
+  return function([=](Tensor x) -> Tensors {
+    GradientTape tape;
+    tape.watch(w1);
+    tape.watch(w2);
+    const Tensor loss = reduce_mean(square(matmul(relu(matmul(x, w1)), w2)));
+    return tape.gradient(loss, {w1, w2});
+  });
+}
+
+/// After `tandem calibrate`, the predicted time of a step against the measured one, on each device of this machine alone.
+std::vector<Row> predicted() {
+  if (!gpu()) return {};
+  Runtime& runtime = default_runtime();
+  const auto devices = runtime.devices();
+  const Machine whole = calibrate(devices, {.seconds = 1.2, .full = true});
+  const Tensor x = fill({256, 512}, 0.5);
+  std::vector<Row> rows;
+  for (Device* device : devices) {
+    Machine alone{.measured = whole.measured};
+    for (const MachineDevice& one : whole.devices)
+      if (one.name == device->name().short_name()) alone.devices.push_back(one);
+    const auto step = network_step(512);
+    const double told = explain(step, {x}, {.machine = alone}).makespan_us;
+    const std::string name = device->name().short_name();
+    const DeviceScope scope{std::string_view(name)};
+    const auto body = [&] { step(x); };
+    const double took = 1e6 * (device->memory().is_host() ? seconds_of(body, 0.5) : gpu_seconds_of(body, 0.5));
+    rows.push_back({"predicted_step_" + std::string(device->memory().is_host() ? "cpu" : "gpu"), told, "us", "measured", took, std::max(told / took, took / told), "<= 1.2"});
+  }
+  return rows;
+}
+
+/// A step that notes the reason of each op, as it always does, and one that notes nothing.
+std::vector<Row> reasons() {
+  const auto step = network_step(128);
+  const Tensor x = fill({64, 128}, 0.5);
+  const auto seconds = [&](bool on) {
+    set_events_enabled(on);
+    return seconds_of([&] { step(x); });
+  };
+  const Pair pair = compare([&] { return seconds(true); }, [&] { return seconds(false); }, 8);
+  set_events_enabled(true);
+  return {{"explain_overhead", pair.ours * 1e6, "us", "without", pair.reference * 1e6, pair.ours / pair.reference, "<= 1.01"}};
+}
+
 }  // namespace
 
 std::vector<Benchmark> placement_benchmarks() {
-  return {{"place", placer}, {"eager_placement", eager}, {"calibrate_quick", quick_pass}};
+  return {{"place", placer}, {"eager_placement", eager}, {"calibrate_quick", quick_pass}, {"predicted_step", predicted}, {"explain_overhead", reasons}};
 }
 
 }  // namespace tandem::bench

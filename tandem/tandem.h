@@ -4,6 +4,7 @@
 #include "tandem/autodiff/custom_gradient.h"
 #include "tandem/autodiff/explain.h"
 #include "tandem/autodiff/function.h"
+#include "tandem/autodiff/saved_function.h"
 #include "tandem/autodiff/tape.h"
 #include "tandem/autodiff/variable.h"
 #include "tandem/base/cores.h"
@@ -25,4 +26,5 @@
 #include "tandem/op/network_ops.h"
 #include "tandem/op/ops.h"
 #include "tandem/runtime/config.h"
+#include "tandem/runtime/placement_lock.h"
 #include "tandem/runtime/runtime.h"

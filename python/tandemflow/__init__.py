@@ -77,5 +77,5 @@ __getattr__, __dir__ = _names.lazy(
         _tensor_array="TensorArray",
         dtypes="saturate_cast",
     ),
-    "audio autograph compat distribute dtypes image keras lookup nest onnx ragged sparse strings summary sysconfig types version".split(),
+    "audio autograph compat distribute dtypes image keras lookup nest onnx ragged saved_model sparse strings summary sysconfig types version".split(),
 )

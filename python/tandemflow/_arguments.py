@@ -102,6 +102,15 @@ def fill_slots(structure, tensors):
     return structure
 
 
+def consists_of_specs(structure):
+    """Whether there is nothing in it but tf.TensorSpec and plain values."""
+    if isinstance(structure, dict):
+        return all(map(consists_of_specs, structure.values()))
+    if isinstance(structure, (list, tuple)):
+        return all(map(consists_of_specs, structure))
+    return isinstance(structure, (TensorSpec, *_PLAIN))
+
+
 def flatten_results(value, leaves, name):
     """The structure of what a function returned, integers for its tensors, which are appended to `leaves`."""
     if value is None:

@@ -1,6 +1,7 @@
 """Why a tensor was computed where it was, and where the ops of a function run."""
 import html
 import json
+import os
 from dataclasses import dataclass, fields
 from os import PathLike
 
@@ -44,8 +45,8 @@ class FunctionExplanation:
     crossings  what is copied between devices: value, from, to, bytes, us
     """
 
-    def __init__(self, as_json, text, dot):
-        self._json, self._text, self._dot = as_json, text, dot
+    def __init__(self, as_json, text, dot, lock):
+        self._json, self._text, self._dot, self._lock = as_json, text, dot, lock
         content = json.loads(as_json)
         self.ops = content["ops"]
         self.crossings = content["crossings"]
@@ -63,6 +64,18 @@ class FunctionExplanation:
     def to_dot(self):
         """For Graphviz: a cluster for each device, crossings in red."""
         return self._dot
+
+    def write_lock(self, path):
+        """Writes the plan to a placement lock (tf.config.set_placement_lock); other functions in the file stay."""
+        lock = json.loads(self._lock)
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                old = json.load(file)
+            names = [function["name"] for function in lock["functions"]]
+            lock["functions"] = [function for function in old["functions"] if function["name"] not in names] + lock["functions"]
+            lock["threshold"] = old.get("threshold", lock["threshold"])
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(lock, file, indent=1)
 
     def _repr_html_(self):
         totals = self._text.split("dearest\n")[0]

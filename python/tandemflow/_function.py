@@ -4,9 +4,11 @@ import inspect
 from collections import namedtuple
 
 from . import _tandem
-from ._arguments import Arguments, fill_slots, flatten_results
+from ._arguments import Arguments, consists_of_specs, fill_slots, flatten_results
 from ._concrete import ConcreteFunction
+from ._specs import TensorSpec
 
+_MOST_TRACES = 64  # as many as are kept
 Retrace = namedtuple("Retrace", ["reason", "nodes", "microseconds"])
 
 
@@ -36,6 +38,7 @@ class Function(_tandem.FunctionCore):
         self._python_function = python_function
         self._autograph = autograph
         self._arguments = Arguments(python_function, self._name, input_signature)
+        self._traced = {}  # what it was traced for, by key and shapes: for those who save it
         self._configure(self._name)
 
     # What the inner module calls.
@@ -47,8 +50,22 @@ class Function(_tandem.FunctionCore):
 
     def _trace(self, structure, tensors):
         args, kwargs = fill_slots(structure, tensors)
+        self._note_trace(structure, tensors)
         leaves = []
         return leaves, flatten_results(self._converted()(*args, **kwargs), leaves, self._name)
+
+    def _note_trace(self, structure, tensors):
+        """Keeps what a trace was made for, if that can be said without the objects of this process."""
+        specs = [TensorSpec.from_tensor(tensor) for tensor in tensors]
+        args, kwargs = fill_slots(structure, specs)
+        if consists_of_specs((args, kwargs)):
+            self._traced[repr((args, kwargs))] = (args, kwargs)
+        if len(self._traced) > _MOST_TRACES:
+            del self._traced[next(iter(self._traced))]
+
+    def _saveable_traces(self):
+        """A concrete function for everything it was traced for, but calls with objects of this process."""
+        return [self.get_concrete_function(*args, **kwargs) for args, kwargs in list(self._traced.values())]
 
     def _converted(self):
         """The function as it is traced: with Python's control flow converted."""

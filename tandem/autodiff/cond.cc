@@ -1,6 +1,7 @@
 #include <mutex>
 
 #include "tandem/autodiff/control_flow.h"
+#include "tandem/autodiff/made_op.h"
 #include "tandem/autodiff/traced_body.h"
 #include "tandem/graph/replay.h"
 #include "tandem/op/ops.h"
@@ -35,12 +36,14 @@ struct CondOp final : OpDef {
         .flops = [](const InferContext& c) { return static_cast<const CondOp&>(c.op).dearer_branch().graph().work().flops; },
         .depth = [](const InferContext& c) { return kernels_of(static_cast<const CondOp&>(c.op).dearer_branch()); },
         .like = branches[0]->like ? branches[0]->like : branches[1]->like,
-        .execute = [](OpCall& call) { static_cast<const CondOp&>(call.op).run(call); },
+        .execute = execute_cond,
     };
     return op;
   }
+  static const CondOp* from(const OpDef& op) { return op.execute == execute_cond ? static_cast<const CondOp*>(&op) : nullptr; }
 
  private:
+  static void execute_cond(OpCall& call) { static_cast<const CondOp&>(call.op).run(call); }
   void run(OpCall& call) const {
     const std::size_t k = call.inputs[0]->item<bool>();
     branches[k]->plan(call.requested, call.near)->run(call.inputs.subspan(1 + first[k], count[k]), call.outputs);
@@ -127,6 +130,38 @@ Tensors cond(const Tensor& predicate, const std::function<Tensors()>& if_true, c
 
 Tensor cond(const Tensor& predicate, const std::function<Tensor()>& if_true, const std::function<Tensor()>& if_false) {
   return cond(predicate, [&]() -> Tensors { return {if_true()}; }, [&]() -> Tensors { return {if_false()}; })[0];
+}
+
+std::optional<OpParts> made_op::cond_parts(const OpDef& op) {
+  const CondOp* cond = CondOp::from(op);
+  if (!cond) return std::nullopt;
+  OpParts parts{.kind = "cond", .functions = {cond->branches[0], cond->branches[1]}};
+  for (std::size_t k = 0; k < 2; ++k) parts.numbers.push_back(static_cast<std::int64_t>(cond->first[k]));
+  return parts;
+}
+
+MadeOp made_op::make_cond(const OpParts& parts) {
+  check_parts(parts, 2, 2);
+  MadeOp made{.inputs = {std::nullopt}};  // the predicate, read by value
+  std::array<std::size_t, 2> first{}, count{};
+  for (std::size_t k = 0; k < 2; ++k) {
+    const auto parameters = parameters_of(*parts.functions[k]);
+    // A branch reads a range of the inputs, and no input lies beyond all ranges.
+    if (parts.numbers[k] < 0 || static_cast<std::size_t>(parts.numbers[k]) >= made.inputs.size())
+      fail(ErrorCode::invalid_argument, "cond: branch ", k, " cannot begin at input ", parts.numbers[k]);
+    first[k] = static_cast<std::size_t>(parts.numbers[k]), count[k] = parameters.size();
+    made.inputs.resize(std::max(made.inputs.size(), 1 + first[k] + count[k]));
+    for (std::size_t i = 0; i < count[k]; ++i) {
+      auto& input = made.inputs[1 + first[k] + i];
+      if (input && *input != *parameters[i])
+        fail(ErrorCode::invalid_argument, "cond: the branches read input ", i, " as ", *input, " and as ", *parameters[i]);
+      input = parameters[i];
+    }
+  }
+  const Specs one = specs_of(parts.functions[0]->graph()), other = specs_of(parts.functions[1]->graph());
+  if (one != other) fail(ErrorCode::invalid_argument, "cond: the branches give ", join(one), " and ", join(other));
+  made.op = CondOp::make({parts.functions[0], parts.functions[1]}, first, count);
+  return made;
 }
 
 }  // namespace tandem

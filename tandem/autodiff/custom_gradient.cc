@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "tandem/autodiff/gradient_graph.h"
+#include "tandem/autodiff/made_op.h"
 #include "tandem/autodiff/tape.h"
 #include "tandem/autodiff/traced_body.h"
 #include "tandem/graph/replay.h"
@@ -57,11 +58,12 @@ struct CustomOp final : OpDef {
         },
         .grad = [](GradContext& g) { return static_cast<const CustomOp&>(g.attrs().op()).gradients(g); },
         .view = true,
-        .execute = [](OpCall& call) {
-          for (std::size_t i = 0; i < call.outputs.size(); ++i)
-            call.outputs[i] = call.inputs[i]->sharing(call.inputs[i]->spec(), call.inputs[i]->impl()->decision);
-        },
+        .execute = pass_on,
     };
+  }
+  static void pass_on(OpCall& call) {
+    for (std::size_t i = 0; i < call.outputs.size(); ++i)
+      call.outputs[i] = call.inputs[i]->sharing(call.inputs[i]->spec(), call.inputs[i]->impl()->decision);
   }
 
  private:
@@ -185,6 +187,47 @@ Tensors recompute_grad(const Tensors& inputs, const std::function<Tensors(const 
       return all;
     }};
   }, true);
+}
+
+std::optional<OpParts> made_op::custom_gradient_parts(const OpDef& op) {
+  if (op.execute != CustomOp::pass_on) return std::nullopt;
+  const auto& custom = static_cast<const CustomOp&>(op);
+  if (!custom.traced) return std::nullopt;
+  OpParts parts{.kind = "custom_gradient", .functions = {custom.traced}};
+  for (const std::size_t count : {custom.results, custom.inputs, custom.variables, std::size_t{custom.recomputes}})
+    parts.numbers.push_back(static_cast<std::int64_t>(count));
+  for (const int input : custom.gradient_of) parts.numbers.push_back(input);
+  return parts;
+}
+
+MadeOp made_op::make_custom_gradient(const OpParts& parts) {
+  check_parts(parts, 1, 4);
+  const auto parameters = parameters_of(*parts.functions[0]);
+  const Graph& graph = parts.functions[0]->graph();
+  const auto number = [&](std::size_t i) {
+    if (parts.numbers[i] < 0 || parts.numbers[i] > (1 << 20)) fail(ErrorCode::invalid_argument, "custom_gradient: ", parts.numbers[i], " tensors");
+    return static_cast<std::size_t>(parts.numbers[i]);
+  };
+  auto op = std::make_shared<CustomOp>();
+  op->results = number(0), op->inputs = number(1), op->variables = number(2), op->recomputes = number(3) != 0;
+  if (op->results > parameters.size() || parts.numbers.size() - 4 != graph.results.size())
+    fail(ErrorCode::invalid_argument, "custom_gradient: the gradient takes ", parameters.size(), " tensors and gives ", graph.results.size(),
+         "; ", op->results, " results and ", parts.numbers.size() - 4, " gradients are declared");
+  const auto captures = parameters.begin() + static_cast<std::ptrdiff_t>(op->results);
+  MadeOp made{.inputs = {parameters.begin(), captures}};
+  made.inputs.resize(op->results + op->inputs + op->variables);
+  for (std::size_t i = 0; i < graph.results.size(); ++i) {
+    const std::size_t of = number(4 + i);
+    if (of >= op->inputs + op->variables) fail(ErrorCode::invalid_argument, "custom_gradient: a gradient for input ", of, "; there are ", op->inputs + op->variables);
+    op->gradient_of.push_back(static_cast<int>(of));
+    made.inputs[op->results + of] = graph.spec(graph.results[i]);
+  }
+  made.inputs.insert(made.inputs.end(), captures, parameters.end());
+  op->outputs = static_cast<int>(op->results);
+  op->grad_reads = {.inputs = GradReads::kAll};
+  op->traced = parts.functions[0];
+  made.op = std::move(op);
+  return made;
 }
 
 }  // namespace tandem

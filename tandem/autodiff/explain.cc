@@ -1,30 +1,44 @@
 #include "tandem/autodiff/explain.h"
 
 #include "tandem/exec/eager.h"
+#include "tandem/exec/locked_graph.h"
+#include "tandem/graph/fingerprint.h"
+#include "tandem/runtime/placement_lock.h"
 #include "tandem/runtime/runtime.h"
 
 namespace tandem {
 namespace {
 
+/// On the machine at hand, without a lock.
+GraphSetting setting_here(const Machine& machine, std::span<const TensorRef> inputs) {
+  Runtime& runtime = default_runtime();
+  const auto devices = runtime.dispatcher().devices().known();
+  GraphSetting setting{.machine = machine, .devices = {devices.begin(), devices.end()}, .homes = homes_of(inputs)};
+  if (runtime.placement_policy() == PlacementPolicy::first_gpu) setting.scope = DeviceName{"GPU", 0};
+  return setting;
+}
+
+GraphSetting setting_there(const Machine& machine) {
+  const auto devices = default_runtime().dispatcher().devices().known();
+  return {.machine = machine, .devices = {devices.begin(), devices.end()}, .only_here = false};
+}
+
 /// On the machine at hand. What the plan was placed by is read; without a placer the one device, or the policy's, is asked.
 Explanation explain_here(const GraphFunction& function, std::span<const TensorRef> inputs) {
-  Runtime& runtime = default_runtime();
   const auto plan = function.plan(nullptr, nullptr, inputs);
   if (plan->placement()) return plan->placement()->explanation;
-  const auto machine = runtime.machine();
-  const auto devices = runtime.dispatcher().devices().known();
-  GraphSetting setting{.machine = *machine, .devices = {devices.begin(), devices.end()}, .homes = homes_of(inputs)};
-  if (runtime.placement_policy() == PlacementPolicy::first_gpu) setting.scope = DeviceName{"GPU", 0};
-  return place(function.optimized(), setting).explanation;
+  const auto machine = default_runtime().machine();
+  const auto locked = locked_graph(function.optimized(), function.name);
+  return place(locked ? *locked : function.optimized(), setting_here(*machine, inputs)).explanation;
 }
 
 }  // namespace
 
 Explanation explain(const GraphFunction& function, std::span<const TensorRef> inputs, const ExplainOptions& options) {
-  if (!options.machine) return explain_here(function, inputs);
-  const auto devices = default_runtime().dispatcher().devices().known();
-  const GraphSetting setting{.machine = *options.machine, .devices = {devices.begin(), devices.end()}, .only_here = false};
-  Explanation there = place(function.optimized(), setting).explanation;
+  if (!options.machine && options.scopes) return explain_here(function, inputs);
+  const Graph graph = options.scopes ? function.optimized() : without_requests(function.optimized());
+  if (!options.machine) return place(graph, setting_here(*default_runtime().machine(), inputs)).explanation;
+  Explanation there = place(graph, setting_there(*options.machine)).explanation;
   there.machine = options.machine->name;
   there.here_us = explain_here(function, inputs).makespan_us;
   return there;
@@ -33,6 +47,16 @@ Explanation explain(const GraphFunction& function, std::span<const TensorRef> in
 Explanation explain(const Function& function, const Tensors& inputs, const ExplainOptions& options) {
   const std::vector<TensorRef> refs(inputs.begin(), inputs.end());
   return explain(*function.concrete(inputs, options.key), refs, options);
+}
+
+std::vector<Suggestion> suggest(const GraphFunction& function, std::span<const TensorRef> inputs, const ExplainOptions& options) {
+  if (options.machine) return suggest(function.optimized(), setting_there(*options.machine));
+  const auto machine = default_runtime().machine();
+  return suggest(function.optimized(), setting_here(*machine, inputs));
+}
+
+LockedFunction locked(const GraphFunction& function, const Explanation& explanation) {
+  return locked(explanation, std::string(function.name), fingerprint(function.optimized()));
 }
 
 }  // namespace tandem

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tandem/autodiff/gradient_graph.h"
+#include "tandem/autodiff/made_op.h"
 #include "tandem/autodiff/tape.h"
 #include "tandem/exec/eager.h"
 #include "tandem/graph/passes.h"
@@ -11,6 +12,7 @@
 #include "tandem/op/grad.h"
 #include "tandem/op/ops.h"
 #include "tandem/runtime/adaptive_plans.h"
+#include "tandem/runtime/placement_lock.h"
 #include "tandem/runtime/runtime.h"
 
 namespace tandem {
@@ -45,6 +47,9 @@ struct GraphFunction::Differentiable final : OpDef {
 
   explicit Differentiable(const GraphFunction& function);
   Tensors gradients(GradContext& context) const;
+  static void execute_forward(OpCall& call) {
+    static_cast<const Differentiable&>(call.op).forward->run(call);
+  }
 
  private:
   Tensors recomputed(GradContext& context) const;
@@ -182,10 +187,7 @@ GraphFunction::Differentiable::Differentiable(const GraphFunction& function) : n
       .flops = [](const InferContext& c) { return static_cast<const Differentiable&>(c.op).forward->graph().work().flops; },
       .depth = [](const InferContext& c) { return static_cast<double>(static_cast<const Differentiable&>(c.op).forward->graph().op_count()); },
       .like = forward->graph().effects(),
-      .execute = [](OpCall& call) {
-        const auto& self = static_cast<const Differentiable&>(call.op);
-        self.forward->run(call);
-      },
+      .execute = execute_forward,
   };
 }
 
@@ -237,10 +239,22 @@ GraphFunction::GraphFunction(Graph graph, std::string name) : graph_(std::move(g
       .flops = [](const InferContext& c) { return static_cast<const GraphFunction&>(c.op).graph_.work().flops; },
       .depth = [](const InferContext& c) { return static_cast<double>(static_cast<const GraphFunction&>(c.op).graph_.op_count()); },
       .like = graph_.effects(),
-      .execute = [](OpCall& call) {
-        static_cast<const GraphFunction&>(call.op).run(call);
-      },
+      .execute = execute_call,
   };
+}
+
+void GraphFunction::execute_call(OpCall& call) { static_cast<const GraphFunction&>(call.op).run(call); }
+
+/// Under a tape: what the backward graph reads is among the results, and a gradient of the call computes it again.
+std::shared_ptr<const GraphFunction> GraphFunction::called_by(const OpDef& op) {
+  if (op.execute == execute_call) return static_cast<const GraphFunction&>(op).shared_from_this();
+  return op.execute == Differentiable::execute_forward ? static_cast<const Differentiable&>(op).forward : nullptr;
+}
+
+std::optional<OpParts> made_op::call_parts(const OpDef& op) {
+  auto function = GraphFunction::called_by(op);
+  if (!function) return std::nullopt;
+  return OpParts{.kind = "call", .functions = {std::move(function)}};
 }
 
 std::shared_ptr<GraphFunction> GraphFunction::make(Graph graph, std::string name) {
@@ -275,16 +289,19 @@ GraphFunction::CachedPlan GraphFunction::cached_plan(const DeviceName* scope, co
     const CachedPlan& cached = plans_[key];
     if ((cached.plan || cached.adaptive) && cached.epoch == epoch) return cached;
   }
+  std::optional<Graph> locked;
+  if (!near) locked = locked_graph(optimized(), name_storage_);
+  const Graph& graph = locked ? *locked : optimized();
   LowerOptions options{.devices = eager.devices(), .rules = eager.rules()};
   Device* beside = scope || !near ? nullptr : eager.devices().find(*near);
   if (scope) options.scope = *scope;
   else if (beside) options.rules.chosen = DeviceChoice{beside, ReasonCode::colocated};
-  else options.placement = default_runtime().place(optimized(), homes_of(arguments));
+  else options.placement = default_runtime().place(graph, homes_of(arguments));
   CachedPlan made;
-  if (options.placement && default_runtime().adapts() && AdaptivePlans::pays(*options.placement))
-    made.adaptive = std::make_shared<AdaptivePlans>(optimized(), options, homes_of(arguments));
-  else made.plan = lower(optimized(), options);
-  if (!scope && !near && !options.placement && !eager.devices().searched()) made.large_work_us = large_work_us(optimized().work());
+  if (!locked && options.placement && default_runtime().adapts() && AdaptivePlans::pays(*options.placement))
+    made.adaptive = std::make_shared<AdaptivePlans>(graph, options, homes_of(arguments));
+  else made.plan = lower(graph, options);
+  if (!scope && !near && !options.placement && !eager.devices().searched()) made.large_work_us = large_work_us(graph.work());
   made.epoch = eager.epoch();  // looking for devices may have changed it
   std::lock_guard lock(mutex_);
   return plans_[key] = made;

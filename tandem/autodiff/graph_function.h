@@ -29,6 +29,8 @@ class GraphFunction final : public OpDef, public std::enable_shared_from_this<Gr
 
   /// Runs the graph as one op: scopes and tapes see it.
   Tensors operator()(std::span<const Tensor> arguments) const;
+  /// The function that a node of a graph calls; null for other ops.
+  static std::shared_ptr<const GraphFunction> called_by(const OpDef& op);
 
  private:
   struct Differentiable;
@@ -40,6 +42,7 @@ class GraphFunction final : public OpDef, public std::enable_shared_from_this<Gr
   };
 
   GraphFunction(Graph graph, std::string name);
+  static void execute_call(OpCall& call);
   CachedPlan cached_plan(const DeviceName* scope, const DeviceName* near, std::span<const TensorRef> arguments) const;
   std::shared_ptr<const Differentiable> differentiable() const;
   Tensors gradients(GradContext& context) const;

@@ -11,6 +11,8 @@ namespace tandem {
 class Variable {
  public:
   explicit Variable(const Tensor& initial, bool trainable = true, std::string name = "Variable");
+  /// Another handle on it.
+  explicit Variable(Ref<Cell> cell) : cell_(std::move(cell)) {}
 
   /// The value as it is now. Tapes watch it by themselves when the variable is trainable. In a traced function: as it
   /// will be at this point of a run.

@@ -2,6 +2,7 @@
 #include <mutex>
 
 #include "tandem/autodiff/control_flow.h"
+#include "tandem/autodiff/made_op.h"
 #include "tandem/autodiff/traced_body.h"
 #include "tandem/op/ops.h"
 
@@ -72,9 +73,10 @@ struct LoopGradient final : OpDef {
         .infer = [](const InferContext& c) { return static_cast<const LoopGradient&>(c.op).results; },
         .flops = [](const InferContext& c) { return 3 * static_cast<const LoopGradient&>(c.op).loop->flops(); },
         .depth = [](const InferContext& c) { return 3 * static_cast<const LoopGradient&>(c.op).loop->kernels(); },
-        .execute = [](OpCall& call) { static_cast<const LoopGradient&>(call.op).run(call); },
+        .execute = execute_gradient,
     };
   }
+  static void execute_gradient(OpCall& call) { static_cast<const LoopGradient&>(call.op).run(call); }
 
  private:
   void run(OpCall& call) const {
@@ -131,11 +133,12 @@ struct WhileOp final : OpDef {
         .flops = [](const InferContext& c) { return static_cast<const WhileOp&>(c.op).loop->flops(); },
         .depth = [](const InferContext& c) { return static_cast<const WhileOp&>(c.op).loop->kernels(); },
         .like = loop->body->like ? loop->body->like : loop->condition->like,
-        .execute = [](OpCall& call) {
-          Tensors state = static_cast<const WhileOp&>(call.op).loop->run(call, [](const Tensors&) {});
-          std::move(state.begin(), state.end(), call.outputs.begin());
-        },
+        .execute = execute_loop,
     };
+  }
+  static void execute_loop(OpCall& call) {
+    Tensors state = static_cast<const WhileOp&>(call.op).loop->run(call, [](const Tensors&) {});
+    std::move(state.begin(), state.end(), call.outputs.begin());
   }
 
  private:
@@ -212,5 +215,58 @@ Tensors while_loop(const std::function<Tensor(const Tensors&)>& condition, const
 }
 
 void set_interruption(void (*check)()) { interruption = check; }
+
+// --- In files ---
+
+namespace {
+
+OpParts parts_of_loop(std::string kind, const Loop& loop) {
+  return {.kind = std::move(kind), .functions = {loop.condition, loop.body},
+          .numbers = {static_cast<std::int64_t>(loop.values.size()), loop.most}};
+}
+
+/// The loop, and its operands.
+std::pair<std::shared_ptr<const Loop>, std::vector<std::optional<TensorSpec>>> loop_of(const OpParts& parts) {
+  made_op::check_parts(parts, 2, 2);
+  const auto& [condition, body] = std::tie(parts.functions[0], parts.functions[1]);
+  const auto tested = made_op::parameters_of(*condition), stepped = made_op::parameters_of(*body);
+  const auto count = static_cast<std::size_t>(parts.numbers[0]);
+  if (parts.numbers[0] < 0 || count > tested.size() || count > stepped.size())
+    fail(ErrorCode::invalid_argument, "while_loop: ", parts.numbers[0], " values; its condition takes ", tested.size(), " tensors, its body ", stepped.size());
+  auto loop = std::make_shared<Loop>(Loop{.condition = condition, .body = body, .of_condition = tested.size() - count,
+                                          .of_body = stepped.size() - count, .most = parts.numbers[1]});
+  for (std::size_t i = 0; i < count; ++i) {
+    if (*tested[i] != *stepped[i]) fail(ErrorCode::invalid_argument, "while_loop: value ", i, " is ", *tested[i], " to the condition and ", *stepped[i], " to the body");
+    loop->values.push_back(*stepped[i]);
+  }
+  const Specs answer = specs_of(condition->graph()), next = specs_of(body->graph());
+  if (answer.size() != 1) fail(ErrorCode::invalid_argument, "while_loop: the condition gives ", answer.size(), " tensors");
+  check_predicate("while_loop", answer[0]);
+  if (next != loop->values) fail(ErrorCode::invalid_argument, "while_loop: its values are ", join(loop->values), ", the body gives ", join(next));
+  auto inputs = tested;
+  inputs.insert(inputs.end(), stepped.begin() + static_cast<std::ptrdiff_t>(count), stepped.end());
+  return {loop, inputs};
+}
+
+}  // namespace
+
+std::optional<OpParts> made_op::while_parts(const OpDef& op) {
+  if (op.execute == WhileOp::execute_loop) return parts_of_loop("while_loop", *static_cast<const WhileOp&>(op).loop);
+  if (op.execute == LoopGradient::execute_gradient) return parts_of_loop("while_loop_gradient", *static_cast<const LoopGradient&>(op).loop);
+  return std::nullopt;
+}
+
+MadeOp made_op::make_while(const OpParts& parts) {
+  auto [loop, inputs] = loop_of(parts);
+  return {std::make_shared<WhileOp>(std::move(loop)), std::move(inputs)};
+}
+
+MadeOp made_op::make_while_gradient(const OpParts& parts) {
+  auto [loop, inputs] = loop_of(parts);
+  Specs specs;
+  for (const auto& input : inputs) specs.push_back(*input);
+  for (const TensorSpec& spec : floating(loop->values)) inputs.emplace_back(spec);
+  return {std::make_shared<LoopGradient>(loop, specs), std::move(inputs)};
+}
 
 }  // namespace tandem

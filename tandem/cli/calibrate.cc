@@ -1,7 +1,6 @@
 // tandem calibrate: measures the devices of this host for the placer, and compares predictions with what is measured.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <iomanip>
 #include <iostream>
 
 #include "tandem/cli/commands.h"
@@ -16,12 +15,6 @@ struct CalibrateOptions {
   bool check = false, quick = false, json = false;
   std::string output;
 };
-
-std::string figure(double value) {
-  std::ostringstream out;
-  out << std::setprecision(4) << value;
-  return out.str();
-}
 
 void print(const Machine& machine) {
   Table devices({{"device", 8}, {"description"}, {"f32 GFLOP/s"}, {"f64 GFLOP/s"}, {"GB/s"}, {"launch us"}, {"step us"}});

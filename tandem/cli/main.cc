@@ -1,4 +1,4 @@
-// The command line: tandem devices | ops | errors | faults | place | calibrate.
+// The command line: tandem devices | ops | errors | faults | place | calibrate | explain | suggest.
 #include <CLI/CLI.hpp>
 #include <iostream>
 
@@ -33,6 +33,8 @@ int main(int argc, char** argv) {
   tandem::cli::add_faults(app);
   tandem::cli::add_place(app);
   tandem::cli::add_calibrate(app);
+  tandem::cli::add_explain(app);
+  tandem::cli::add_suggest(app);
 
   try {
     app.parse(argc, argv);
@@ -42,6 +44,8 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     std::cerr << "tandem: " << complaint(app, error, argc, argv) << "\nSee tandem --help.\n";
     return kWrongUse;
+  } catch (const tandem::cli::ExitWith& exit) {
+    return exit.code;
   } catch (const std::exception& error) {
     std::cerr << "tandem: " << error.what() << "\n";
     return 1;

@@ -1,7 +1,10 @@
 #include "tandem/cli/table.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iomanip>
 #include <ostream>
+#include <sstream>
 
 namespace tandem::cli {
 namespace {
@@ -59,6 +62,13 @@ void Table::print(std::ostream& out) const {
       print_line(out, line, widths);
     }
   }
+}
+
+std::string figure(double value, int digits) {
+  std::ostringstream out;
+  if (std::abs(value) >= std::pow(10, digits)) out << std::fixed << std::setprecision(0) << value;  // no exponent
+  else out << std::setprecision(digits) << value;
+  return out.str();
 }
 
 }  // namespace tandem::cli

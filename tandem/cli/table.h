@@ -23,6 +23,9 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+/// A number with so many digits that count.
+std::string figure(double value, int digits = 4);
+
 /// `text` in lines of at most `width` characters, broken at spaces and underscores where there are any.
 std::vector<std::string> wrap(const std::string& text, std::size_t width);
 

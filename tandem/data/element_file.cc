@@ -5,7 +5,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "tandem/data/crc32c.h"
+#include "tandem/files/crc32c.h"
 #include "tandem/data/rows.h"
 
 namespace tandem::data {

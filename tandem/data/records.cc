@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "tandem/data/crc32c.h"
+#include "tandem/files/crc32c.h"
 #include "tandem/data/node.h"
 
 namespace tandem {
@@ -190,7 +190,7 @@ void RecordWriter::write(std::string_view record) {
   std::array<char, 12> header;
   const std::uint64_t length = record.size();
   std::memcpy(header.data(), &length, 8);
-  const std::uint32_t length_crc = data::masked_crc32c({header.data(), 8}), crc = data::masked_crc32c(record);
+  const std::uint32_t length_crc = masked_crc32c({header.data(), 8}), crc = masked_crc32c(record);
   std::memcpy(header.data() + 8, &length_crc, 4);
   put({header.data(), header.size()});
   put(record);

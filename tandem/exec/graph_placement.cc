@@ -191,6 +191,7 @@ class Question {
       record_of[p] = static_cast<std::int32_t>(e.ops.size());
       OpRecord& op = e.ops.emplace_back(std::move(all.ops[p]));
       op.op = node.op->name;
+      op.node = node_of_[p];
       if (!node.outputs.empty()) {
         op.dtype = dtype_name(node.outputs[0].dtype());
         op.shape = text(node.outputs[0].shape());
@@ -198,6 +199,7 @@ class Question {
       op.kernel = kernels_.at(static_cast<std::int32_t>(p))[at(schedule.nodes[p].device)];
       note_request(static_cast<std::int32_t>(p), op);
       if (op.reason == ReasonCode::no_kernel) op.remedy = remedy(node, static_cast<std::int32_t>(p), schedule.nodes[p]);
+      if (op.remedy.empty()) op.remedy = other_remedy(op);
     }
     for (const auto& [from, to] : all.edges)
       if (record_of[at(from)] >= 0) e.edges.emplace_back(record_of[at(from)], record_of[at(to)]);
@@ -230,6 +232,19 @@ class Question {
       if (saved > 0) return text("cast to float32: runs on ", machine_.devices[d].name, ", saves ", saved_text(saved), " a step");
     }
     return "";
+  }
+
+  /// What to ask for instead of what was asked for, or of more memory than there is.
+  std::string other_remedy(const OpRecord& op) const {
+    if (op.reason == ReasonCode::device_missing || op.reason == ReasonCode::not_visible) return text("ask for one of ", machine_.device_names());
+    if (op.reason == ReasonCode::memory) return "a smaller batch, or a higher memory limit";
+    if (op.reason != ReasonCode::requested) return "";
+    const double here = op.finish_us - op.start_us;
+    const OpRecord::Candidate* best = nullptr;
+    for (const OpRecord::Candidate& c : op.candidates)
+      if (c.refusal.empty() && (!best || c.us < best->us)) best = &c;
+    if (!best || best->device == op.chosen || best->us > 0.9 * here) return "";
+    return text("ask for no device: ", best->device, " computes it in ", saved_text(best->us), ", ", saved_text(here - best->us), " less");
   }
 
   struct GaveWay {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tandem/autodiff/explain.h"
 #include "tandem/nn/callbacks.h"
 #include "tandem/nn/compiled_model.h"
 #include "tandem/nn/step_source.h"
@@ -83,6 +84,12 @@ class Model {
   std::string to_dot() const;
   /// The traced step, for those who want to look at its graph and its placement.
   const Function& train_function() const;
+  const Function& predict_function() const { return *predict_; }
+
+  /// What it is called with, as its file says or as its first layer was built for; sizes may be open. Throws
+  /// invalid_argument when neither is known.
+  std::vector<InputSpec> inputs() const;
+  void set_inputs(std::vector<InputSpec> inputs) { inputs_ = std::move(inputs); }
 
   /// A .keras file that Keras opens too; written atomically. The layers must have been built.
   void save(const std::string& path) const;
@@ -110,11 +117,17 @@ class Model {
   void make_predict();
 
   LayerGraph graph_;
+  std::vector<InputSpec> inputs_;
   std::string name_;
   std::unique_ptr<CompiledModel> compiled_;
   std::optional<Function> predict_;
   std::shared_ptr<const Origin> origin_;
   Stop stop_ = Stop::no;
 };
+
+/// Where the ops of a prediction for `batch` samples run, why, and what that is predicted to take; nothing runs.
+Explanation explain(const Model& model, std::int64_t batch = 32, const ExplainOptions& options = {});
+/// A call of a function whose inputs are these, open sizes filled in: the batch, and 32 for others.
+Tensors sample_arguments(const std::vector<InputSpec>& inputs, std::int64_t batch = 32);
 
 }  // namespace tandem

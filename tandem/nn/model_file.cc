@@ -102,6 +102,9 @@ void compile_from_file(Model& model, Model::Origin& origin) {
 std::unique_ptr<Model> finish(DescribedModel described, std::shared_ptr<Model::Origin> origin, const LoadOptions& options) {
   build_layers(described);
   auto model = std::make_unique<Model>(std::move(described.graph), described.name);
+  std::vector<InputSpec> inputs;
+  for (std::size_t i = 0; i < described.input_shapes.size(); ++i) inputs.push_back({described.input_dtypes[i], described.input_shapes[i]});
+  model->set_inputs(std::move(inputs));
   if (options.compile) compile_from_file(*model, *origin);
   model->set_origin(std::move(origin));
   return model;

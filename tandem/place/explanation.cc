@@ -14,6 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t kShown = 5;  // crossings and ops in the summary
+
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 std::string time_text(double us) {
@@ -72,6 +74,15 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
+/// The crossings that take longest.
+void write_crossings(std::ostream& out, const Explanation& e) {
+  std::vector<const Crossing*> dearest;
+  for (const Crossing& c : e.crossings) dearest.push_back(&c);
+  std::ranges::stable_sort(dearest, std::ranges::greater{}, &Crossing::us);
+  dearest.resize(std::min(dearest.size(), kShown));
+  for (const Crossing* c : dearest) out << "    " << c->value << ", " << c->from << " -> " << c->to << ": " << bytes_text(c->bytes) << ", " << time_text(c->us) << "\n";
+}
+
 void write_totals(std::ostream& out, const Explanation& e) {
   std::int64_t bytes = 0;
   double us = 0;
@@ -79,6 +90,7 @@ void write_totals(std::ostream& out, const Explanation& e) {
   out << e.crossings.size() << (e.crossings.size() == 1 ? " crossing, " : " crossings, ") << bytes_text(bytes) << ", " << time_text(us) << "\n";
   for (const Direction& d : directions(e.crossings))
     out << "  " << d.from << " -> " << d.to << ": " << d.count << ", " << bytes_text(d.bytes) << ", " << time_text(d.us) << "\n";
+  write_crossings(out, e);
   out << "predicted " << time_text(e.makespan_us) << (e.optimal ? ", proved to be the least" : "");
   if (e.here_us) out << " on " << (e.machine.empty() ? "that machine" : e.machine) << "; " << time_text(*e.here_us) << " on this one";
   out << "\n";
@@ -97,7 +109,7 @@ void write_dearest(std::ostream& out, const Explanation& e) {
   std::iota(dearest.begin(), dearest.end(), 0);
   const auto cost = [&](std::size_t i) { return e.ops[i].finish_us - e.ops[i].start_us + e.ops[i].transfer_us; };
   std::ranges::stable_sort(dearest, [&](std::size_t a, std::size_t b) { return cost(a) > cost(b); });
-  dearest.resize(std::min<std::size_t>(dearest.size(), 5));
+  dearest.resize(std::min(dearest.size(), kShown));
   out << "dearest\n";
   for (const std::size_t i : dearest)
     out << "  " << e.ops[i].op << " on " << e.ops[i].chosen << ": " << time_text(e.ops[i].finish_us - e.ops[i].start_us)
@@ -135,10 +147,16 @@ Explanation explain(const Schedule& schedule, const PlaceGraph& graph, const Mac
   return e;
 }
 
-std::string Explanation::to_text() const {
+std::string Explanation::summary() const {
   std::ostringstream out;
   write_totals(out, *this);
   if (!ops.empty()) write_dearest(out, *this);
+  return out.str();
+}
+
+std::string Explanation::to_text() const {
+  std::ostringstream out;
+  out << summary();
   for (const OpRecord& op : ops)
     out << op.op << " on " << op.chosen << ": " << reason_name(op.reason) << ", " << op.text << (op.remedy.empty() ? "" : "; " + op.remedy) << "\n";
   return out.str();

@@ -24,7 +24,8 @@ struct OpRecord {
   double start_us = 0, finish_us = 0;
   std::vector<Candidate> candidates;
   std::int64_t bytes_moved = 0;
-  std::string remedy;  // for a fallback: what would avoid it
+  std::string remedy;      // for a fallback: what would avoid it, and what that saves
+  std::int32_t node = -1;  // of the traced graph
 };
 
 /// A value on its way to another device.
@@ -44,7 +45,9 @@ struct Explanation {
   std::string machine = {};                // its name, when it is not the one at hand
   std::optional<double> here_us = {};      // what the same takes on the one at hand
 
-  /// Totals first (crossings, then the five dearest ops), then a line for each op.
+  /// The totals: crossings, predicted time, devices, the five dearest ops.
+  std::string summary() const;
+  /// The summary, then a line for each op.
   std::string to_text() const;
   std::string to_json() const;
   /// For Graphviz: a cluster for each device, crossings in red.

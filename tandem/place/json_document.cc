@@ -264,6 +264,9 @@ std::vector<std::pair<std::string, JsonValue>> JsonValue::members() const {
 }
 
 bool JsonValue::is_array() const { return value_->is_array(); }
+bool JsonValue::is_string() const { return value_->is_string(); }
+bool JsonValue::is_null() const { return value_->is_null(); }
+std::string JsonValue::dump() const { return value_->dump(); }
 
 std::string JsonValue::string() const {
   if (!value_->is_string()) complain_type("a string");

@@ -27,6 +27,10 @@ class JsonValue {
   std::vector<JsonValue> elements() const;                    // this must be an array
   std::vector<std::pair<std::string, JsonValue>> members() const;
   bool is_array() const;
+  bool is_string() const;
+  bool is_null() const;
+  /// The text of the value, without its place.
+  std::string dump() const;
 
   std::string string() const;
   double number(double least) const;        // finite
@@ -40,7 +44,7 @@ class JsonValue {
     std::string_view key;  // lives in the document; empty for an index
     std::int64_t index = -1;
   };
-  static constexpr std::size_t kMostSteps = 6;
+  static constexpr std::size_t kMostSteps = 8;
 
   JsonValue(const JsonDocument& document, const nlohmann::json& value) : document_(&document), value_(&value) {}
   JsonValue step(const nlohmann::json& value, Step step) const;

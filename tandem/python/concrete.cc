@@ -125,7 +125,7 @@ std::vector<std::string> decisions(const Concrete& concrete) {
   return out;
 }
 
-/// As JSON, text and DOT.
+/// As JSON, text, DOT and placement lock.
 nb::tuple explain_concrete(const Concrete& concrete, nb::handle list, const std::optional<std::string>& machine, const std::string& source) {
   const Tensors arguments = tensors_in(list.ptr());
   const std::vector<TensorRef> refs(arguments.begin(), arguments.end());
@@ -136,7 +136,7 @@ nb::tuple explain_concrete(const Concrete& concrete, nb::handle list, const std:
     const WithoutGil without;
     e = explain(*concrete.function, refs, options);
   }
-  return nb::make_tuple(e.to_json(), e.to_text(), e.to_dot());
+  return nb::make_tuple(e.to_json(), e.to_text(), e.to_dot(), to_json(PlacementLock{.functions = {locked(*concrete.function, e)}}));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "tandem/core/storage.h"
 #include "tandem/python/module.h"
+#include "tandem/runtime/placement_lock.h"
 #include "tandem/runtime/runtime.h"
 
 namespace tandem::python {
@@ -77,6 +78,9 @@ void add_config(nb::module_& module) {
   module.def("get_soft_device_placement", config::get_soft_device_placement);
   module.def("set_placement_policy", [](const std::string& policy) { config::set_placement_policy(policy); });
   module.def("get_placement_policy", config::get_placement_policy);
+  module.def("set_placement_lock", config::set_placement_lock);
+  module.def("get_placement_lock", config::get_placement_lock);
+  module.def("placement_drift", config::placement_drift);
   module.def("enable_op_determinism", config::enable_op_determinism);
   module.def("is_op_determinism_enabled", config::is_op_determinism_enabled);
   module.def("set_intra_op_parallelism_threads", config::set_intra_op_parallelism_threads);

@@ -67,6 +67,7 @@ NB_MODULE(_tandem, module) {
   add_readers(module);
   add_model_files(module);
   add_traced_functions(module);
+  add_saved_functions(module);
   add_tracing(module);
   add_training(module);
   add_control_flow(module);

@@ -21,6 +21,7 @@ void add_files(nb::module_& module);
 void add_datasets(nb::module_& module);
 void add_readers(nb::module_& module);
 void add_model_files(nb::module_& module);
+void add_saved_functions(nb::module_& module);
 void add_control_flow(nb::module_& module);
 void add_python_calls(nb::module_& module);
 void add_dataset_loops(nb::module_& module);

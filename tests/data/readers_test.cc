@@ -5,7 +5,7 @@
 #include <fstream>
 #include <numeric>
 
-#include "tandem/data/crc32c.h"
+#include "tandem/files/crc32c.h"
 #include "tandem/data/csv.h"
 #include "tandem/data/example.h"
 #include "tandem/data/idx.h"
@@ -48,8 +48,8 @@ std::vector<std::string> strings_of(const Dataset& dataset) {
 }
 
 TEST(Readers, ChecksumsAreThoseOfTheStandard) {
-  EXPECT_EQ(data::crc32c("123456789"), 0xE3069283u);
-  EXPECT_EQ(data::crc32c("6789", data::crc32c("12345")), 0xE3069283u);
+  EXPECT_EQ(crc32c("123456789"), 0xE3069283u);
+  EXPECT_EQ(crc32c("6789", crc32c("12345")), 0xE3069283u);
 }
 
 TEST(Readers, RecordsOfTensorFlowAreReadPlainAndPacked) {

@@ -186,5 +186,15 @@ TEST_F(ModelFile, WeightsThatDoNotFitChangeNothing) {
   other.load_weights(path("same.weights.h5"));
 }
 
+TEST(ModelFile, ALoadedModelKnowsItsInputsAndCanBeExplained) {
+  const auto model = load_model(kModels + "attention.keras");
+  ASSERT_FALSE(model->inputs().empty());
+  EXPECT_EQ(model->inputs()[0].shape[0], InputSpec::kAny);
+  const Explanation e = explain(*model, 64);
+  ASSERT_FALSE(e.ops.empty());
+  for (const OpRecord& op : e.ops) EXPECT_FALSE(op.text.empty()) << op.op;
+  EXPECT_GT(explain(*model, 640).makespan_us, e.makespan_us);
+}
+
 }  // namespace
 }  // namespace tandem

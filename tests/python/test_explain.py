@@ -114,3 +114,36 @@ except Exception as error:
 """
     lines = run(code)
     assert lines[:2] == ["first_gpu /GPU:0 requested", "/CPU:0"] and "'auto', 'planned' and 'first_gpu'" in lines[2]
+
+
+LOCKED = """
+@tf.function
+def chain(x):
+    return tf.matmul(tf.matmul(x, x), x)
+x = tf.ones([64, 64])
+"""
+
+
+def test_a_lock_is_written_and_used_by_the_next_program(tmp_path):
+    lock = str(tmp_path / "placement.json")
+    run(LOCKED + f"e = tf.explain(chain, x); e.write_lock({lock!r}); e.write_lock({lock!r})")
+    with open(lock, encoding="utf-8") as file:
+        content = json.load(file)
+    assert [(f["name"], len(f["ops"])) for f in content["functions"]] == [("chain", 2)]
+    for op in content["functions"][0]["ops"]:
+        op["device"] = "/GPU:0"
+    with open(lock, "w", encoding="utf-8") as file:
+        json.dump(content, file)
+    show = "print(tf.explain(chain(x)).device, tf.config.get_placement_lock()); print(*tf.config.placement_drift(), sep='\\n')"
+    lines = run(LOCKED + show, TANDEM_PLACEMENT_LOCK=lock)
+    assert lines[0] == f"/GPU:0 {lock}"
+    change = f"tf.config.set_placement_lock({lock!r}); print(tf.explain(chain(x)).device); tf.config.set_placement_lock(None); print(tf.config.get_placement_lock())"
+    assert run(LOCKED + change) == ["/GPU:0", "None"]
+
+
+def test_a_lock_that_is_none_is_refused_with_the_place(tmp_path):
+    wrong = tmp_path / "placement.json"
+    wrong.write_text('{"version": 1,\n "functions": [{"name": 3}]}')
+    with pytest.raises(ValueError, match=r"placement.json:2: functions\[0\].name: needs a string, got 3"):
+        tf.config.set_placement_lock(wrong)
+    assert tf.config.get_placement_lock() is None

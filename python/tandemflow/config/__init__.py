@@ -3,6 +3,8 @@
 What says how devices are made is settled by the first tensor or the first look at the logical devices. A call that comes
 later and would change it raises a RuntimeError.
 """
+import os
+
 from .. import _names, _tandem
 from . import _devices, experimental, optimizer, threading
 from ._devices import LogicalDevice, LogicalDeviceConfiguration, PhysicalDevice
@@ -10,9 +12,9 @@ from ._devices import LogicalDevice, LogicalDeviceConfiguration, PhysicalDevice
 __all__ = [
     "LogicalDevice", "LogicalDeviceConfiguration", "PhysicalDevice", "experimental", "functions_run_eagerly",
     "get_dedicated_cores",
-    "get_logical_device_configuration", "get_placement_policy", "get_soft_device_placement", "get_visible_devices", "list_logical_devices",
-    "list_physical_devices", "optimizer", "run_functions_eagerly", "set_dedicated_cores", "set_logical_device_configuration",
-    "set_placement_policy", "set_soft_device_placement", "set_visible_devices", "threading",
+    "get_logical_device_configuration", "get_placement_lock", "get_placement_policy", "get_soft_device_placement", "get_visible_devices", "list_logical_devices",
+    "list_physical_devices", "optimizer", "placement_drift", "run_functions_eagerly", "set_dedicated_cores", "set_logical_device_configuration",
+    "set_placement_lock", "set_placement_policy", "set_soft_device_placement", "set_visible_devices", "threading",
 ]  # fmt: skip
 
 
@@ -69,6 +71,21 @@ def set_placement_policy(policy):
 def get_placement_policy():
     """The rule by which ops without a scope find their device."""
     return _tandem.get_placement_policy()
+
+
+def set_placement_lock(path):
+    """Functions that the lock file lists run exactly where it says, from now on; None: no lock. TANDEM_PLACEMENT_LOCK does the same."""
+    _tandem.set_placement_lock("" if path is None else os.fspath(path))
+
+
+def get_placement_lock():
+    """The lock file in use; None without one."""
+    return _tandem.get_placement_lock() or None
+
+
+def placement_drift():
+    """What was found to differ from the lock so far: ops that would be placed elsewhere now, graphs and predictions that changed."""
+    return _tandem.placement_drift()
 
 
 def set_dedicated_cores(compute=(), driver=(), data=()):

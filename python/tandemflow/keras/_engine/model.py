@@ -1,6 +1,8 @@
 """Models: layers that train."""
 import inspect
 
+from ..._specs import TensorSpec
+from ...nest import map_structure
 from .functional import LayerGraph
 from .keras_tensor import KerasTensor, keras_tensors
 from .layer import Layer, is_shape, map_leaves_of_shapes
@@ -11,6 +13,7 @@ class Model(Trainer, Layer):
     """Layers with compile, fit, evaluate and predict: Model(inputs, outputs), or a subclass with a call."""
 
     _keras_module = "keras"
+    _first_call = None  # of a subclass: what it was called with, for those who export it
 
     def __new__(cls, *args, **kwargs):
         if cls is Model and _is_functional(args, kwargs):
@@ -186,10 +189,22 @@ class Model(Trainer, Layer):
 
         return load_weights(self, filepath, skip_mismatch=skip_mismatch, **kwargs)
 
-    def export(self, filepath, format="onnx", **kwargs):
+    def export(self, filepath, format="tf_saved_model", verbose=None, input_signature=None, **kwargs):
+        """Writes the call of the model, traced, with its variables: tf.saved_model.load(filepath).serve(x) runs it."""
         from ..saving import export_model
 
-        return export_model(self, filepath, format=format, **kwargs)
+        return export_model(self, filepath, format=format, verbose=verbose, input_signature=input_signature, **kwargs)
+
+    def _maybe_build(self, args, kwargs):
+        if self._graph is None and self._first_call is None:
+            object.__setattr__(self, "_first_call", (map_structure(_of_any_batch, self._signature.first_argument(args, kwargs)),))
+        super()._maybe_build(args, kwargs)
+
+    def _to_save(self):
+        """For tf.saved_model.save."""
+        from ..saving.exporting import Exported
+
+        return Exported(self)
 
 
 class Functional(Model):
@@ -199,6 +214,10 @@ class Functional(Model):
 
     def __init__(self, inputs, outputs, name=None, **kwargs):
         super().__init__(inputs, outputs, name=name, **kwargs)
+
+
+def _of_any_batch(tensor):
+    return TensorSpec([None, *tensor.shape[1:]] if tensor.shape.rank else [], tensor.dtype)
 
 
 def _is_functional(args, kwargs):

@@ -13,6 +13,7 @@ from .._engine.registry import (
 )
 
 _WHERE = {
+    "export_model": "exporting",
     "load_model": "model_files",
     "load_weights": "weight_files",
     "save_model": "model_files",

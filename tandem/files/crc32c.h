@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tandem::data {
+namespace tandem {
 
 /// The checksum of `bytes`, going on from `before`.
 std::uint32_t crc32c(std::string_view bytes, std::uint32_t before = 0);
@@ -14,4 +14,4 @@ inline std::uint32_t masked_crc32c(std::string_view bytes) {
   return ((crc >> 15) | (crc << 17)) + 0xA282EAD8u;
 }
 
-}  // namespace tandem::data
+}  // namespace tandem

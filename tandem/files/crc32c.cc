@@ -1,9 +1,9 @@
-#include "tandem/data/crc32c.h"
+#include "tandem/files/crc32c.h"
 
 #include <array>
 #include <cstring>
 
-namespace tandem::data {
+namespace tandem {
 namespace {
 
 constexpr std::array<std::uint32_t, 256> make_table() {
@@ -48,4 +48,4 @@ std::uint32_t crc32c(std::string_view bytes, std::uint32_t before) {
   return ~by_table(bytes, ~before);
 }
 
-}  // namespace tandem::data
+}  // namespace tandem

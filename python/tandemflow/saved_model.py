@@ -1,0 +1,50 @@
+"""tf.saved_model: objects with traced functions and variables, in a directory; nothing of Python is needed to run them."""
+import os
+
+from . import _tandem, errors
+from ._saved_objects import collect, restore
+
+_FILE = "saved_model.tandem"
+_TENSORFLOWS = ("saved_model.pb", "saved_model.pbtxt")
+
+SERVING = "serve"
+DEFAULT_SERVING_SIGNATURE_DEF_KEY = "serving_default"
+
+
+class SaveOptions:
+    """TensorFlow's; nothing of it is needed here."""
+
+    def __init__(self, **kwargs):
+        self.__dict__.update(kwargs)
+
+
+class LoadOptions(SaveOptions):
+    """TensorFlow's; nothing of it is needed here."""
+
+
+def save(obj, export_dir, signatures=None, options=None):
+    """Writes a tf.Module, a Keras model or a tf.function into a directory: its traced functions and its variables.
+
+    A tf.function with an input_signature is kept for all sizes that it leaves open, others for the shapes they were called
+    with. `signatures`: a function, or functions by name, that `load(...).signatures` gives.
+    """
+    functions, variables, notes = collect(obj, signatures)
+    directory = os.fspath(export_dir)
+    os.makedirs(directory, exist_ok=True)
+    _tandem.save_functions(os.path.join(directory, _FILE), functions, variables, notes)
+
+
+def load(export_dir, tags=None, options=None):
+    """What `save` wrote: an object with the same attributes; its functions run as they were traced, its variables are new."""
+    directory = os.fspath(export_dir)
+    path = os.path.join(directory, _FILE) if os.path.isdir(directory) else directory
+    if not os.path.exists(path):
+        if any(os.path.exists(os.path.join(directory, name)) for name in _TENSORFLOWS):
+            raise errors.UnimplementedError(f"{directory} was written by TensorFlow; what tandemflow reads are .keras and .h5 files of models, and its own {_FILE}")
+        raise OSError(f"SavedModel file does not exist at: {path}")
+    return restore(_tandem.load_functions(path))
+
+
+def contains_saved_model(export_dir):
+    """Whether `load` would find something there."""
+    return os.path.isfile(os.path.join(os.fspath(export_dir), _FILE))
