@@ -1,6 +1,7 @@
 // What the kernels of 2-D convolutions share: the geometry, as the host and as OpenCL C see it.
 #pragma once
 #include <array>
+#include <memory>
 
 #include "tandem/backend/opencl/kernels.h"
 #include "tandem/op/window.h"
@@ -25,5 +26,20 @@ static long meets(const Image g, long image, long oy, long ox, long ky, long kx)
 
 /// For channels in groups: sums product by product, without packing.
 Kernel direct_conv2d(ConvKind kind);
+
+template <ConvKind kind>
+Support one_group(const KernelCall& call) {
+  if (conv_geometry(call, kind).groups > 1) return no("groups of channels are left to the direct kernel");
+  return dtypes_supported(call);
+}
+
+/// The kernels of a convolution: K, and the direct one for groups.
+template <class K, ConvKind kind>
+KernelList packed_or_direct() {
+  return {{.name = "opencl packed", .supports = one_group<kind>, .prepare = [](const KernelCall& call) -> Prepared {
+             return std::make_unique<K>(call);
+           }},
+          direct_conv2d(kind)};
+}
 
 }  // namespace tandem::opencl

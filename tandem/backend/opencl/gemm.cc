@@ -51,8 +51,45 @@ KERNEL pack_b(__global const T_mem* b, const long offset, const long row_stride,
 constexpr std::string_view kMultiply = R"(
 typedef struct { long rank; long size[8]; long a[8]; long b[8]; } Batch;
 
-#define STEP(r, low, high) { const P8 x = (P8)(pa[r]); low = MAD(x, b0, low); high = MAD(x, b1, high); }
+#define PACKED(r) pa[r]
+
+// Rows run fastest over work-items: a panel of b stays in the cache while those of a pass by.
+KERNEL multiply(__global const P* a, __global const P* b, __global T_mem* c, const long offset, const long m, const long n,
+                const long depth, const long k_begin, const long k_end, const int add, const Batch batch EPILOGUE_PARAMETERS) {
+  const long item = get_global_id(0), result = get_global_id(1), row_panels = (m + 5) / 6, column_panels = (n + 15) / 16;
+  const long column = item / row_panels, row = item - column * row_panels;
+  if (column >= column_panels) return;
+  long a_matrix = 0, b_matrix = 0, rest = result;
+  for (int d = (int)batch.rank - 1; d >= 0; --d) {
+    const long q = rest / batch.size[d], at = rest - q * batch.size[d];
+    rest = q;
+    a_matrix += at * batch.a[d];
+    b_matrix += at * batch.b[d];
+  }
+  __global const P* pa = a + ((a_matrix * row_panels + row) * depth + k_begin) * 6;
+  __global const P* pb = b + ((b_matrix * column_panels + column) * depth + k_begin) * 16;
+  TILE
+  for (long k = k_begin; k < k_end; ++k, pa += 6, pb += 16) {
+    const P8 b0 = vload8(0, pb), b1 = vload8(1, pb);
+    STEP_TILE(PACKED)
+  }
+  const int rows = (int)min(6l, m - row * 6), columns = (int)min(16l, n - column * 16);
+  const long to = offset + (result * m + row * 6) * n + column * 16;
+  PUT_TILE
+}
+)";
+
+}  // namespace
+
+const std::string_view kTileText = R"(
+#ifndef WIDE
+#define WIDE 1
+#endif
+#define TILE P8 l0 = (P8)(0), l1 = l0, l2 = l0, l3 = l0, l4 = l0, l5 = l0, h0 = l0, h1 = l0, h2 = l0, h3 = l0, h4 = l0, h5 = l0;
+#define STEP(value, low, high) { const P8 a8 = (P8)(value); low = MAD(a8, b0, low); if (WIDE) high = MAD(a8, b1, high); }
+#define STEP_TILE(A) STEP(A(0), l0, h0) STEP(A(1), l1, h1) STEP(A(2), l2, h2) STEP(A(3), l3, h3) STEP(A(4), l4, h4) STEP(A(5), l5, h5)
 #define PUT(r, low, high) if (r < rows) put_row(c, to + r * n, column * 16, columns, low, high, add EPILOGUE_ARGUMENTS);
+#define PUT_TILE PUT(0, l0, h0) PUT(1, l1, h1) PUT(2, l2, h2) PUT(3, l3, h3) PUT(4, l4, h4) PUT(5, l5, h5)
 
 static void put_row(__global T_mem* c, long to, long column, int columns, P8 low, P8 high, int add EPILOGUE_PARAMETERS) {
   if (columns == 16) {
@@ -72,44 +109,7 @@ static void put_row(__global T_mem* c, long to, long column, int columns, P8 low
   T_store_part(c, to, EPILOGUE(AS_T8(low), to, column, first), 1, first);
   if (second > 0) T_store_part(c, to + 8, EPILOGUE(AS_T8(high), to + 8, column + 8, second), 1, second);
 }
-
-// Rows run fastest over work-items: a panel of b stays in the cache while those of a pass by.
-KERNEL multiply(__global const P* a, __global const P* b, __global T_mem* c, const long offset, const long m, const long n,
-                const long depth, const long k_begin, const long k_end, const int add, const Batch batch EPILOGUE_PARAMETERS) {
-  const long item = get_global_id(0), result = get_global_id(1), row_panels = (m + 5) / 6, column_panels = (n + 15) / 16;
-  const long column = item / row_panels, row = item - column * row_panels;
-  if (column >= column_panels) return;
-  long a_matrix = 0, b_matrix = 0, rest = result;
-  for (int d = (int)batch.rank - 1; d >= 0; --d) {
-    const long q = rest / batch.size[d], at = rest - q * batch.size[d];
-    rest = q;
-    a_matrix += at * batch.a[d];
-    b_matrix += at * batch.b[d];
-  }
-  __global const P* pa = a + ((a_matrix * row_panels + row) * depth + k_begin) * 6;
-  __global const P* pb = b + ((b_matrix * column_panels + column) * depth + k_begin) * 16;
-  P8 l0 = (P8)(0), l1 = l0, l2 = l0, l3 = l0, l4 = l0, l5 = l0, h0 = l0, h1 = l0, h2 = l0, h3 = l0, h4 = l0, h5 = l0;
-  for (long k = k_begin; k < k_end; ++k, pa += 6, pb += 16) {
-    const P8 b0 = vload8(0, pb), b1 = vload8(1, pb);
-    STEP(0, l0, h0)
-    STEP(1, l1, h1)
-    STEP(2, l2, h2)
-    STEP(3, l3, h3)
-    STEP(4, l4, h4)
-    STEP(5, l5, h5)
-  }
-  const int rows = (int)min(6l, m - row * 6), columns = (int)min(16l, n - column * 16);
-  const long to = offset + (result * m + row * 6) * n + column * 16;
-  PUT(0, l0, h0)
-  PUT(1, l1, h1)
-  PUT(2, l2, h2)
-  PUT(3, l3, h3)
-  PUT(4, l4, h4)
-  PUT(5, l5, h5)
-}
 )";
-
-}  // namespace
 
 std::size_t packed_bytes(DType dtype) { return dtype_size(lane_dtype(dtype)); }
 
@@ -128,7 +128,7 @@ Gemm::Gemm(Context& context, DType dtype, Epilogue epilogue)
       epilogue_(std::move(epilogue)),
       pack_a_(context.kernel(text(gemm_prelude(dtype), kPackA), "pack_a")),
       pack_b_(context.kernel(text(gemm_prelude(dtype), kPackB), "pack_b")),
-      multiply_(context.kernel(text(gemm_prelude(dtype), epilogue_.source(), kMultiply), "multiply")) {}
+      multiply_(context.kernel(text(gemm_prelude(dtype), epilogue_.source(), kTileText, kMultiply), "multiply")) {}
 
 void Gemm::pack_a(const Matrix& a, std::int64_t m, std::int64_t depth, void* panels, std::int64_t count,
                   std::int64_t matrix_stride) const {

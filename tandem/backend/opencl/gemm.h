@@ -54,6 +54,11 @@ class Gemm {
   KernelFunction pack_a_, pack_b_, multiply_;
 };
 
+/// A tile of sums in registers, after gemm_prelude and the source of an epilogue: TILE makes it, STEP_TILE(A) adds the products of
+/// A(0) to A(5) with the sixteen columns b0 and b1, PUT_TILE stores `rows` and `columns` of it at `to` in c, which has n columns,
+/// adding to what is there where `add` says so. After "#define WIDE 0" only the first eight columns are computed.
+extern const std::string_view kTileText;
+
 /// What packed matrices are made of: the types and macros of a program for `dtype`.
 std::string gemm_prelude(DType dtype);
 

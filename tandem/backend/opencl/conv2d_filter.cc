@@ -1,0 +1,134 @@
+// The gradient of convolution with respect to its filters.
+#include <algorithm>
+
+#include "tandem/backend/opencl/conv2d.h"
+#include "tandem/backend/opencl/gemm.h"
+#include "tandem/backend/opencl/source.h"
+
+namespace tandem::opencl {
+namespace {
+
+constexpr std::string_view kFilterSums = R"(
+#define LINE(r) (P)T_load(x, from[r] + at)
+#define EDGE(r) (ok[r] && ox * g.sx + kx[r] >= 0 && ox * g.sx + kx[r] < g.w ? (P)T_load(x, from[r] + at) : (P)0)
+#define COLUMNS const P8 b0 = AS_P8(full ? T_load8(dy, q) : T_part(dy, q, 1, first, 0)), \
+                         b1 = AS_P8(full ? T_load8(dy, q + 8) : T_part(dy, q + 8, 1, second, 0));
+#define KEEP(r, low, high) if (r < rows) keep_row(mine + (row * 6 + r) * n + column * 16, columns, low, high, image > begin);
+
+static void keep_row(__global P* to, int columns, P8 low, P8 high, int add) {
+  if (columns == 16) {
+    vstore8(add ? low + vload8(0, to) : low, 0, to);
+    vstore8(add ? high + vload8(1, to) : high, 1, to);
+    return;
+  }
+  P all[16];
+  vstore8(low, 0, all);
+  vstore8(high, 1, all);
+  for (int k = 0; k < columns; ++k) to[k] = add ? to[k] + all[k] : all[k];
+}
+
+// A work-item adds up the images of one part for sixteen channels, image by image, so that what it reads again and again is
+// near: sums[part][patch][n].
+KERNEL filter_sums(__global const T_mem* x, __global const T_mem* dy, __global P* sums, const long batch, const long per_part,
+                   const long n, const Image g) {
+  const long part = get_global_id(0), column = get_global_id(1), patch = g.kh * g.kw * g.c;
+  const long begin = part * per_part, end = min(batch, begin + per_part);
+  const int columns = (int)min(16l, n - column * 16), full = columns == 16, first = min(columns, 8), second = columns - first;
+  __global P* mine = sums + part * patch * n;
+  for (long image = begin; image < end; ++image)
+    for (long row = 0; row * 6 < patch; ++row) {
+      long ky[6], kx[6], channel[6], from[6], low = 0, high = g.ow;
+      int ok[6];
+      for (int r = 0; r < 6; ++r) {
+        const long element = min(row * 6 + r, patch - 1), tap = element / g.c, line = tap / g.kw;
+        channel[r] = element - tap * g.c;
+        ky[r] = line * g.dy - g.py;
+        kx[r] = (tap - line * g.kw) * g.dx - g.px;
+        // Where the whole tile is inside: the pixels that need no look.
+        low = max(low, (-kx[r] + g.sx - 1) / g.sx);
+        high = min(high, (g.w - 1 - kx[r]) / g.sx + 1);
+      }
+      low = min(low, g.ow);
+      high = max(high, low);
+      TILE
+      for (long oy = 0; oy < g.oh; ++oy) {
+        int inside = 1;
+        for (int r = 0; r < 6; ++r) {
+          const long iy = oy * g.sy + ky[r];
+          ok[r] = iy >= 0 && iy < g.h;
+          inside &= ok[r];
+          from[r] = ((image * g.h + iy) * g.w + kx[r]) * g.c + channel[r];
+        }
+        const long from_pixel = inside ? low : g.ow, to_pixel = inside ? high : g.ow;
+        long ox = 0, at = 0, q = (image * g.oh + oy) * g.ow * n + column * 16;
+        for (; ox < from_pixel; ++ox, at += g.sx * g.c, q += n) { COLUMNS STEP_TILE(EDGE) }
+        for (; ox < to_pixel; ++ox, at += g.sx * g.c, q += n) { COLUMNS STEP_TILE(LINE) }
+        for (; ox < g.ow; ++ox, at += g.sx * g.c, q += n) { COLUMNS STEP_TILE(EDGE) }
+      }
+      const int rows = (int)min(6l, patch - row * 6);
+      KEEP(0, l0, h0)
+      KEEP(1, l1, h1)
+      KEEP(2, l2, h2)
+      KEEP(3, l3, h3)
+      KEEP(4, l4, h4)
+      KEEP(5, l5, h5)
+    }
+}
+
+KERNEL add_parts(__global const P* sums, __global T_mem* y, const long count, const long parts, const long per_item) {
+  FOR_EACH(i, count, per_item) {
+    P sum = sums[i];
+    for (long part = 1; part < parts; ++part) sum += sums[part * count + i];
+    T_store(y, i, (T_lane)sum);
+  }
+}
+)";
+
+/// Images are divided into so many parts, whatever the device: the same sums everywhere. Large filters have fewer.
+std::int64_t parts_of(std::int64_t batch, std::int64_t elements) {
+  constexpr std::int64_t kMost = 16, kMostElements = 4 << 20;
+  return std::clamp<std::int64_t>(kMostElements / std::max<std::int64_t>(elements, 1), 1, std::clamp<std::int64_t>(batch, 1, kMost));
+}
+
+class Conv2dBackpropFilter final : public PreparedKernel {
+ public:
+  explicit Conv2dBackpropFilter(const KernelCall& call)
+      : context_(context_of(call)),
+        g_(conv_geometry(call, ConvKind::filter_gradient)),
+        dtype_(call.dtype()),
+        sum_(context_.kernel(source(), "filter_sums")),
+        add_(context_.kernel(source(), "add_parts")),
+        elements_(call.outputs[0].shape().elements()),
+        per_part_(blocks(std::max<std::int64_t>(g_.batch, 1), parts_of(g_.batch, elements_))),
+        parts_(blocks(std::max<std::int64_t>(g_.batch, 1), per_part_)),
+        filling_(context_, call.outputs[0].spec),
+        empty_(call.shape(0).elements() == 0 || call.shape(1).elements() == 0) {}
+
+  void run(const KernelArgs& args) const override {
+    if (elements_ == 0) return;
+    if (empty_) return filling_.run(args.outputs[0], 0);
+    const Scratch sums(context_.pool(), static_cast<std::size_t>(parts_ * elements_) * packed_bytes(dtype_));
+    Launch(context_, sum_).buffer(args.inputs[0]).buffer(args.inputs[1]).buffer(sums.get()).value(g_.batch).value(per_part_)
+        .value(g_.out_channels).value(image_words(g_)).run(parts_, blocks(g_.out_channels, kTileColumns));
+    const std::int64_t per_item = context_.elements_per_item(elements_, static_cast<double>(parts_));
+    Launch(context_, add_).buffer(sums.get()).buffer(args.outputs[0]).value(elements_).value(parts_).value(per_item)
+        .run(blocks(elements_, per_item));
+  }
+
+ private:
+  std::string source() const { return text(gemm_prelude(dtype_), kForEach, Epilogue().source(), kTileText, kImageText, kFilterSums); }
+
+  Context& context_;
+  ConvGeometry g_;
+  DType dtype_;
+  KernelFunction sum_, add_;
+  std::int64_t elements_, per_part_, parts_;
+  Filling filling_;
+  bool empty_;  // no pixels to add up
+};
+
+}  // namespace
+
+KernelList conv2d_backprop_filter_kernels() { return packed_or_direct<Conv2dBackpropFilter, ConvKind::filter_gradient>(); }
+
+}  // namespace tandem::opencl

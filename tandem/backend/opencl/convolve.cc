@@ -1,0 +1,96 @@
+#include "tandem/backend/opencl/convolve.h"
+
+#include "tandem/backend/opencl/source.h"
+
+namespace tandem::opencl {
+namespace {
+
+constexpr std::int64_t kStrip = 8;                // tiles of a work-item
+constexpr std::size_t kCacheBytes = 128 * 1024;  // panels that stay in a core's own cache
+
+constexpr std::string_view kConvolve = R"(
+#define LINE(r) (P)T_load(x, from[r] + k)
+#define EDGE(r) (from[r] < 0 ? (P)0 : (P)T_load(x, from[r] + k))
+
+#define COLUMNS const P8 b0 = vload8(0, pb), b1 = vload8(1, pb);
+
+// Pixels run fastest over work-items: panels of filters stay in the cache while the image passes by. An item makes STRIP tiles
+// one after another, so that dividing to find its first pixel costs little; for `at_once` panels, if they fit into the cache.
+KERNEL convolve(__global const T_mem* x, __global const P* panels, __global T_mem* c, const long pixels, const long n,
+                const long at_once, const Image g EPILOGUE_PARAMETERS) {
+  const long item = get_global_id(0), row_panels = (pixels + 5) / 6, strips = (row_panels + STRIP - 1) / STRIP;
+  const long group = item / strips, first_row = (item - group * strips) * STRIP, last_row = min(row_panels, first_row + STRIP);
+  const long last_column = min((group + 1) * at_once, (n + 15) / 16);
+  // Without dilation a line of the patch is one piece of memory.
+  const long pieces = g.dx == 1 ? 1 : g.kw, length = g.dx == 1 ? g.kw * g.c : g.c;
+  long pixel = first_row * 6, line = pixel / g.ow, ox = pixel - line * g.ow, image = line / g.oh, oy = line - image * g.oh;
+  for (long row = first_row; row < last_row; ++row) {
+    long iy[6], ix[6], base[6], from[6];
+    int inside = 1;
+    for (int r = 0; r < 6; ++r) {
+      iy[r] = oy * g.sy - g.py;
+      ix[r] = ox * g.sx - g.px;
+      base[r] = ((image * g.h + iy[r]) * g.w + ix[r]) * g.c;
+      inside &= iy[r] >= 0 && iy[r] + (g.kh - 1) * g.dy < g.h && ix[r] >= 0 && ix[r] + (g.kw - 1) * g.dx < g.w;
+      if (++pixel >= pixels) continue;  // what is beyond the end repeats the last one
+      if (++ox == g.ow) {
+        ox = 0;
+        if (++oy == g.oh) oy = 0, ++image;
+      }
+    }
+    const int rows = (int)min(6l, pixels - row * 6), add = 0;
+    for (long column = group * at_once; column < last_column; ++column) {
+      __global const P* pb = panels + column * g.kh * g.kw * g.c * 16;
+      TILE
+      if (inside) {
+        for (long ky = 0; ky < g.kh; ++ky)
+          for (long kx = 0; kx < pieces; ++kx) {
+            for (int r = 0; r < 6; ++r) from[r] = base[r] + (ky * g.dy * g.w + kx * g.dx) * g.c;
+            for (long k = 0; k < length; ++k, pb += 16) { COLUMNS STEP_TILE(LINE) }
+          }
+      } else {
+        for (long ky = 0; ky < g.kh; ++ky)
+          for (long kx = 0; kx < g.kw; ++kx) {
+            int all = 1, any = 0;
+            for (int r = 0; r < 6; ++r) {
+              const long y = iy[r] + ky * g.dy, at = ix[r] + kx * g.dx;
+              const int ok = y >= 0 && y < g.h && at >= 0 && at < g.w;
+              from[r] = ok ? base[r] + (ky * g.dy * g.w + kx * g.dx) * g.c : -1;
+              all &= ok;
+              any |= ok;
+            }
+            if (all) {
+              for (long k = 0; k < g.c; ++k, pb += 16) { COLUMNS STEP_TILE(LINE) }
+            } else if (any) {
+              for (long k = 0; k < g.c; ++k, pb += 16) { COLUMNS STEP_TILE(EDGE) }
+            } else {
+              pb += g.c * 16;
+            }
+          }
+      }
+      const int columns = (int)min(16l, n - column * 16);
+      const long to = row * 6 * n + column * 16;
+      PUT_TILE
+    }
+  }
+}
+)";
+
+}  // namespace
+
+Convolve::Convolve(Context& context, DType dtype, const ConvGeometry& geometry, Epilogue epilogue)
+    : context_(&context), dtype_(dtype), g_(geometry), epilogue_(std::move(epilogue)),
+      kernel_(context.kernel(text(gemm_prelude(dtype), epilogue_.source(), "#define STRIP ", kStrip, "\n#define WIDE ", geometry.out_channels > 8 ? 1 : 0, "\n",
+                                  kTileText, kImageText, kConvolve),
+                             "convolve")) {}
+
+void Convolve::run(const void* x, const void* panels, void* y, const KernelArgs& args) const {
+  const std::int64_t pixels = g_.batch * g_.rows.output * g_.columns.output;
+  Launch launch(*context_, kernel_);
+  const std::int64_t columns = blocks(g_.out_channels, kTileColumns), at_once = panel_bytes() <= kCacheBytes ? columns : 1;
+  launch.buffer(x).buffer(panels).buffer(y).value(pixels).value(g_.out_channels).value(at_once).value(image_words(g_));
+  epilogue_.add(launch, args, true);
+  launch.run(blocks(blocks(pixels, kTileRows), kStrip) * blocks(columns, at_once));
+}
+
+}  // namespace tandem::opencl

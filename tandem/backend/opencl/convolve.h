@@ -1,0 +1,28 @@
+// A convolution that reads the patches of the image where they lie: a work-item makes a tile of 6 pixels by 16 channels.
+#pragma once
+#include "tandem/backend/opencl/conv2d.h"
+#include "tandem/backend/opencl/gemm.h"
+
+namespace tandem::opencl {
+
+/// y[pixels, outputs] = patches of x times the filters, packed as panels[outputs/16][patch][16].
+class Convolve {
+ public:
+  Convolve(Context& context, DType dtype, const ConvGeometry& geometry, Epilogue epilogue = {});
+
+  std::int64_t patch() const { return g_.rows.kernel * g_.columns.kernel * g_.in_channels; }
+  std::size_t panel_bytes() const {
+    return static_cast<std::size_t>(packed_elements(g_.out_channels, patch(), kTileColumns)) * packed_bytes(dtype_);
+  }
+  /// `args` are those of the fused region when there is an epilogue.
+  void run(const void* x, const void* panels, void* y, const KernelArgs& args) const;
+
+ private:
+  Context* context_;
+  DType dtype_;
+  ConvGeometry g_;
+  Epilogue epilogue_;
+  KernelFunction kernel_;
+};
+
+}  // namespace tandem::opencl
