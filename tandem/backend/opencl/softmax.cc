@@ -138,6 +138,42 @@ KERNEL rows(__global const T_mem* x, __global T_mem* y, const long outer, const 
 }
 )";
 
+/// Rows that are shorter than this are worked off eight side by side.
+constexpr std::int64_t kShort = 32;
+
+constexpr std::string_view kShortText = R"(
+static T_lane8 column(__global const T_mem* x, long at, long n, int m) {
+  if (m < 8) return T_part(x, at, n, m, 0);
+  return (T_lane8)(T_load(x, at), T_load(x, at + n), T_load(x, at + 2 * n), T_load(x, at + 3 * n), T_load(x, at + 4 * n),
+                   T_load(x, at + 5 * n), T_load(x, at + 6 * n), T_load(x, at + 7 * n));
+}
+
+// Lanes are rows: eight of them side by side.
+KERNEL short_rows(__global const T_mem* x, __global T_mem* y, const long rows, const int n, const long per_item) {
+  FOR_EACH(group, (rows + 7) / 8, per_item) {
+    const int m = (int)min(8l, rows - group * 8);
+    const long from = group * 8 * n;
+    T_lane8 values[SHORT], best = (T_lane8)(-INFINITY), sum = (T_lane8)(0);
+    for (int k = 0; k < n; ++k) {
+      values[k] = column(x, from + k, n, m);
+      best = PICK((best != best) | (best > values[k]), best, values[k]);
+    }
+    best = PICK(best == (T_lane8)(-INFINITY), (T_lane8)(0), best);
+    for (int k = 0; k < n; ++k) sum += values[k] = row_exp(values[k] - best);
+    for (int k = 0; k < n; ++k) T_store_part(y, from + k, values[k] / sum, n, m);
+  }
+}
+)";
+
+Prepared prepare_short(Context& context, const std::string& source, std::int64_t rows, std::int64_t n) {
+  const std::int64_t groups = blocks(rows, 8), per_item = context.elements_per_item(groups, 320.0 * static_cast<double>(n));
+  const KernelFunction kernel = context.kernel(source, "short_rows");
+  return prepared([=, &context](const KernelArgs& args) {
+    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value(rows).value<cl_int>(static_cast<cl_int>(n)).value(per_item)
+        .run(blocks(groups, per_item));
+  });
+}
+
 std::string softmax_source(Kind kind, DType dtype) {
   const DType lane = lane_dtype(dtype);
   const std::string_view type = lane_type(expr::lane_of(dtype));
@@ -146,7 +182,8 @@ std::string softmax_source(Kind kind, DType dtype) {
               is_sparse(kind), "\n#define GRADIENT ", has_gradient(kind),
               "\n#define KEEPS_LANES ", dtype == lane, "\n",
               define_function("row_exp", lane, 1, [](auto& in) { return exp(in[0]); }),
-              define_function("row_log", lane, 1, [](auto& in) { return log(in[0]); }), kRowText, kKernelText);
+              define_function("row_log", lane, 1, [](auto& in) { return log(in[0]); }), kRowText, kKernelText,
+              kind == Kind::softmax ? text("#define SHORT ", kShort, kShortText) : std::string());
 }
 
 Prepared prepare(const KernelCall& call) {
@@ -162,7 +199,9 @@ Prepared prepare(const KernelCall& call) {
   const std::int64_t per_item = context.elements_per_item(rows, 40.0 * static_cast<double>(n));
   const bool wide = call.dtype(0) == DType::i64;
   const int site = is_sparse(kind) ? context.error_site(std::string(call.op.name)) : 0;
-  const KernelFunction kernel = context.kernel(softmax_source(kind, call.dtype(logits)), "rows");
+  const std::string source = softmax_source(kind, call.dtype(logits));
+  if (kind == Kind::softmax && inner == 1 && n > 0 && n <= kShort) return prepare_short(context, source, rows, n);
+  const KernelFunction kernel = context.kernel(source, "rows");
   return prepared([=, &context](const KernelArgs& args) {
     Launch launch(context, kernel);
     launch.buffer(args.inputs[logits]).buffer(args.outputs[0]).value(outer).value(n).value(inner).value(per_item);
