@@ -186,7 +186,7 @@ TEST_F(ModelFile, WeightsThatDoNotFitChangeNothing) {
   other.load_weights(path("same.weights.h5"));
 }
 
-TEST(ModelFile, ALoadedModelKnowsItsInputsAndCanBeExplained) {
+TEST_F(ModelFile, ALoadedModelKnowsItsInputsAndCanBeExplained) {
   const auto model = load_model(kModels + "attention.keras");
   ASSERT_FALSE(model->inputs().empty());
   EXPECT_EQ(model->inputs()[0].shape[0], InputSpec::kAny);

@@ -230,7 +230,7 @@ TEST(PlaceValidator, EveryKindOfBrokenScheduleIsSeen) {
 TEST(PlaceExplanation, TheTextBeginsWithTheCrossings) {
   const PlaceGraph graph{.nodes = {node("a", 1, 900), node("say \"b\"", 500, 3)}, .edges = {{0, 1, 1000}}};
   const Explanation e = explain(placed(graph, two_devices()), graph, two_devices());
-  EXPECT_TRUE(e.to_text().starts_with("1 crossing, 1000 B, 11 us\n  /CPU:0 -> /GPU:0: 1, 1000 B, 11 us\npredicted 15 us"));
+  EXPECT_TRUE(e.to_text().starts_with("1 crossing, 1000 B, 11 us\n  /CPU:0 -> /GPU:0: 1, 1000 B, 11 us\n    a, /CPU:0 -> /GPU:0: 1000 B, 11 us\npredicted 15 us")) << e.to_text();
   EXPECT_NE(e.to_json().find("\"reason\": \"cheaper_here\""), std::string::npos);
   EXPECT_NE(e.to_dot().find("n0 -> n1 [color=red];"), std::string::npos);
   EXPECT_NE(e.to_dot().find("say \\\"b\\\""), std::string::npos);
