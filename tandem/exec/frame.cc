@@ -200,7 +200,7 @@ void Frame::open_writes() {
 Tensor Frame::output(const Plan::Output& output) const {
   const Plan::Slot& slot = plan_.slots_[output.slot];
   const Tensor& tensor = tensors_[output.slot].defined() ? tensors_[output.slot] : slot.cell->value;
-  if (slot.kind == Plan::Slot::Kind::computed && tensor.spec() == output.spec) return tensor;
+  if (slot.kind == Plan::Slot::Kind::computed && tensor.spec() == output.spec && !output.again) return tensor;
   return tensor.sharing(output.spec, output.decision ? output.decision : tensor.impl()->decision);
 }
 

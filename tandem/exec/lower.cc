@@ -425,7 +425,11 @@ class Lowering {
   }
 
   void finish_writes() {
-    for (GraphValue result : graph_.results) plan_->results_.push_back(output_of(result));
+    std::set<std::uint32_t> given;
+    for (GraphValue result : graph_.results) {
+      plan_->results_.push_back(output_of(result));
+      plan_->results_.back().again = !given.insert(plan_->results_.back().slot).second;
+    }
     for (const Graph::Write& write : graph_.writes) {
       Plan::Write out{.cell = write.cell, .output = output_of(write.value)};
       if (const auto found = in_place_.find(write.cell.get()); found != in_place_.end()) {

@@ -73,6 +73,7 @@ class Plan {
     std::uint32_t slot;
     TensorSpec spec;
     const Decision* decision;
+    bool again = false;  // another result is the same value: tapes must be able to tell them apart
   };
 
   /// A variable that the plan replaces. `in_place`: the instructions from `commit` on compute it over the old bytes when

@@ -393,3 +393,36 @@ def test_sizes_are_known_while_a_function_is_traced():
     assert reshaped.shape == (6, 4) and reshaped.numpy().tolist() == [[3.0] * 4] * 6
     assert numbers.numpy().tolist() == [0, 1, 2]
     assert f(tf.ones((2, 4)))[1] is None
+
+
+def test_gradients_through_a_function_whose_result_is_read_by_its_own_gradient():
+    """tanh's gradient reads tanh's result: the value is a result twice, and must count once."""
+    x, y = tf.constant([[0.1, 0.2], [0.3, 0.4]]), tf.constant([[0.3, 0.1], [0.2, 0.5]])
+
+    def f(x, y):
+        return tf.tanh(tf.matmul(x, y))
+
+    def gradients(function):
+        with tf.GradientTape() as tape:
+            tape.watch([x, y])
+            value = tf.reduce_sum(function(x, y) * 2.0)
+        return tape.gradient(value, [x, y])
+
+    for traced, eager in zip(gradients(tf.function(f)), gradients(f)):
+        np.testing.assert_allclose(traced, eager, rtol=1e-6)
+
+
+def test_a_value_that_is_returned_twice_has_two_gradients():
+    x = tf.constant([0.1, 0.2])
+
+    @tf.function
+    def twice(x):
+        y = x * x
+        return y, y
+
+    for weights in ((1.0, 0.0), (1.0, 3.0)):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            a, b = twice(x)
+            value = tf.reduce_sum(a * weights[0] + b * weights[1])
+        np.testing.assert_allclose(tape.gradient(value, x), 2 * x * sum(weights), rtol=1e-6)
