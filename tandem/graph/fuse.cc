@@ -140,7 +140,7 @@ class Fusion {
     std::sort(order_.begin(), order_.end());
     for (std::int32_t at = 0; at < static_cast<std::int32_t>(graph_.nodes.size()); ++at) {
       for (; next < order_.size() && order_[next].first == at; ++next) place_region(order_[next].second);
-      if (region_of_[static_cast<std::size_t>(at)] < 0) place_node(at);
+      if (region_of_[static_cast<std::size_t>(at)] < 0) place(at);
     }
     for (std::int32_t parameter : graph_.parameters) out_.parameters.push_back(now({parameter, 0}).node);
     for (GraphValue result : graph_.results) out_.results.push_back(now(result));
@@ -177,19 +177,25 @@ class Fusion {
 
   GraphValue now(GraphValue value) const { return moved_[static_cast<std::size_t>(value.node)].at(static_cast<std::size_t>(value.output)); }
 
-  /// Regions that run before the same node may read one another: what one reads comes first.
+  /// A region may run before the place where a node stood that it reads: what it reads comes first.
+  void place(std::int32_t at) {
+    const std::int32_t region = region_of_[static_cast<std::size_t>(at)];
+    if (region >= 0) place_region(region);
+    else if (moved_[static_cast<std::size_t>(at)].empty()) place_node(at);
+  }
+
   void place_region(std::int32_t index) {
     Fused& fused = fused_[static_cast<std::size_t>(index)];
     if (!fused.node.op) return;  // placed already
     Node node = std::exchange(fused.node, Node{});
-    for (GraphValue input : node.inputs)
-      if (const std::int32_t other = region_of_[static_cast<std::size_t>(input.node)]; other >= 0) place_region(other);
+    for (GraphValue input : node.inputs) place(input.node);
     add(std::move(node), fused.replaces);
   }
 
   void place_node(std::int32_t at) {
     std::vector<GraphValue> own;
     Node& node = graph_.nodes[static_cast<std::size_t>(at)];
+    for (GraphValue input : node.inputs) place(input.node);
     for (std::size_t k = 0; k < node.outputs.size(); ++k) own.push_back({at, static_cast<std::int32_t>(k)});
     add(std::move(node), own);
   }

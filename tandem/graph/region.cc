@@ -1,6 +1,7 @@
 #include "tandem/graph/region.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <queue>
 
@@ -182,7 +183,9 @@ void Region::grow() {
     candidates.pop();
     if (!fits(at)) continue;
     if (is_read_outside(at)) {
-      position_ = std::min(position_, first_reader(at));
+      const std::int32_t reader = first_reader(at);
+      is_early_ |= reader <= position_;
+      position_ = std::min(position_, reader);
       stored_.push_back(at);
     }
     add(at);
@@ -201,9 +204,10 @@ bool Region::fits(std::int32_t at) const {
   operands.erase({at, 0});
   for (GraphValue input : one.inputs) operands.insert(input);
   if (operands.size() + stored_.size() + stores + node(root()).outputs.size() > kMostOperands) return false;
-  // A region that stores what others read runs before them all: its operands have to be there.
-  const std::int32_t position = stores ? std::min(position_, first_reader(at)) : position_;
-  return position == last() || std::all_of(operands.begin(), operands.end(), [&](GraphValue operand) {
+  // A region that stores what others read runs before them all: its operands have to be there. A reader at the very place of the
+  // region is another region, which must not be read in turn.
+  const std::int32_t reader = stores ? first_reader(at) : position_ + 1, position = std::min(position_, reader);
+  return (!is_early_ && reader > position_) || std::all_of(operands.begin(), operands.end(), [&](GraphValue operand) {
            return uses_->available[static_cast<std::size_t>(operand.node)] < position;
          });
 }
@@ -221,7 +225,7 @@ bool Region::is_read_outside(std::int32_t at) const {
 
 /// Where what `at` makes is first read by others; results and variables are read at the end.
 std::int32_t Region::first_reader(std::int32_t at) const {
-  std::int32_t first = position_;
+  std::int32_t first = std::numeric_limits<std::int32_t>::max();
   for (std::int32_t reader : uses_->by_nodes[static_cast<std::size_t>(at)])
     if (!members_.contains(reader)) first = std::min(first, uses_->read_at[static_cast<std::size_t>(reader)]);
   return first;

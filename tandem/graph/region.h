@@ -72,6 +72,7 @@ class Region {
   std::set<std::int32_t> members_;
   std::vector<std::int32_t> stored_;
   std::int32_t position_, reduction_, product_ = -1;
+  bool is_early_ = false;  // something it stores is read where it runs, or runs before its last node for that
   std::set<GraphValue> outside_;
   std::map<std::int32_t, int> uses_inside_;
 };

@@ -188,5 +188,24 @@ TEST(Fusion, WhatAnUpdateOverwritesStaysInPlace) {
   EXPECT_FLOAT_EQ(w.value().to_vector<float>()[5], 1 - 4 * 0.005f);
 }
 
+/// Two regions that each store what the other reads would wait for one another.
+TEST(Fusion, RegionsThatStoreForOneAnotherDoNotWaitForEachOther) {
+  const Tensors x{random_normal({64}), random_normal({64})};
+  for (int width = 1; width <= 6; ++width)
+    expect_as_eager(
+        [&](const Tensors& a) {
+          Tensors left{a[0] + 1.0}, right{a[1] * 2.0};
+          for (int k = 0; k < 3 * width; ++k) {
+            const Tensor &l = left[left.size() - 1], &r = right[right.size() > static_cast<std::size_t>(width) ? right.size() - 1 - static_cast<std::size_t>(width) : 0];
+            left.push_back(l * 0.5 + r);
+            right.push_back(right.back() + left[left.size() / 2] * 0.25);
+          }
+          Tensors out{reduce_sum(left.back()), right.back()};
+          for (std::size_t k = 0; k < left.size(); k += 2) out.push_back(gather(left[k], argmax(right[k], 0, DType::i32)));
+          return out;
+        },
+        x, 1e-5);
+}
+
 }  // namespace
 }  // namespace tandem
