@@ -31,7 +31,7 @@ std::int64_t bytes_of(const Node& node) {
 
 std::string saved_text(double us) {
   std::ostringstream out;
-  out << std::setprecision(2) << (us >= 1e3 ? us / 1e3 : us) << (us >= 1e3 ? " ms" : " us");
+  out << std::setprecision(3) << (us >= 1e3 ? us / 1e3 : us) << (us >= 1e3 ? " ms" : " us");  // below 1000: three digits are enough
   return out.str();
 }
 
@@ -199,7 +199,7 @@ class Question {
       op.kernel = kernels_.at(static_cast<std::int32_t>(p))[at(schedule.nodes[p].device)];
       note_request(static_cast<std::int32_t>(p), op);
       if (op.reason == ReasonCode::no_kernel) op.remedy = remedy(node, static_cast<std::int32_t>(p), schedule.nodes[p]);
-      if (op.remedy.empty()) op.remedy = other_remedy(op);
+      if (op.remedy.empty()) op.remedy = other_remedy(op, question_.nodes[p]);
     }
     for (const auto& [from, to] : all.edges)
       if (record_of[at(from)] >= 0) e.edges.emplace_back(record_of[at(from)], record_of[at(to)]);
@@ -235,16 +235,19 @@ class Question {
   }
 
   /// What to ask for instead of what was asked for, or of more memory than there is.
-  std::string other_remedy(const OpRecord& op) const {
+  std::string other_remedy(const OpRecord& op, const PlaceNode& place) const {
     if (op.reason == ReasonCode::device_missing || op.reason == ReasonCode::not_visible) return text("ask for one of ", machine_.device_names());
     if (op.reason == ReasonCode::memory) return "a smaller batch, or a higher memory limit";
-    if (op.reason != ReasonCode::requested) return "";
+    if (op.reason != ReasonCode::requested || !place.work) return "";
     const double here = op.finish_us - op.start_us;
-    const OpRecord::Candidate* best = nullptr;
-    for (const OpRecord::Candidate& c : op.candidates)
-      if (c.refusal.empty() && (!best || c.us < best->us)) best = &c;
-    if (!best || best->device == op.chosen || best->us > 0.9 * here) return "";
-    return text("ask for no device: ", best->device, " computes it in ", saved_text(best->us), ", ", saved_text(here - best->us), " less");
+    const MachineDevice* best = nullptr;
+    double least = 0.9 * here;  // what saves less is not worth a change
+    for (const MachineDevice& device : machine_.devices) {
+      const double us = predict(*place.work, device, machine_.measured).total();
+      if (device.name != op.chosen && !refuses(place, device.name) && us < least) best = &device, least = us;
+    }
+    if (!best) return "";
+    return text("ask for no device: ", best->name, " computes it in ", saved_text(least), ", ", saved_text(here - least), " less");
   }
 
   struct GaveWay {

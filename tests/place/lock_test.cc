@@ -75,8 +75,7 @@ TEST(Lock, ABadFileIsRefusedWithThePlace) {
   EXPECT_NE(replaced("\"version\": 1", "\"version\": 2").find("format 2 is newer"), std::string::npos);
   EXPECT_NE(replaced("/GPU:0", "the moon").find("functions[0].ops[0].device"), std::string::npos) << replaced("/GPU:0", "the moon");
   EXPECT_NE(replaced("\"predicted_us\": 100.0", "\"predicted_us\": -1").find("at least 0"), std::string::npos);
-  EXPECT_NE(replaced("\"predicted_us\": 100.0", "\"predicted_us\": 1e999").find("1e999"), std::string::npos)
-      << replaced("\"predicted_us\": 100.0", "\"predicted_us\": 1e999");
+  EXPECT_NE(replaced("\"predicted_us\": 100.0", "\"predicted_us\": 1e999").find("lock.json:"), std::string::npos);
   EXPECT_NE(replaced("\"node\": 4", "\"node\": 2").find("node 2 after node 2"), std::string::npos);
   EXPECT_NE(replaced("\"ops\"", "\"oops\"").find("\"ops\" is missing"), std::string::npos);
   EXPECT_NE(complaint(R"({"version": 1, "functions": 3})").find("needs an array"), std::string::npos);
@@ -84,11 +83,11 @@ TEST(Lock, ABadFileIsRefusedWithThePlace) {
   EXPECT_NE(complaint(to_json(twice)).find("locked twice"), std::string::npos);
 }
 
-TEST(Lock, AMillionOpsAreRefused) {
+TEST(Lock, MoreOpsThanTheLimitAreRefused) {
   PlacementLock huge{.functions = {step()}};
-  huge.functions[0].ops.assign(1'000'000, {});
+  huge.functions[0].ops.resize(kMostPlaceNodes + 1);
   for (std::size_t i = 0; i < huge.functions[0].ops.size(); ++i) huge.functions[0].ops[i] = {static_cast<std::int32_t>(i), "add", "float32", "[]", "/CPU:0"};
-  EXPECT_NE(complaint(to_json(huge)).find("1000000 ops; at most 200000"), std::string::npos);
+  EXPECT_NE(complaint(to_json(huge)).find("200001 ops; at most 200000"), std::string::npos);
 }
 
 }  // namespace

@@ -299,7 +299,8 @@ def test_control_flow_over_tensors_in_a_layer_is_part_of_the_step():
 
 def test_a_model_says_where_its_step_runs_and_why():
     model = classifier()
-    assert {"matmul", "softmax"} <= {op["op"] for op in tf.explain(model).ops}  # a call
+    of_a_call = [op["op"] for op in tf.explain(model).ops]
+    assert any("matmul" in op for op in of_a_call) and "softmax" in of_a_call
     model.fit(*clusters(64), verbose=0)
     step = tf.explain(model)
     assert "apply_adam" in {op["op"] for op in step.ops}

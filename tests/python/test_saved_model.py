@@ -210,5 +210,5 @@ def test_a_file_of_cpp_gives_functions_by_name(tmp_path):
     path = str(tmp_path / "scale.tandem")
     _tandem.save_functions(path, [("scale", [(tf.float32, [5, 3])], [concrete._concrete], "")], [], "")
     loaded = tf.saved_model.load(path)
-    np.testing.assert_array_equal(loaded.scale(data(5))[0], data(5) * [2, 3, 4])
+    np.testing.assert_array_equal(loaded.scale(data(5))[0], data(5) * np.float32([2, 3, 4]))
     assert len(loaded.trainable_variables) == 1
