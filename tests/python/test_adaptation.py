@@ -161,7 +161,11 @@ import glob, json, os
 files = glob.glob(os.environ["TANDEM_CACHE_DIR"] + "/machines/*.json")
 print(sum(e["samples"] for f in files for e in json.load(open(f)).get("measured", []) if "matmul" in e["op"]))
 """
-    run(code, TANDEM_CACHE_DIR=str(tmp_path))
-    first = int(run(count, TANDEM_CACHE_DIR=str(tmp_path))[0])
-    run(code, TANDEM_CACHE_DIR=str(tmp_path))
-    assert first >= 8 and int(run(count, TANDEM_CACHE_DIR=str(tmp_path))[0]) > first
+    for attempt in range(3):  # what is measured first decides whether there is anything to choose between
+        folder = str(tmp_path / str(attempt))
+        run(code, TANDEM_CACHE_DIR=folder)
+        first = int(run(count, TANDEM_CACHE_DIR=folder)[0])
+        if first >= 8:
+            break
+    run(code, TANDEM_CACHE_DIR=folder)
+    assert first >= 8 and int(run(count, TANDEM_CACHE_DIR=folder)[0]) > first
