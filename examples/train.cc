@@ -1,5 +1,5 @@
 // Training: arrays prepared on the CPU and fitted in a scope, batches that go between devices, a model in a scope, and one
-// mirrored over all GPUs. build/train [1|2|3|4]
+// mirrored over all GPUs, with arrays and with a dataset. build/train [1|2|3|4|5]
 #include <iostream>
 #include <optional>
 #include <string>
@@ -73,11 +73,22 @@ void mirrored() {
   fit(strategy);
 }
 
+void mirrored_over_a_dataset() {
+  const Data data = samples(320, 100);
+  const Dataset batches = Dataset::from_tensor_slices(Value::tuple({data.x, argmax(data.y, -1, DType::i32)})).batch(32);
+  const MirroredStrategy strategy;
+  const auto scope = strategy.scope();
+  Sequential model({Dense(64, "relu"), Dense(10, "softmax")});
+  model.compile({.optimizer = "adam", .loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}});
+  const History history = model.fit(batches, {.epochs = 10, .verbose = 0});
+  std::cout << history.at("loss").size() << " epochs over a dataset\n";
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
-  const std::string which = count > 1 ? arguments[1] : "1234";
-  void (*const programs[])() = {preprocess_then_fit, batches_between_devices, model_in_a_scope, mirrored};
+  const std::string which = count > 1 ? arguments[1] : "12345";
+  void (*const programs[])() = {preprocess_then_fit, batches_between_devices, model_in_a_scope, mirrored, mirrored_over_a_dataset};
   for (const char c : which)
-    if (c >= '1' && c <= '4') programs[c - '1']();
+    if (c >= '1' && c <= '5') programs[c - '1']();
 }

@@ -2,8 +2,12 @@
 
 import tandemflow as tf
 """
+import atexit as _atexit
+
 from . import _tandem
 from . import _dtypes, _names, _shape
+
+_atexit.register(_tandem.interpreter_ends)  # registered first, so it comes last
 
 _tandem.register_classes(_dtypes.ALL, _shape.TensorShape, _shape.Reference)
 
@@ -77,5 +81,5 @@ __getattr__, __dir__ = _names.lazy(
         _tensor_array="TensorArray",
         dtypes="saturate_cast",
     ),
-    "audio autograph compat distribute dtypes image keras lookup nest onnx ragged saved_model sparse strings summary sysconfig types version".split(),
+    "audio autograph compat distribute dtypes experimental image keras lookup nest onnx profiler ragged saved_model sparse strings summary sysconfig types version".split(),
 )

@@ -5,7 +5,7 @@ from ._branch_values import LoopState, Merge, Restart, Undefined, is_leaf, rebui
 
 def is_symbolic(value):
     """True for a tensor that has no value yet; a variable has none while a function is traced."""
-    return _tandem.is_symbolic(value) or (isinstance(value, _tandem.Variable) and not _tandem.executing_eagerly())
+    return value is not None and _tandem.is_symbolic(value) or (isinstance(value, _tandem.Variable) and not _tandem.executing_eagerly())
 
 
 def scoped(get_state, set_state, names):

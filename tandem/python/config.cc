@@ -98,6 +98,7 @@ void add_config(nb::module_& module) {
   module.def("get_opencl_cpu_as_gpu", config::get_opencl_cpu_as_gpu);
   module.def("set_opencl_hide_fp64", config::set_opencl_hide_fp64);
   module.def("get_opencl_hide_fp64", config::get_opencl_hide_fp64);
+  module.def("interpreter_ends", interpreter_ends);
   module.def("finish_work", [] {
     const WithoutGil without;
     finish_work();

@@ -20,9 +20,6 @@ bool has_own_dtype(PyObject* value);
 /// True for what may stand beside a tensor in an expression.
 bool can_be_operand(PyObject* value);
 
-/// A NumPy array of the values, or a scalar for a tensor without axes; always a copy.
-PyObject* to_numpy(const Tensor& tensor);
-
 /// Accepts tf.float32, "float32", numpy.float32, numpy.dtype("float32"), float.
 DType to_dtype(PyObject* value);
 /// A new reference to tf.float32.

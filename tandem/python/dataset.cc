@@ -17,7 +17,7 @@ namespace {
 class PyPass {
  public:
   PyPass(const Dataset& dataset, std::size_t byte_budget) {
-    const nb::gil_scoped_release unlocked;
+    const WithoutGil unlocked;
     pass_ = std::make_unique<DatasetIterator>(dataset.node(), byte_budget);
     session_ = pass_->session();
   }
@@ -26,13 +26,13 @@ class PyPass {
 
   void close() {
     if (!pass_) return;
-    const nb::gil_scoped_release unlocked;
+    const WithoutGil unlocked;
     pass_.reset();
   }
   nb::object next() {
     std::optional<Value> value;
     if (pass_) {
-      const nb::gil_scoped_release unlocked;
+      const WithoutGil unlocked;
       value = pass_->next();
     }
     if (!value) throw nb::stop_iteration();
@@ -129,7 +129,7 @@ void add_functional(nb::class_<Dataset>& c) {
     const ElementFunction function = to_function(std::move(f));
     Value result;
     {
-      const nb::gil_scoped_release unlocked;
+      const WithoutGil unlocked;
       result = d.reduce(initial, function);
     }
     return to_python(result);
@@ -170,13 +170,13 @@ void add_plain(nb::class_<Dataset>& c) {
   c.def("element_spec", [](const Dataset& d) {
     ElementSpec spec;
     {
-      const nb::gil_scoped_release unlocked;
+      const WithoutGil unlocked;
       spec = d.element_spec();
     }
     return to_python(spec);
   });
   c.def("save", [](const Dataset& d, const std::string& path) {
-    const nb::gil_scoped_release unlocked;
+    const WithoutGil unlocked;
     d.save(path);
   });
   c.def("iterate", [](const Dataset& d, std::size_t budget) { return new PyPass(d, budget); });

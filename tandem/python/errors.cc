@@ -1,9 +1,13 @@
 #include "tandem/python/errors.h"
 
 #include <nanobind/nanobind.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <map>
 #include <new>
+#include <thread>
 
 namespace tandem::python {
 namespace {
@@ -38,6 +42,38 @@ void set_error_in_flight() noexcept {
   } catch (...) {
     PyErr_SetString(PyExc_SystemError, "an unknown C++ exception");
   }
+}
+
+namespace {
+std::atomic<bool> ending{false};
+std::atomic<int> away{0};  // threads that gave the lock up and have neither it again nor seen `ending`
+std::thread::id ended_by;  // written before `ending`
+}  // namespace
+
+bool may_take_lock() noexcept { return Py_IsInitialized() && (!ending.load() || std::this_thread::get_id() == ended_by); }
+
+PyThreadState* give_lock_up() noexcept {
+  away.fetch_add(1);
+  return PyEval_SaveThread();
+}
+
+void take_lock_back(PyThreadState* state) noexcept {
+  if (!may_take_lock()) {
+    away.fetch_sub(1);
+    for (;;) pause();
+  }
+  PyEval_RestoreThread(state);
+  away.fetch_sub(1);
+}
+
+void interpreter_ends() {
+  ended_by = std::this_thread::get_id();
+  ending = true;
+  const WithoutGil without;
+  // Libraries and drivers must not be at work while the process takes them down. Who waits for something that needs Python
+  // waits in vain, and is harmless.
+  const auto latest = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+  while (away.load() > 1 && std::chrono::steady_clock::now() < latest) std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 
 }  // namespace tandem::python

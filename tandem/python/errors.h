@@ -64,11 +64,21 @@ class Object {
   PyObject* object_ = nullptr;
 };
 
+/// Lets others have the interpreter's lock.
+PyThreadState* give_lock_up() noexcept;
+/// Takes the interpreter's lock again. Once the interpreter ends, a thread other than the one that ends it stays here until
+/// the process is gone: Python would end it by unwinding, which no destructor survives.
+void take_lock_back(PyThreadState* state) noexcept;
+/// False in threads that the end of the interpreter has left behind: they must not touch Python's objects any more.
+bool may_take_lock() noexcept;
+/// For the thread that ends the interpreter, after all else that the package does then.
+void interpreter_ends();
+
 /// Runs without the interpreter's lock, so that other threads may go on meanwhile.
 class WithoutGil {
  public:
-  WithoutGil() : state_(PyEval_SaveThread()) {}
-  ~WithoutGil() { PyEval_RestoreThread(state_); }
+  WithoutGil() : state_(give_lock_up()) {}
+  ~WithoutGil() { take_lock_back(state_); }
   WithoutGil(const WithoutGil&) = delete;
   WithoutGil& operator=(const WithoutGil&) = delete;
 

@@ -63,6 +63,7 @@ NB_MODULE(_tandem, module) {
   add_config(module);
   add_tape(module);
   add_files(module);
+  add_lending(module);
   add_datasets(module);
   add_readers(module);
   add_model_files(module);

@@ -18,6 +18,7 @@ void add_tape(nb::module_& module);
 void add_tracing(nb::module_& module);
 void add_training(nb::module_& module);
 void add_files(nb::module_& module);
+void add_lending(nb::module_& module);  // tensors over the memory of others
 void add_datasets(nb::module_& module);
 void add_readers(nb::module_& module);
 void add_model_files(nb::module_& module);

@@ -6,6 +6,7 @@
 
 #include "tandem/python/convert.h"
 #include "tandem/python/errors.h"
+#include "tandem/python/lent_memory.h"
 
 namespace tandem::python {
 namespace {
@@ -16,10 +17,7 @@ struct NumPy {
   PyObject* generic;
   PyObject* asarray;
   PyObject* ascontiguousarray;
-  PyObject* empty;
   PyObject* dtype;
-  PyObject* dtypes[kDTypeCount];   // null where NumPy has none
-  PyObject* scalars[kDTypeCount];  // numpy.float32, …
 
   NumPy() {
     const Object module(checked(PyImport_ImportModule("numpy")));
@@ -28,15 +26,7 @@ struct NumPy {
     generic = get("generic");
     asarray = get("asarray");
     ascontiguousarray = get("ascontiguousarray");
-    empty = get("empty");
     dtype = get("dtype");
-    for (int i = 0; i < kDTypeCount; ++i) {
-      const auto d = static_cast<DType>(i);
-      dtypes[i] = scalars[i] = nullptr;
-      if (d == DType::bf16 || d == DType::string) continue;
-      scalars[i] = get(d == DType::boolean ? "bool_" : dtype_name(d).data());
-      dtypes[i] = checked(PyObject_CallOneArg(dtype, scalars[i]));
-    }
   }
 };
 
@@ -48,13 +38,10 @@ const NumPy& numpy() {
 /// Memory that another object lends.
 class Buffer {
  public:
-  Buffer(PyObject* object, int flags) {
-    if (PyObject_GetBuffer(object, &view_, flags) != 0) throw PythonErrorSet{};
-  }
   ~Buffer() {
     if (view_.obj) PyBuffer_Release(&view_);
   }
-  Buffer(Buffer&& other) noexcept : view_(other.view_) { other.view_.obj = nullptr; }
+  Buffer(Buffer&& other) noexcept : view_(other.take()) {}
   Buffer& operator=(Buffer&&) = delete;
   /// The row-major values, if that is how they lie; Python's error is not set otherwise.
   static std::optional<Buffer> dense(PyObject* object) {
@@ -64,6 +51,8 @@ class Buffer {
     return std::nullopt;
   }
   const Py_buffer* operator->() const { return &view_; }
+  /// The loan goes on; whoever takes it releases it.
+  Py_buffer take() { return std::exchange(view_, Py_buffer{}); }
 
  private:
   explicit Buffer(const Py_buffer& view) : view_(view) {}
@@ -164,9 +153,13 @@ Tensor converted(const void* data, const TensorSpec& from, DType to) {
   return out;
 }
 
+Shape shape_of(const Buffer& buffer) {
+  return Shape(std::span<const std::int64_t>(reinterpret_cast<const std::int64_t*>(buffer->shape),
+                                             static_cast<std::size_t>(buffer->ndim)));
+}
+
 Tensor from_buffer(const Buffer& buffer, std::optional<DType> dtype, DType source) {
-  const Shape shape(std::span<const std::int64_t>(reinterpret_cast<const std::int64_t*>(buffer->shape),
-                                                  static_cast<std::size_t>(buffer->ndim)));
+  const Shape shape = shape_of(buffer);
   const TensorSpec spec(source, shape);
   if (!dtype || *dtype == source)
     return Tensor::from_bytes(buffer->buf, static_cast<std::size_t>(shape.elements()), spec);
@@ -240,6 +233,23 @@ Tensor from_numpy(PyObject* object, std::optional<DType> dtype) {
   return from_numpy(native_copy(array.get(), array_dtype.get(), kind, dtype.has_value()).get(), dtype);
 }
 
+std::optional<Tensor> lend_numpy(PyObject* array) {
+  std::optional<Buffer> buffer = Buffer::dense(array);
+  const auto dtype = buffer ? dtype_of_format((*buffer)->format, (*buffer)->itemsize) : std::nullopt;
+  if (!dtype || (*buffer)->len == 0 || reinterpret_cast<std::uintptr_t>((*buffer)->buf) % (*buffer)->itemsize) return std::nullopt;
+  const TensorSpec spec(*dtype, shape_of(*buffer));
+  void* const data = (*buffer)->buf;
+  auto* const view = new Py_buffer(buffer->take());
+  return lent_tensor(spec, data, [view] {
+    if (may_take_lock()) {
+      const PyGILState_STATE state = PyGILState_Ensure();
+      PyBuffer_Release(view);
+      PyGILState_Release(state);
+    }
+    delete view;
+  });
+}
+
 std::string numpy_dtype_name(PyObject* value) {
   const Object dtype(PyObject_CallOneArg(numpy().dtype, value));
   if (!dtype) {
@@ -249,72 +259,6 @@ std::string numpy_dtype_name(PyObject* value) {
   const Object name(checked(PyObject_GetAttrString(dtype.get(), "name")));
   const char* text = PyUnicode_AsUTF8(name.get());
   return text ? text : "";
-}
-
-namespace {
-
-Object shape_tuple(const Shape& shape) {
-  Object tuple(checked(PyTuple_New(shape.rank())));
-  for (int i = 0; i < shape.rank(); ++i)
-    PyTuple_SET_ITEM(tuple.get(), i, checked(PyLong_FromLongLong(shape[i])));
-  return tuple;
-}
-
-PyObject* strings_to_numpy(const Tensor& tensor) {
-  const auto& strings = tensor.strings();
-  const auto bytes = [](const std::string& s) {
-    return checked(PyBytes_FromStringAndSize(s.data(), static_cast<Py_ssize_t>(s.size())));
-  };
-  if (tensor.rank() == 0) return bytes(strings[0]);
-  const Object shape = shape_tuple(tensor.shape());
-  Object array(checked(PyObject_CallFunction(numpy().empty, "Os", shape.get(), "object")));
-  const Object flat(checked(PyObject_CallMethod(array.get(), "reshape", "i", -1)));
-  for (std::size_t i = 0; i < strings.size(); ++i) {
-    const Object item(bytes(strings[i]));
-    if (PySequence_SetItem(flat.get(), static_cast<Py_ssize_t>(i), item.get()) != 0) throw PythonErrorSet{};
-  }
-  return array.release();
-}
-
-PyObject* scalar_to_numpy(const Tensor& tensor) {
-  const DType dtype = tensor.dtype();
-  const Object number(checked(is_floating(dtype)        ? PyFloat_FromDouble(tensor.item<double>())
-                              : dtype == DType::boolean ? PyBool_FromLong(tensor.item<bool>())
-                                                        : PyLong_FromLongLong(tensor.item<std::int64_t>())));
-  return checked(PyObject_CallOneArg(numpy().scalars[static_cast<int>(dtype)], number.get()));
-}
-
-/// NumPy has bfloat16 only where ml_dtypes is installed; elsewhere the values come as float32, which is
-/// exact.
-PyObject* bfloat_to_numpy(const Tensor& tensor) {
-  const Tensor words(Ref<TensorImpl>(new TensorImpl({DType::bf16, tensor.shape()}, tensor.impl()->storage,
-                                                    tensor.impl()->decision, tensor.impl()->id)));
-  const BFloat16* values = static_cast<const BFloat16*>(words.raw_data());
-  std::vector<float> floats(static_cast<std::size_t>(tensor.size()));
-  for (std::size_t i = 0; i < floats.size(); ++i) floats[i] = static_cast<float>(values[i]);
-  Object array(to_numpy(Tensor::from(floats, tensor.shape())));
-  const Object module(PyImport_ImportModule("ml_dtypes"));
-  if (!module) {
-    PyErr_Clear();
-    return array.release();
-  }
-  const Object dtype(checked(PyObject_GetAttrString(module.get(), "bfloat16")));
-  return checked(PyObject_CallMethod(array.get(), "astype", "O", dtype.get()));
-}
-
-}  // namespace
-
-PyObject* to_numpy(const Tensor& tensor) {
-  if (tensor.dtype() == DType::string) return strings_to_numpy(tensor);
-  if (tensor.dtype() == DType::bf16) return bfloat_to_numpy(tensor);
-  if (tensor.rank() == 0) return scalar_to_numpy(tensor);
-  const void* data = tensor.raw_data();
-  const Object shape = shape_tuple(tensor.shape());
-  PyObject* arguments[] = {shape.get(), numpy().dtypes[static_cast<int>(tensor.dtype())]};
-  Object array(checked(PyObject_Vectorcall(numpy().empty, arguments, 2, nullptr)));
-  const Buffer buffer(array.get(), PyBUF_WRITABLE);
-  if (tensor.size()) std::memcpy(buffer->buf, data, tensor.spec().bytes());
-  return array.release();
 }
 
 }  // namespace tandem::python

@@ -1,4 +1,4 @@
-// NumPy arrays, reached through its Python interface and the buffer protocol: no NumPy headers are needed.
+// NumPy arrays: in by the buffer protocol (numpy_bridge.cc), out as views by NumPy's C interface (numpy_views.cc).
 #pragma once
 #include <Python.h>
 
@@ -14,8 +14,14 @@ bool is_numpy(PyObject* object);
 PyObject* as_array(PyObject* object);
 /// A tensor with a copy of the array's values, converted to `dtype` if one is given.
 Tensor from_numpy(PyObject* array, std::optional<DType> dtype);
-/// A NumPy array, or a scalar for a tensor without axes: a new reference.
-PyObject* to_numpy(const Tensor& tensor);
+/// A tensor over the array's own memory, which it keeps alive; none where dtype or layout do not allow it. For whoever
+/// knows that the array does not change meanwhile.
+std::optional<Tensor> lend_numpy(PyObject* array);
+/// A read-only NumPy array over the tensor's values, or a scalar for a tensor without axes: a new reference. `owner`, a
+/// Tensor object with this value, keeps them alive; without one they get one.
+PyObject* to_numpy(const Tensor& tensor, PyObject* owner = nullptr);
+/// As above, also without axes.
+PyObject* array_of(const Tensor& tensor, PyObject* owner = nullptr);
 /// numpy.dtype(value).name; empty when NumPy knows no such dtype.
 std::string numpy_dtype_name(PyObject* value);
 

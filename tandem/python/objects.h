@@ -48,6 +48,10 @@ void ready_types();
 extern PyNumberMethods operator_methods;
 extern PyMappingMethods indexing_methods;
 extern PySequenceMethods sequence_methods;
+extern PyBufferProcs buffer_procedures;  // of tensors
+PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* keywords);
+/// For notebooks.
+PyObject* repr_html(PyObject* self, PyObject*);
 PyObject* rich_compare(PyObject* a, PyObject* b, int comparison);
 Py_hash_t unhashable(PyObject* self);
 PyObject* iterate(PyObject* self);

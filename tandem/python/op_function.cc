@@ -281,7 +281,9 @@ std::string parameter_doc(const OpDef& op) {
     if (!def.default_value.empty()) out += "; " + std::string(def.default_value) + " when not given";
     out += ".\n";
   }
-  return out + "  name: ignored.\n\nDtypes: " + op.dtypes.to_string() + ".\n";
+  out += "  name: ignored.\n\n";
+  if (op.outputs > 1) out += "Returns: a list of " + std::to_string(op.outputs) + " tensors.\n\n";
+  return out + "Dtypes: " + op.dtypes.to_string() + ".\n";
 }
 
 PyObject* get_doc(PyObject* self, void*) {

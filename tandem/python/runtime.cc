@@ -41,6 +41,17 @@ nb::dict decision_dict(const Decision& decision) {
   return out;
 }
 
+/// (op, signature, device, kernel, start and end in ticks, thread) of what ran from that tick on.
+nb::list spans_since(std::uint64_t begin) {
+  nb::list out;
+  for (const Span& span : recorded_spans()) {
+    if (span.start < begin || !span.decision) continue;
+    const Decision& d = *span.decision;
+    out.append(nb::make_tuple(d.op, d.signature, d.device, d.kernel, span.start, span.end, span.thread));
+  }
+  return out;
+}
+
 /// `with tf.device(name)`; no name hides the scopes outside. Scopes may be entered again, also inside themselves.
 class Scope {
  public:
@@ -86,6 +97,9 @@ void add_runtime(nb::module_& module) {
     for (const Decision* decision : last_decisions(most)) out.append(decision_dict(*decision));
     return out;
   });
+  module.def("ticks", ticks);
+  module.def("nanoseconds_per_tick", nanoseconds_per_tick);
+  module.def("spans", spans_since);
 }
 
 }  // namespace tandem::python

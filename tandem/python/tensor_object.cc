@@ -60,35 +60,29 @@ Tensor concrete_value(PyObject* self) {
 }
 
 PyObject* numpy(PyObject* self, PyObject*) {
-  return guarded([&] { return to_numpy(concrete_value(self)); });
+  return guarded([&] { return to_numpy(concrete_value(self), self); });
 }
 
-/// numpy.asarray(tensor) calls it; its scalars must be arrays here.
+/// numpy.asarray(tensor) calls it; its scalars must be arrays here. A view, unless dtype or copy ask for more.
 PyObject* array(PyObject* self, PyObject* args, PyObject* keywords) {
   return guarded([&] {
     static const char* names[] = {"dtype", "copy", nullptr};
     PyObject *dtype = Py_None, *copy = Py_None;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OO", const_cast<char**>(names), &dtype, &copy))
       throw PythonErrorSet{};
-    if (copy == Py_False) raise(PyExc_ValueError, "a tensor's values are always copied into a NumPy array");
-    const Object value(to_numpy(concrete_value(self)));
-    Object result(as_array(value.get()));
-    if (dtype == Py_None) return result.release();
-    return checked(PyObject_CallMethod(result.get(), "astype", "O", dtype));
+    Object result(array_of(concrete_value(self), self));
+    if (dtype != Py_None) {
+      const Object as_type(checked(PyObject_GetAttrString(result.get(), "astype")));
+      const Object how(checked(Py_BuildValue("{s:O}", "copy", Py_False)));
+      Object converted(checked(PyObject_Call(as_type.get(), Object(checked(PyTuple_Pack(1, dtype))).get(), how.get())));
+      if (copy == Py_False && converted.get() != result.get())
+        raise(PyExc_ValueError, "a tensor of ", tensor_of(self).dtype(), " as an array of another dtype is a copy");
+      result = std::move(converted);
+    }
+    if (copy != Py_True) return result.release();
+    return checked(PyObject_CallMethod(result.get(), "copy", nullptr));
   });
 }
-
-/// For numpy.from_dlpack and other libraries: of a copy, as numpy() is.
-PyObject* dlpack(PyObject* self, PyObject* args, PyObject* keywords) {
-  return guarded([&] {
-    const Object value(to_numpy(concrete_value(self)));
-    const Object array(as_array(value.get()));
-    const Object method(checked(PyObject_GetAttrString(array.get(), "__dlpack__")));
-    return checked(PyObject_Call(method.get(), args, keywords));
-  });
-}
-
-PyObject* dlpack_device(PyObject*, PyObject*) { return Py_BuildValue("(ii)", 1, 0); }  // the host
 
 PyObject* format(PyObject* self, PyObject* spec) {
   return guarded([&] {
@@ -102,6 +96,8 @@ PyObject* ref(PyObject* self, PyObject*) {
 }
 
 PyObject* get_shape_method(PyObject* self, PyObject*) { return get_shape(self, nullptr); }
+
+PyObject* dlpack_device(PyObject*, PyObject*) { return Py_BuildValue("(ii)", 1, 0); }  // the host
 
 PyObject* copied(PyObject* self, PyObject*) {  // tensors never change: a copy is the tensor itself
   Py_INCREF(self);
@@ -119,10 +115,12 @@ PyObject* reduce(PyObject* self, PyObject*) {
 }
 
 PyMethodDef methods[] = {
-    {"numpy", numpy, METH_NOARGS, "numpy()\n--\n\nThe values as a NumPy array, or a NumPy scalar; a copy."},
+    {"numpy", numpy, METH_NOARGS,
+     "numpy()\n--\n\nThe values as a read-only NumPy array without a copy, or as a NumPy scalar; .numpy().copy() may be written to."},
     {"__array__", as_method(array), METH_VARARGS | METH_KEYWORDS, nullptr},
-    {"__dlpack__", as_method(dlpack), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"__dlpack__", as_method(to_dlpack), METH_VARARGS | METH_KEYWORDS, nullptr},
     {"__dlpack_device__", dlpack_device, METH_NOARGS, nullptr},
+    {"_repr_html_", repr_html, METH_NOARGS, nullptr},
     {"__format__", format, METH_O, nullptr},
     {"__copy__", copied, METH_NOARGS, nullptr},
     {"__deepcopy__", copied, METH_O, nullptr},
@@ -144,6 +142,7 @@ PyTypeObject tensor_type = {
     .tp_as_mapping = &indexing_methods,
     .tp_hash = unhashable,
     .tp_str = to_str,
+    .tp_as_buffer = &buffer_procedures,
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_doc = "A tensor: a value with a dtype and a shape. Made by ops and by tf.constant; it never changes.",
     .tp_richcompare = rich_compare,
@@ -152,6 +151,13 @@ PyTypeObject tensor_type = {
     .tp_getset = properties,
     .tp_dictoffset = offsetof(TensorObject, attributes),
 };
+
+PyObject* repr_html(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const Object module(checked(PyImport_ImportModule("tandemflow._html")));
+    return checked(PyObject_CallMethod(module.get(), "of_tensor", "O", self));
+  });
+}
 
 PyObject* wrap(Tensor value) {
   auto* object = PyObject_New(TensorObject, &tensor_type);

@@ -772,3 +772,8 @@ def test_errors_point_to_the_line_of_the_program():
     wanted = first + next(i for i, line in enumerate(lines) if "fails" in line)
     entries = [(entry.path, entry.lineno + 1) for entry in caught.traceback]
     assert any(str(path).endswith("test_autograph.py") and line == wanted for path, line in entries)
+
+
+def test_operands_of_or_may_be_none():
+    noted = []
+    assert tf.function(lambda x: noted.append(1) or x)(tf.constant(2.0)).numpy() == 2 and noted == [1]

@@ -62,7 +62,7 @@ def test_the_example_says_what_is_wrong_with_a_file(tmp_path):
 @pytest.mark.parametrize("name, expected", [
     ("both_devices", ["Matrix multiplication time on {short}: ", "Model processing complete: [64, 10] on {device}", "Asynchronous processing complete"]),
     ("placement", ["CPU result: ", "Num GPUs Available:  {gpus}", "Tensor allocated successfully on", "device:CPU:0\n{device}", "shape=()"]),
-    ("train", ["Epoch 2/2", "sum of the predictions:", "{replicas} replicas, equal shards"]),
+    ("train", ["Epoch 2/2", "sum of the predictions:", "{replicas} replicas, equal shards", "10 epochs over a dataset"]),
 ])  # fmt: skip
 def test_the_programs_for_both_devices_run(name, expected, gpus):
     environment = dict(os.environ, TANDEM_OPENCL_CPU_AS_GPU=str(gpus), TF_CPP_MIN_LOG_LEVEL="2")

@@ -11,7 +11,7 @@ def _int_shape(x):
 
 
 def _get_value(x):
-    return x.numpy() if hasattr(x, "numpy") else x
+    return x.numpy().copy() if hasattr(x, "numpy") else x
 
 
 def _set_value(x, value):

@@ -28,14 +28,18 @@ def pack_x_y_sample_weight(x, y=None, sample_weight=None):
     return (x, y) if sample_weight is None else (x, y, sample_weight)
 
 
-def to_array(value, what="x"):
-    """A tensor: data frames, lists and arrays too; floats in the dtype that layers use."""
+def to_array(value, what="x", lend=False):
+    """A tensor: data frames, lists and arrays too; floats in the dtype that layers use.
+
+    With `lend` an array whose dtype and layout allow it is read where it is, for as long as a call lasts.
+    """
     if hasattr(value, "to_numpy") and not _tandem.is_numpy(value):  # data frames and series
         value = value.to_numpy()
     if hasattr(value, "detach") and hasattr(value, "cpu"):  # a torch tensor
         value = value.detach().cpu().numpy()
     try:
-        tensor = _tandem.to_tensor(value)
+        lent = _tandem.lend(value) if lend else None
+        tensor = _tandem.to_tensor(value) if lent is None else lent
     except (TypeError, ValueError) as error:
         raise ValueError(f"{what}: unrecognized data type {type(value).__name__}: {error}") from None
     if tensor.dtype.is_floating and tensor.dtype.name != floatx():
@@ -49,11 +53,11 @@ def to_arrays(structure, what):
         return None
     if isinstance(structure, (list, tuple)):
         if all(_holds_numbers(item) for item in structure):
-            return to_array(structure, what)
+            return to_array(structure, what, lend=True)
         return type(structure)(to_arrays(item, what) for item in structure)
     if isinstance(structure, dict):
         return {key: to_arrays(value, f"{what}[{key!r}]") for key, value in structure.items()}
-    return to_array(structure, what)
+    return to_array(structure, what, lend=True)
 
 
 def _holds_numbers(value):

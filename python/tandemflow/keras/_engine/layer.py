@@ -178,7 +178,7 @@ class Layer(metaclass=_LayerType):
 
     def get_weights(self):
         """The values as NumPy arrays."""
-        return [v.numpy() for v in self.weights]
+        return [v.numpy().copy() for v in self.weights]
 
     def set_weights(self, weights):
         variables = self.weights

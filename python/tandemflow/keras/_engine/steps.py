@@ -155,5 +155,5 @@ class Collector:
 
         if not self._parts:
             return None
-        arrays = self._parts[0] if len(self._parts) == 1 else [np.concatenate(leaves) for leaves in zip(*self._parts)]
+        arrays = [np.concatenate(leaves) for leaves in zip(*self._parts)]  # of one part too: a copy, which may be written to
         return pack_like(self._structure, iter(arrays))

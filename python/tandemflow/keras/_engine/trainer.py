@@ -418,7 +418,7 @@ class Trainer:
         data = to_arrays(x, "x")
         leaves = flatten(data)
         outputs = self.make_predict_function().for_structure((data,), leaves)(*leaves)
-        return map_leaves(lambda leaf: leaf.numpy(), outputs)
+        return map_leaves(lambda leaf: leaf.numpy().copy(), outputs)
 
     # --- Configuration ---
 

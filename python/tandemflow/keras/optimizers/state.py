@@ -78,7 +78,7 @@ class State:
             variable.assign(weight)
 
     def get_weights(self):
-        return [variable.numpy() for variable in self.variables]
+        return [variable.numpy().copy() for variable in self.variables]
 
     def save_own_variables(self, store):
         for i, variable in enumerate(self.variables):

@@ -118,4 +118,4 @@ def smart_resize(x, size, interpolation="bilinear", data_format="channels_last")
     if x.ndim != 3:
         raise ValueError(f"Expected an image array with shape `(height, width, channels)`, but got input with shape {x.shape}")
     left, top, right, bottom = _middle(x.shape[1], x.shape[0], size[1], size[0])
-    return resize(x[top:bottom, left:right], size, interpolation).numpy()
+    return resize(x[top:bottom, left:right], size, interpolation).numpy().copy()

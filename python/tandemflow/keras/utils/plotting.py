@@ -101,7 +101,9 @@ def _for_notebook(path):
         from IPython import display
     except ImportError:
         return None
-    return display.SVG(filename=path) if str(path).endswith(".svg") else display.Image(filename=path)
+    if str(path).endswith((".svg", ".dot")):
+        return display.SVG(filename=path) if str(path).endswith(".svg") else None
+    return display.Image(filename=path)
 
 
 class _Drawer:
