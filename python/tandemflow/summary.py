@@ -6,7 +6,7 @@ import struct
 import threading
 import time
 
-from . import _names, _tandem
+from . import _names, _protobuf, _tandem
 
 _local = threading.local()
 _numbers = iter(range(1 << 62))
@@ -15,27 +15,17 @@ _numbers = iter(range(1 << 62))
 # --- Protocol buffers, as far as events need them. ---
 
 
-def _varint(number):
-    number &= (1 << 64) - 1
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
-
-
 def _field(number, payload):
     """A message, string or bytes."""
-    return _varint(number << 3 | 2) + _varint(len(payload)) + payload
+    return _protobuf.varint(number << 3 | 2) + _protobuf.varint(len(payload)) + payload
 
 
 def _double(number, value):
-    return _varint(number << 3 | 1) + struct.pack("<d", value)
+    return _protobuf.varint(number << 3 | 1) + struct.pack("<d", value)
 
 
 def _integer(number, value):
-    return _varint(number << 3) + _varint(int(value))
+    return _protobuf.varint(number << 3) + _protobuf.varint(int(value))
 
 
 _FLOAT, _DOUBLE, _STRING = 1, 2, 7

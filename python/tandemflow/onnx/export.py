@@ -2,6 +2,7 @@
 import os
 
 from .. import _dtypes, _tandem
+from .._checkpoint_file import write_atomically
 from .._function import Function
 from .writer import GraphWriter
 
@@ -23,7 +24,7 @@ def export(model, path, input_signature=None):
     for number, node in enumerate(parameters):
         writer.add_input(node, names[number], specs[number], number)
     message = writer.model(results, outputs, getattr(model, "name", None) or "model")
-    _write(path, message.to_bytes())
+    write_atomically(os.fspath(path), [message.to_bytes()])
 
 
 class _Probes:
@@ -73,13 +74,3 @@ def _described(model, input_signature):
     names = [spec.name or f"input_{i}" for i, spec in enumerate(signature)]
     function = model.python_function if isinstance(model, Function) else model
     return function, list(signature), names, None
-
-
-def _write(path, data):
-    """Beside the path first, so that a kill leaves the old file or the new one."""
-    part = f"{os.fspath(path)}.part"
-    with open(part, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(part, path)

@@ -1,5 +1,5 @@
 """The messages of an ONNX file, by the numbers that its specification gives their fields."""
-from .protobuf import Field, Message
+from .._protobuf import Field, Message
 
 
 def _ints(number):

@@ -4,6 +4,7 @@ import os
 import shutil
 
 from ... import _tandem
+from ..._checkpoint_file import write_atomically
 from .callback import Callback
 from .model_checkpoint import BatchCounter
 
@@ -76,12 +77,8 @@ class BackupAndRestore(Callback):
                 if os.path.exists(path):
                     shutil.copy(path, path + ".bkp")
         self.model.save_weights(self._weights_path, overwrite=True)
-        # Renamed into place, so that a kill leaves the old or the new one.
-        with open(self._metadata_path + ".new", "w") as file:
-            json.dump({"epoch": self._epoch, "batch": self._counter.last or 0, "random": _tandem.random_position()}, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(self._metadata_path + ".new", self._metadata_path)
+        metadata = {"epoch": self._epoch, "batch": self._counter.last or 0, "random": _tandem.random_position()}
+        write_atomically(self._metadata_path, [json.dumps(metadata).encode()])
 
     def on_train_end(self, logs=None):
         if self.delete_checkpoint and os.path.isdir(self.backup_dir):

@@ -17,6 +17,18 @@ def output_length(length, window, stride, padding, output_padding, dilation):
 
 
 class _ConvTranspose(ConvolutionLayer):
+    def __init__(self, filters, kernel_size, strides=1, padding="valid", output_padding=None, data_format=None,
+                 dilation_rate=1, activation=None, use_bias=True, kernel_initializer="glorot_uniform",
+                 bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None,
+                 kernel_constraint=None, bias_constraint=None, **kwargs):  # fmt: skip
+        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
+        self._set_up(filters=filters, kernel_size=kernel_size, strides=strides, padding=padding,
+                     output_padding=output_padding, data_format=data_format, dilation_rate=dilation_rate,
+                     activation=activation, use_bias=use_bias, kernel_initializer=kernel_initializer,
+                     bias_initializer=bias_initializer, kernel_regularizer=kernel_regularizer,
+                     bias_regularizer=bias_regularizer, kernel_constraint=kernel_constraint,
+                     bias_constraint=bias_constraint)  # fmt: skip
+
     def _set_up(self, *, filters, output_padding, **others):
         super()._set_up(**others)
         self.filters = filters
@@ -48,18 +60,6 @@ class Conv1DTranspose(_ConvTranspose):
 
     _rank = 1
 
-    def __init__(self, filters, kernel_size, strides=1, padding="valid", output_padding=None, data_format=None,
-                 dilation_rate=1, activation=None, use_bias=True, kernel_initializer="glorot_uniform",
-                 bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None,
-                 kernel_constraint=None, bias_constraint=None, **kwargs):  # fmt: skip
-        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
-        self._set_up(filters=filters, kernel_size=kernel_size, strides=strides, padding=padding,
-                     output_padding=output_padding, data_format=data_format, dilation_rate=dilation_rate,
-                     activation=activation, use_bias=use_bias, kernel_initializer=kernel_initializer,
-                     bias_initializer=bias_initializer, kernel_regularizer=kernel_regularizer,
-                     bias_regularizer=bias_regularizer, kernel_constraint=kernel_constraint,
-                     bias_constraint=bias_constraint)  # fmt: skip
-
 
 class Conv2DTranspose(_ConvTranspose):
     """The way back of a convolution over an image."""
@@ -68,13 +68,9 @@ class Conv2DTranspose(_ConvTranspose):
                  dilation_rate=(1, 1), activation=None, use_bias=True, kernel_initializer="glorot_uniform",
                  bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None,
                  kernel_constraint=None, bias_constraint=None, **kwargs):  # fmt: skip
-        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
-        self._set_up(filters=filters, kernel_size=kernel_size, strides=strides, padding=padding,
-                     output_padding=output_padding, data_format=data_format, dilation_rate=dilation_rate,
-                     activation=activation, use_bias=use_bias, kernel_initializer=kernel_initializer,
-                     bias_initializer=bias_initializer, kernel_regularizer=kernel_regularizer,
-                     bias_regularizer=bias_regularizer, kernel_constraint=kernel_constraint,
-                     bias_constraint=bias_constraint)  # fmt: skip
+        super().__init__(filters, kernel_size, strides, padding, output_padding, data_format, dilation_rate, activation, use_bias,
+                         kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
+                         kernel_constraint, bias_constraint, **kwargs)  # fmt: skip
 
 
 class Conv3DTranspose(_ConvTranspose):
@@ -82,14 +78,11 @@ class Conv3DTranspose(_ConvTranspose):
 
     _rank = 3
 
+    # Keras has data_format before output_padding here.
     def __init__(self, filters, kernel_size, strides=(1, 1, 1), padding="valid", data_format=None, output_padding=None,
                  dilation_rate=(1, 1, 1), activation=None, use_bias=True, kernel_initializer="glorot_uniform",
                  bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None,
                  kernel_constraint=None, bias_constraint=None, **kwargs):  # fmt: skip
-        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
-        self._set_up(filters=filters, kernel_size=kernel_size, strides=strides, padding=padding,
-                     output_padding=output_padding, data_format=data_format, dilation_rate=dilation_rate,
-                     activation=activation, use_bias=use_bias, kernel_initializer=kernel_initializer,
-                     bias_initializer=bias_initializer, kernel_regularizer=kernel_regularizer,
-                     bias_regularizer=bias_regularizer, kernel_constraint=kernel_constraint,
-                     bias_constraint=bias_constraint)  # fmt: skip
+        super().__init__(filters, kernel_size, strides, padding, output_padding, data_format, dilation_rate, activation, use_bias,
+                         kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
+                         kernel_constraint, bias_constraint, **kwargs)  # fmt: skip

@@ -61,7 +61,7 @@ def _values_to_write(field, value):
     if not field.repeated:
         return [] if value is None or value == field.empty() else [value]
     if field.kind == "int" and value:
-        return [b"".join(_varint(v) for v in value)]  # packed
+        return [b"".join(varint(v) for v in value)]  # packed
     if field.kind in ("float", "double") and value:
         return [struct.pack(f"<{len(value)}{'f' if field.kind == 'float' else 'd'}", *value)]
     return value
@@ -73,15 +73,16 @@ def _encoded(field, value):
     elif isinstance(value, str):
         value = value.encode()
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return _varint(field.number << 3 | _BYTES) + _varint(len(value)) + bytes(value)
+        return varint(field.number << 3 | _BYTES) + varint(len(value)) + bytes(value)
     if field.kind == "float":
-        return _varint(field.number << 3 | _FOUR) + struct.pack("<f", value)
+        return varint(field.number << 3 | _FOUR) + struct.pack("<f", value)
     if field.kind == "double":
-        return _varint(field.number << 3 | _EIGHT) + struct.pack("<d", value)
-    return _varint(field.number << 3 | _VARINT) + _varint(value)
+        return varint(field.number << 3 | _EIGHT) + struct.pack("<d", value)
+    return varint(field.number << 3 | _VARINT) + varint(value)
 
 
-def _varint(value):
+def varint(value):
+    """A number in as few bytes as it needs, seven bits each."""
     value &= 2**64 - 1  # negative numbers have ten bytes
     out = bytearray()
     while value > 127:
