@@ -12,7 +12,7 @@ _atexit.register(_tandem.interpreter_ends)  # registered first, so it comes last
 _tandem.register_classes(_dtypes.ALL, _shape.TensorShape, _shape.Reference)
 
 from . import errors  # noqa: E402  registers the exceptions
-from . import _arrays, _ops, bitwise, config, data, debugging, io, linalg, losses, math, nn, random, test, train  # noqa: E402
+from . import _arrays, _ops, bitwise, config, data, debugging, io, linalg, math, nn, random, test, train  # noqa: E402
 from ._device import device  # noqa: E402
 from ._dtypes import (  # noqa: E402
     DType,
@@ -80,6 +80,7 @@ __getattr__, __dir__ = _names.lazy(
         _sparse="SparseTensor",
         _tensor_array="TensorArray",
         dtypes="saturate_cast",
+        keras="initializers losses metrics optimizers",
     ),
     "audio autograph compat distribute dtypes experimental image keras lookup nest onnx profiler ragged saved_model sparse strings summary sysconfig types version".split(),
 )

@@ -66,6 +66,11 @@ def test_seldom_used_modules_are_loaded_when_they_are_used():
     assert done.stdout.strip() == "[]"
 
 
+def test_parts_of_keras_at_the_top():
+    assert tf.metrics is tf.keras.metrics and tf.losses.Huber is tf.keras.losses.Huber
+    assert tf.optimizers.Adam is tf.keras.optimizers.Adam and tf.initializers.Zeros is tf.keras.initializers.Zeros
+
+
 def test_small_modules():
     assert tf.version.VERSION == tf.__version__ and tf.sysconfig.get_lib() and tf.sysconfig.get_link_flags()
     assert tf.dtypes.float32 is tf.float32 and tf.compat.as_bytes("a") == b"a" and tf.compat.as_str_any(3) == "3"

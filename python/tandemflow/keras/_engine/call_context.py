@@ -3,6 +3,7 @@ import contextlib
 import threading
 
 _state = threading.local()
+building = threading.RLock()  # whoever calls a layer first makes its variables; others wait for them
 
 
 class CallContext:

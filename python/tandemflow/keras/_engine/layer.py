@@ -260,7 +260,7 @@ class Layer(metaclass=_LayerType):
                 kwargs.pop("training", None)
             self._signature.add_masks(args, kwargs)
             with call_context.named(self):
-                self._maybe_build(args, kwargs)
+                self._ensure_built(args, kwargs)
                 self._check_inputs(args, kwargs)
                 outputs = self._run(args, kwargs)
             if self.activity_regularizer is not None:
@@ -306,6 +306,10 @@ class Layer(metaclass=_LayerType):
     def compute_mask(self, inputs, previous_mask):
         return previous_mask
 
+    def _ensure_built(self, args, kwargs):
+        with call_context.building:
+            self._maybe_build(args, kwargs)
+
     def _maybe_build(self, args, kwargs):
         if self.built:
             return
@@ -332,7 +336,7 @@ class Layer(metaclass=_LayerType):
 
     def _draw(self, args, kwargs):
         """A use of the layer in a functional model."""
-        self._maybe_build(args, kwargs)
+        self._ensure_built(args, kwargs)
         self._check_inputs(args, kwargs)
         outputs = self.compute_output_spec(*args, **kwargs)
         Node(self, args, kwargs, outputs)
@@ -355,7 +359,7 @@ class Layer(metaclass=_LayerType):
     def compute_output_shape(self, *args, **kwargs):
         """The shape that comes out for a shape that goes in."""
         tensors = map_leaves_of_shapes(lambda shape: KerasTensor(shape, self.compute_dtype), args[0] if args else next(iter(kwargs.values())))
-        self._maybe_build((tensors,), {})
+        self._ensure_built((tensors,), {})
         return map_leaves_shapes(infer_outputs(self.__call__, (tensors,), {}))
 
     @property

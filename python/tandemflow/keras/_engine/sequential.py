@@ -96,6 +96,15 @@ class Sequential(Model):
 
         return unique_name(snake_case("InputLayer"))
 
+    @property
+    def input(self):
+        """Of its first use in another model, as any layer's; its own where there is none."""
+        return Layer.input.fget(self) if self._inbound_nodes else super().input
+
+    @property
+    def output(self):
+        return Layer.output.fget(self) if self._inbound_nodes else super().output
+
     def _draw_up(self, tensor, layers):
         start = tensor
         with named(self):

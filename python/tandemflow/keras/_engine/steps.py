@@ -1,10 +1,12 @@
 """The steps of training, testing and predicting as traced functions, and the loops that run them."""
 import time
+from contextlib import nullcontext
 
 from ... import _tandem
 from ..._function import Function
 from ..._gradient import flatten, pack_like
 from ..._specs import TensorSpec
+from .call_context import building
 from .logits import remembered
 
 SHOW_EVERY = 0.05  # seconds between looks at the progress bar, at callbacks' wishes and at Ctrl-C
@@ -26,7 +28,8 @@ class StepFunction:
         if function is None:
 
             def step(*leaves):
-                with remembered():
+                traced = nullcontext() if _tandem.executing_eagerly() else building  # one at a time: layers keep losses and masks
+                with traced, remembered():
                     return self._body(pack_like(structure, iter(leaves)))
 
             function = self._functions[key] = step if eager else Function(step, name=self._name)

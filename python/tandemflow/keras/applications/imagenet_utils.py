@@ -2,6 +2,7 @@
 import numpy as np
 
 from ... import _tandem
+from ..._dtypes import as_dtype
 from .._engine.data_format import image_data_format
 
 _MEAN, _DEVIATION = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]  # of ImageNet's pictures, red, green, blue, 0 to 1
@@ -22,10 +23,10 @@ def preprocess_input(x, data_format=None, mode="caffe"):
     is_array = _tandem.is_numpy(x)
     if is_array and not np.issubdtype(x.dtype, np.floating):
         x = x.astype("float32")
-    elif not is_array and not x.dtype.is_floating:
-        from ... import _ops
+    elif not is_array and not as_dtype(x.dtype).is_floating:
+        from .. import ops
 
-        x = _ops.cast(x, "float32")
+        x = ops.cast(x, "float32")
     if mode == "tf":
         return x / 127.5 - 1.0
     channels = (-1, 1, 1) if data_format == "channels_first" else (-1,)

@@ -10,6 +10,7 @@ from ..._gradient import GradientTape
 from ..._ops import records
 from ..._replica import current as current_replica
 from ..._replica import update_device
+from .._engine.call_context import building
 from .._engine.naming import snake_case, unique_name
 from .._engine.registry import deserialize_keras_object, serialize_keras_object
 from .clipping import clip_by_global_norm, clip_by_norm
@@ -153,8 +154,10 @@ class Optimizer(Paced):
                     "variables. Call `optimizer.build(trainable_variables)` first. "
                 )
             variables = self._trainable_variables
-        elif not self.built:
-            self.build(list(variables))
+        else:
+            with building:
+                if not self.built:
+                    self.build(list(variables))
         variables = list(variables)
         if len(grads) != len(variables):
             raise ValueError(
