@@ -39,8 +39,8 @@ Tensor chain(bool products, const Tensor& start, const Tensor& factor) {
   return back;
 }
 
-/// Prints the best time and the bits of the result.
-void run_chain(bool products, bool limited) {
+/// Prints the best time and the bits of the result. `traced`: the chain is one function, whose plan would hold it all.
+void run_chain(bool products, bool limited, bool traced) {
   if (limited) {
     config::set_logical_device_configuration(config::list_physical_devices("GPU").at(0), {{kLimitMiB}});
     set_links(text("/CPU:0>/GPU:0:gb_per_s=", kGbPerSecond));
@@ -48,13 +48,14 @@ void run_chain(bool products, bool limited) {
   set_seed(1);
   const DeviceScope scope("/GPU:0");
   Device& device = *gpu();
+  const auto whole = function([=](const Tensor& from, const Tensor& by) { return chain(products, from, by); });
   const Tensor start = random_normal({kSide, kSide}, 0, 0.03), factor = random_normal({kSide, kSide}, 0, 0.03);
   double best = 1e9;
   std::uint64_t bits = 0;
   for (int round = 0; round < 4; ++round) {
     device.synchronize();
     const double begin = now();
-    const Tensor result = chain(products, start, factor);
+    const Tensor result = traced ? whole(start, factor) : chain(products, start, factor);
     device.synchronize();
     if (round > 0) best = std::min(best, now() - begin);
     bits = bits_of(result);
@@ -118,16 +119,17 @@ std::vector<Row> two_processes() {
 
 bool run_spill_child(const std::string& mode) {
   if (mode == "process") return run_alone_or_beside_another(), true;
-  for (const bool products : {false, true})
+  for (const std::string kind : {"elementwise", "products", "function"})
     for (const bool limited : {false, true})
-      if (mode == text(products ? "products" : "elementwise", limited ? "_limited" : "_alone"))
-        return run_chain(products, limited), true;
+      if (mode == kind + (limited ? "_limited" : "_alone"))
+        return run_chain(kind != "elementwise", limited, kind == "function"), true;
   return false;
 }
 
 std::vector<Benchmark> spill_benchmarks() {
   return {{"spill_matmul", [] { return spill_row("spill_matmul_chain", "products"); }},
           {"spill_elementwise", [] { return spill_row("spill_elementwise_chain", "elementwise"); }},
+          {"spill_function", [] { return spill_row("spill_matmul_function", "function"); }},
           {"gpu_two_processes", two_processes}};
 }
 

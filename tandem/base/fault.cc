@@ -17,6 +17,13 @@ namespace {
 
 constexpr std::array kFaults{
     FaultInfo{Fault::host_alloc, "host.alloc", "the system has no memory left for the host's pool"},
+    FaultInfo{Fault::opencl_alloc, "opencl.alloc", "the driver cannot make a buffer: the device's memory is full"},
+    FaultInfo{Fault::opencl_build, "opencl.build", "the driver's compiler rejects a program"},
+    FaultInfo{Fault::opencl_launch, "opencl.launch", "the driver refuses to start a kernel"},
+    FaultInfo{Fault::opencl_run, "opencl.run", "a kernel breaks off on the device"},
+    FaultInfo{Fault::opencl_copy, "opencl.copy", "the driver refuses to start a copy, in either direction"},
+    FaultInfo{Fault::opencl_transfer, "opencl.transfer", "a copy breaks off on its way, in either direction"},
+    FaultInfo{Fault::opencl_lost, "opencl.lost", "the device disappears when it is next given work"},
     FaultInfo{Fault::opencl_self_test, "opencl.self_test", "a device gives a wrong result when it is tried out"},
     FaultInfo{Fault::cache_read, "cache.read", "a compiled program on disk is damaged"},
     FaultInfo{Fault::cache_write, "cache.write", "the disk does not take a compiled program"},

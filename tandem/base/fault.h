@@ -1,5 +1,5 @@
 // Faults on purpose: named places where a driver, the disk or the memory can be made to fail, so that tests see what
-// happens then. TANDEM_FAULT=host.alloc:3 lets the third block of memory fail.
+// happens then. TANDEM_FAULT=opencl.alloc:3 lets the third buffer fail.
 #pragma once
 #include <atomic>
 #include <span>
@@ -10,6 +10,13 @@ namespace tandem {
 
 enum class Fault {
   host_alloc,
+  opencl_alloc,
+  opencl_build,
+  opencl_launch,
+  opencl_run,
+  opencl_copy,
+  opencl_transfer,
+  opencl_lost,
   opencl_self_test,
   cache_read,
   cache_write,
@@ -17,7 +24,7 @@ enum class Fault {
 
 struct FaultInfo {
   Fault fault;
-  std::string_view name;       // "host.alloc"
+  std::string_view name;       // "opencl.alloc"
   std::string_view simulates;  // what it looks like to the program
 };
 std::span<const FaultInfo> fault_list();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tandem/base/error.h"
 #include "tandem/core/link.h"
 #include "tandem/core/spill.h"
 #include "tandem/core/tensor.h"
@@ -48,6 +49,7 @@ void Residency::touch(DeviceCopy& copy) {
 }
 
 DeviceCopy& Residency::add(Storage& storage, MemorySpace& space, Purpose purpose) {
+  if (SharedSpace* shared = SharedSpace::of(space)) return add_shared(storage, *shared);
   const std::size_t bytes = storage.bytes();
   Allocation memory(space, allocate(space, bytes, purpose), bytes);
   auto& copies = storage.elsewhere().copies;
@@ -56,7 +58,32 @@ DeviceCopy& Residency::add(Storage& storage, MemorySpace& space, Purpose purpose
   return copies.front();
 }
 
+DeviceCopy& Residency::add_shared(Storage& storage, SharedSpace& space) {
+  Storage::Elsewhere& elsewhere = storage.elsewhere();
+  Allocation fresh;
+  if (!storage.host_.address()) fresh = Allocation(host_memory(), storage.bytes());
+  void* const host = fresh.address() ? fresh.address() : storage.host_.address();
+  Allocation memory(space, share(space, host, storage.bytes()), storage.bytes());
+  elsewhere.copies.push_front({&storage, std::move(memory)});
+  DeviceCopy& copy = elsewhere.copies.front();
+  append(copy);
+  if (fresh.address()) {
+    storage.host_ = std::move(fresh);
+    elsewhere.host_ready = space.written(copy.memory.address());
+    elsewhere.host_from = &space;
+  }
+  return copy;
+}
+
+void Residency::await_busy(Storage& storage, Lock& lock) {
+  const std::vector<Event> busy = std::exchange(storage.elsewhere().host_busy, {});
+  lock.unlock();
+  for (const Event& event : busy) wait(event);
+}
+
 void Residency::remove(Storage& storage, DeviceCopy& copy) {
+  if (SharedSpace* space = SharedSpace::of(*copy.memory.space()))
+    if (Event busy = space->last_use(copy.memory.address())) storage.elsewhere().host_busy.push_back(std::move(busy));
   unlink(copy);
   storage.elsewhere().copies.remove_if([&](const DeviceCopy& other) { return &other == &copy; });
 }
@@ -67,15 +94,16 @@ DeviceCopy& Residency::fetch(Storage& storage, MemorySpace& space, Lock& lock) {
     if (DeviceCopy* copy = find(storage, space)) return touch(*copy), *copy;
     if (!storage.host_.address()) start_download(storage, elsewhere.copies.front());
     // A copy that the same device is making stands in its queue before the one back; any other has to be waited for.
-    if (!elsewhere.host_ready || elsewhere.host_from == &space) break;
+    if (!elsewhere.host_ready || (elsewhere.host_from == &space && !SharedSpace::of(space))) break;
     const Event event = elsewhere.host_ready;
     lock.unlock();
-    wait(event);
+    wait_for_host(storage, event);
     await_links();
     lock.lock();
     host_arrived(storage, event);
   }
   DeviceCopy& copy = add(storage, space, Purpose::copy);
+  if (SharedSpace::of(space)) return copy;
   std::erase_if(elsewhere.host_busy, ended);
   try {
     Event busy = space.copy_from_host(copy.memory.address(), storage.host_.address(), storage.bytes(),
@@ -108,12 +136,32 @@ void Residency::host_arrived(Storage& storage, const Event& event) {
   storage.readable_.store(storage.host_.address(), std::memory_order_release);
 }
 
+void Residency::wait_for_host(Storage& storage, const Event& event) {
+  try {
+    wait(event);
+  } catch (const Error&) {
+    std::lock_guard lock(mutex());
+    Storage::Elsewhere& elsewhere = storage.elsewhere();
+    const bool shared = elsewhere.host_from && SharedSpace::of(*elsewhere.host_from);
+    if (elsewhere.host_ready == event && !elsewhere.copies.empty() && !shared) drop_host(storage);
+    throw;
+  }
+}
+
 void Residency::keep_only(Storage& storage, DeviceCopy& copy) {
-  if (storage.host_.address()) drop_host(storage);
-  auto& copies = storage.elsewhere().copies;
-  for (DeviceCopy& other : copies)
-    if (&other != &copy) unlink(other);
-  copies.remove_if([&](const DeviceCopy& other) { return &other != &copy; });
+  Storage::Elsewhere& elsewhere = storage.elsewhere();
+  for (auto at = elsewhere.copies.begin(); at != elsewhere.copies.end();) {
+    DeviceCopy& other = *at++;
+    if (&other != &copy) remove(storage, other);
+  }
+  SharedSpace* space = SharedSpace::of(*copy.memory.space());
+  if (!space) {
+    if (storage.host_.address()) drop_host(storage);
+    return;
+  }
+  storage.readable_.store(nullptr, std::memory_order_release);
+  elsewhere.host_ready = space->written(copy.memory.address());
+  elsewhere.host_from = space;
 }
 
 }  // namespace tandem

@@ -4,6 +4,7 @@
 #include <forward_list>
 #include <mutex>
 
+#include "tandem/core/shared_space.h"
 #include "tandem/core/spec.h"
 #include "tandem/core/storage.h"
 
@@ -36,14 +37,20 @@ class Residency {
   static DeviceCopy* find(Storage& storage, const MemorySpace& space);
   /// The valid copy in `space`, made if need be; may let go of the lock for a while.
   static DeviceCopy& fetch(Storage& storage, MemorySpace& space, Lock& lock);
-  /// A copy in `space` without contents.
+  /// A copy in `space` without contents; of a space that shares the host's memory, the host's bytes themselves.
   static DeviceCopy& add(Storage& storage, MemorySpace& space, Purpose purpose);
   static void remove(Storage& storage, DeviceCopy& copy);
   static void touch(DeviceCopy& copy);
+  /// Lets go of the lock and waits for copies from the host's bytes, and for work on them where they are shared: they are
+  /// about to be written.
+  static void await_busy(Storage& storage, Lock& lock);
   /// Starts a copy to the host, which has none.
   static void start_download(Storage& storage, DeviceCopy& from);
   /// The copy to the host has ended: anybody may read it without waiting.
   static void host_arrived(Storage& storage, const Event& event);
+  /// Waits for a copy to the host. One that failed is given up, so that the next reader may try again; what the device
+  /// has lost fails again for every reader. Not under the lock.
+  static void wait_for_host(Storage& storage, const Event& event);
   /// Gives up the host's copy; its bytes are freed when nothing is under way any more.
   static void drop_host(Storage& storage);
   /// Gives up all copies but this one, which is about to be written.
@@ -58,6 +65,13 @@ class Residency {
   static bool evict_one(MemorySpace& space);
   /// Like MemorySpace::try_allocate, evicting what is in the way; throws out_of_memory.
   static void* allocate(MemorySpace& space, std::size_t bytes, Purpose purpose);
+  /// The same for SharedSpace::try_share.
+  static void* share(SharedSpace& space, void* host, std::size_t bytes);
+
+ private:
+  template <class Try>
+  static void* evict_until(MemorySpace& space, std::size_t bytes, Try attempt);
+  static DeviceCopy& add_shared(Storage& storage, SharedSpace& space);
 };
 
 }  // namespace tandem

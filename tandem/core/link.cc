@@ -83,12 +83,14 @@ Links parse_links(std::string_view text) {
 struct State {
   std::mutex mutex;
   Links links;
+  std::string said;
   std::atomic<bool> any{false};
   State() { set(std::getenv("TANDEM_LINK") ? std::getenv("TANDEM_LINK") : ""); }
   void set(std::string_view text) {
     Links parsed = parse_links(text);
     std::lock_guard lock(mutex);
     links = std::move(parsed);
+    said = text;
     any = !links.empty();
   }
 };
@@ -104,6 +106,11 @@ std::string name_of(const MemorySpace& space) { return space.is_host() ? "/CPU:0
 }  // namespace
 
 void set_links(std::string_view links) { state().set(links); }
+
+std::string links() {
+  std::lock_guard lock(state().mutex);
+  return state().said;
+}
 
 void cross_link(const MemorySpace& from, const MemorySpace& to, std::size_t bytes) {
   if (!state().any.load(std::memory_order_relaxed)) return;

@@ -1,5 +1,6 @@
 // Links that are slower than they are: a delay added to real copies, to study transfers where memory is shared.
 #pragma once
+#include <string>
 #include <string_view>
 
 #include "tandem/core/device.h"
@@ -10,6 +11,9 @@ namespace tandem {
 /// another. Further links are separated by a comma or semicolon; one direction stands for both unless the other is given
 /// too. Empty: no delays. Read from TANDEM_LINK at the first copy. Throws invalid_argument.
 void set_links(std::string_view links);
+
+/// What was set, "" for none.
+std::string links();
 
 /// A copy starts now.
 void cross_link(const MemorySpace& from, const MemorySpace& to, std::size_t bytes);

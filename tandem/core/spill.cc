@@ -1,9 +1,8 @@
 #include "tandem/core/spill.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 
+#include "tandem/base/environment.h"
 #include "tandem/base/error.h"
 #include "tandem/base/event_sink.h"
 #include "tandem/core/device_copy.h"
@@ -12,13 +11,11 @@ namespace tandem {
 namespace {
 
 std::atomic<bool>& spill_switch() {
-  static std::atomic<bool> on = [] {
-    const char* value = std::getenv("TANDEM_SPILL");
-    return !value || std::strcmp(value, "0") != 0;
-  }();
+  static std::atomic<bool> on = environment_switch("TANDEM_SPILL").value_or(true);
   return on;
 }
 
+std::atomic<bool (*)(MemorySpace&)> shortage{nullptr};
 std::atomic<std::uint64_t> evictions{0}, written_back{0}, written_back_bytes{0};
 
 /// Host memory that is free as soon as the copies that use it have ended.
@@ -81,6 +78,8 @@ const Decision* eviction(const MemorySpace& space, bool back) {
 }
 
 }  // namespace
+
+void on_shortage(bool (*give_back)(MemorySpace&)) { shortage = give_back; }
 
 void set_spill(bool on) { spill_switch() = on; }
 bool spill_enabled() { return spill_switch(); }
@@ -145,11 +144,22 @@ bool Residency::evict_one(MemorySpace& space) {
   return true;
 }
 
-void* Residency::allocate(MemorySpace& space, std::size_t bytes, Purpose purpose) {
+template <class Try>
+void* Residency::evict_until(MemorySpace& space, std::size_t bytes, Try attempt) {
   for (;;) {
-    if (void* address = space.try_allocate(bytes, purpose)) return address;
-    if (!spill_enabled() || bytes > space.info().limit || !evict_one(space)) out_of_memory(space, bytes);
+    if (void* address = attempt()) return address;
+    const auto give_back = shortage.load();
+    if (bytes <= space.info().limit && ((spill_enabled() && evict_one(space)) || (give_back && give_back(space)))) continue;
+    out_of_memory(space, bytes);
   }
+}
+
+void* Residency::allocate(MemorySpace& space, std::size_t bytes, Purpose purpose) {
+  return evict_until(space, bytes, [&] { return space.try_allocate(bytes, purpose); });
+}
+
+void* Residency::share(SharedSpace& space, void* host, std::size_t bytes) {
+  return evict_until(space, bytes, [&] { return space.try_share(host, bytes); });
 }
 
 void* allocate_evicting(MemorySpace& space, std::size_t bytes) {

@@ -20,6 +20,9 @@ SpillStats spill_stats();
 /// Memory of a device's own, evicting what is in the way; throws out_of_memory.
 void* allocate_evicting(MemorySpace& space, std::size_t bytes);
 
+/// Called when nothing is left to evict from a space: gives back what it can, and says whether it had anything. Set once.
+void on_shortage(bool (*give_back)(MemorySpace&));
+
 /// Frees host memory whose copies have ended. `wait`: also waits for those that have not.
 void free_finished_copies(bool wait);
 

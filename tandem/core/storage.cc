@@ -55,7 +55,7 @@ const void* Storage::read_host() {
   if (!host_.address()) Residency::start_download(*this, elsewhere().copies.front());
   const Event event = elsewhere().host_ready;
   lock.unlock();
-  wait(event);  // a failure stays in the event: every reader is told
+  Residency::wait_for_host(*this, event);
   await_links();
   lock.lock();
   Residency::host_arrived(*this, event);
@@ -68,13 +68,12 @@ void* Storage::only_copy() {
     DeviceCopy* copy = Residency::find(*this, *home_);
     if (!copy) copy = &Residency::add(*this, *home_, Purpose::compute);
     Residency::keep_only(*this, *copy);
-    return copy->memory.address();
+    void* const address = copy->memory.address();
+    if (SharedSpace::of(*home_)) Residency::await_busy(*this, lock);
+    return address;
   }
   while (!elsewhere().copies.empty()) Residency::remove(*this, elsewhere().copies.front());
-  const std::vector<Event> busy = std::move(elsewhere().host_busy);
-  elsewhere().host_busy.clear();
-  lock.unlock();
-  for (const Event& event : busy) wait(event);
+  Residency::await_busy(*this, lock);
   return host_.address();
 }
 

@@ -41,12 +41,13 @@ const void* WorkingSet::read(Storage& storage, MemorySpace& space) {
 
 void* WorkingSet::write(Storage& storage, MemorySpace& space) {
   if (space.is_host()) return storage.address();
-  std::lock_guard lock(Residency::mutex());
+  Residency::Lock lock(Residency::mutex());
   DeviceCopy* copy = Residency::find(storage, space);
   if (!copy) copy = &Residency::add(storage, space, Purpose::compute);
   Residency::touch(*copy);
   pin(*copy);
   Residency::keep_only(storage, *copy);
+  if (SharedSpace::of(space)) Residency::await_busy(storage, lock);
   return copy->memory.address();
 }
 

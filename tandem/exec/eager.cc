@@ -6,6 +6,7 @@
 #include "tandem/core/link.h"
 #include "tandem/core/spill.h"
 #include "tandem/core/working_set.h"
+#include "tandem/exec/device_error.h"
 #include "tandem/exec/numerics.h"
 #include "tandem/exec/placement_log.h"
 
@@ -120,10 +121,8 @@ void EagerDispatcher::run(OpCall& call) {
   try {
     find_and_execute(call);
   } catch (const Error& error) {
-    // Devices know what went wrong; which op it was is known here.
-    const bool by_device = error.code() == ErrorCode::device_lost || error.code() == ErrorCode::device_failed;
-    if (!by_device || error.message().starts_with(text(call.op.name, ":"))) throw;
-    fail(error.code(), call.op.name, ": ", error.message());
+    if (error.code() == ErrorCode::device_lost) forget_lost_devices();
+    rethrow_naming(error, call.op.name);
   }
 }
 
@@ -140,7 +139,7 @@ void EagerDispatcher::find_and_execute(OpCall& call) {
     slot.hash = hash;
   }
   if (slot.call->device->lost()) [[unlikely]] {
-    forget_device(*slot.call->device);
+    forget_lost_devices();
     slot.call = find_or_prepare(call, hash);
   }
   // An op run from inside the kernel could replace the slot; kernels run no ops, so a plain reference will do.
@@ -188,8 +187,9 @@ void EagerDispatcher::run_prepared(const PreparedCall& prepared, OpCall& call) {
   }
 }
 
-void EagerDispatcher::forget_device(Device& device) {
-  devices_.remove(device);
+void EagerDispatcher::forget_lost_devices() {
+  for (Device* device : devices_.known())
+    if (device->lost()) devices_.remove(*device);
   forget_calls();
 }
 

@@ -44,7 +44,7 @@ class EagerDispatcher final : public Dispatcher {
   void run_prepared(const PreparedCall& prepared, OpCall& call);
   /// Stays, with its loss noted, or moves.
   void stay_or_move(const PreparedCall& prepared, OpCall& call);
-  void forget_device(Device& device);
+  void forget_lost_devices();
   std::shared_ptr<const PreparedCall> find_or_prepare(const OpCall& call, std::uint64_t hash);
   /// Lets the machine's figures decide, where nobody else has.
   std::shared_ptr<const PreparedCall> prepare_placed(const OpCall& call, PlacementRules rules);

@@ -1,35 +1,11 @@
 #include "tandem/exec/frame.h"
 
 #include "tandem/base/event_sink.h"
+#include "tandem/exec/device_error.h"
 #include "tandem/exec/numerics.h"
-#include "tandem/op/random_state.h"
+#include "tandem/exec/write_locks.h"
 
 namespace tandem {
-
-/// The cells a plan replaces, from before their old values are read until the new ones are in place. Plans lock in
-/// the order of addresses, so two of them cannot wait for each other.
-class Frame::WriteLocks {
- public:
-  explicit WriteLocks(std::span<const Plan::Write> writes) : writes_(writes) {
-    for (const Plan::Write& write : writes_) write.cell->writing.lock();
-  }
-  /// From now on nobody may read the cells either.
-  void close() {
-    for (const Plan::Write& write : writes_) write.cell->mutex.lock();
-    closed_ = true;
-  }
-  ~WriteLocks() {
-    for (const Plan::Write& write : writes_) {
-      if (closed_) write.cell->mutex.unlock();
-      write.cell->writing.unlock();
-    }
-  }
-  WriteLocks(const WriteLocks&) = delete;
-
- private:
-  std::span<const Plan::Write> writes_;
-  bool closed_ = false;
-};
 
 Frame::Frame(const Plan& plan)
     : plan_(plan),
@@ -61,6 +37,7 @@ void Frame::run(std::span<const TensorRef> arguments, std::span<Tensor> results,
 
 void Frame::begin(std::span<const TensorRef> arguments) {
   next_action_ = 0;
+  drawn_.clear();
   for (std::size_t s = 0; s < plan_.slots_.size(); ++s) {
     const Plan::Slot& slot = plan_.slots_[s];
     switch (slot.kind) {
@@ -82,6 +59,7 @@ void Frame::begin(std::span<const TensorRef> arguments) {
     const auto call = random_state().draw(plan_.words_[draw.word]);
     words_[draw.word] = call.key;
     words_[draw.word + 1] = call.counter;
+    drawn_.push_back(call);
   }
 }
 
@@ -91,7 +69,7 @@ void Frame::execute(std::uint32_t from, std::uint32_t to) {
     if (action.before > to) break;
     run_kernels(from, action.before);
     from = std::max(from, action.before);
-    perform(action);
+    perform_for(action);
     ++next_action_;
   }
   run_kernels(from, to);
@@ -105,15 +83,32 @@ void Frame::run_kernels(std::uint32_t from, std::uint32_t to) {
   const bool events = events_enabled();
   EventRing& ring = event_ring();
   std::uint64_t start = events ? ticks() : 0;
-  for (const Plan::Instruction* at = &plan_.instructions_[from]; at != plan_.instructions_.data() + to; ++at) {
-    const KernelArgs args{operands + at->inputs, operands + at->outputs, {words_.data() + at->words, at->word_count}};
-    at->kernel->run(args);
-    if (events) {
-      const std::uint64_t end = ticks();
-      ring.record(at->call->decision, start, end);
-      start = end;
+  const Plan::Instruction* at = &plan_.instructions_[from];
+  try {
+    for (; at != plan_.instructions_.data() + to; ++at) {
+      const KernelArgs args{operands + at->inputs, operands + at->outputs, {words_.data() + at->words, at->word_count}};
+      if (at->told) at->told->set_running(at->call->decision);
+      at->kernel->run(args);
+      if (events) {
+        const std::uint64_t end = ticks();
+        ring.record(at->call->decision, start, end);
+        start = end;
+      }
+      if (checked) [[unlikely]] require_finite(*at->call, args);
     }
-    if (checked) [[unlikely]] require_finite(*at->call, args);
+  } catch (const Error& error) {
+    rethrow_naming(error, at->call->decision->op);
+  }
+}
+
+/// What goes wrong is told by the name of the op it was done for.
+void Frame::perform_for(const Plan::Action& action) {
+  const bool for_an_op = action.kind != Plan::Action::Kind::call && action.before < plan_.instructions_.size();
+  if (!for_an_op) return perform(action);
+  try {
+    perform(action);
+  } catch (const Error& error) {
+    rethrow_naming(error, plan_.instructions_[action.before].call->decision->op);
   }
 }
 
@@ -125,7 +120,11 @@ void Frame::run_timed(std::uint32_t from, std::uint32_t to) {
     Device& device = *at->call->device;
     device.set_running(at->call->decision);
     const std::uint64_t start = ticks();
-    at->kernel->run(args);
+    try {
+      at->kernel->run(args);
+    } catch (const Error& error) {
+      rethrow_naming(error, at->call->decision->op);
+    }
     const std::uint64_t end = ticks();
     device.set_running(nullptr);
     event_ring().record(at->call->decision, start, end);

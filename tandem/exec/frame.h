@@ -4,6 +4,7 @@
 
 #include "tandem/core/working_set.h"
 #include "tandem/exec/plan.h"
+#include "tandem/op/random_state.h"
 
 namespace tandem {
 
@@ -14,15 +15,16 @@ class Frame {
   void run(std::span<const TensorRef> arguments, std::span<Tensor> results, RunTimes* times = nullptr);
   /// Lets go of everything that belongs to one run.
   void clear();
+  /// The numbers that random ops of the last run took, in the order of the program.
+  std::span<const RandomState::Call> drawn() const { return drawn_; }
 
  private:
-  class WriteLocks;
-
   void begin(std::span<const TensorRef> arguments);
   void execute(std::uint32_t from, std::uint32_t to);
   void run_kernels(std::uint32_t from, std::uint32_t to);
   void run_timed(std::uint32_t from, std::uint32_t to);
   void perform(const Plan::Action& action);
+  void perform_for(const Plan::Action& action);
   void perform_call(const Plan::Call& call);
   void bind(std::uint32_t first, std::uint32_t last, const void* address);
   void open_writes();
@@ -36,6 +38,7 @@ class Frame {
   std::vector<Tensor> tensors_;     // by slot; undefined for variables that are written
   std::vector<Storage*> storages_;  // by slot
   WorkingSet held_;                 // what kernels of this run use in devices' own memory
+  std::vector<RandomState::Call> drawn_;
   std::size_t next_action_ = 0;
   RunTimes* times_ = nullptr;       // null: nobody wants to know
 };

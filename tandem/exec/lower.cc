@@ -7,6 +7,7 @@
 #include "tandem/exec/frame.h"
 #include "tandem/exec/plan.h"
 #include "tandem/exec/start_order.h"
+#include "tandem/exec/stepwise.h"
 #include "tandem/kernel/fused.h"
 #include "tandem/memory/arena_plan.h"
 
@@ -64,6 +65,7 @@ class Lowering {
     emit();
     finish_actions();
     finish_writes();
+    prepare_for_shortage();
     return std::move(plan_);
   }
 
@@ -272,7 +274,8 @@ class Lowering {
                                   .outputs = plan_->operand_count_ + static_cast<std::uint32_t>(node.inputs.size()),
                                   .words = static_cast<std::uint32_t>(plan_->words_.size()),
                                   .word_count = static_cast<std::uint32_t>(node.attrs.run_time().size()),
-                                  .call = step.call.get()};
+                                  .call = step.call.get(),
+                                  .told = step.space->is_host() ? nullptr : step.call->device};
     plan_->operand_count_ += static_cast<std::uint32_t>(node.inputs.size() + node.outputs.size());
     plan_->words_.insert(plan_->words_.end(), node.attrs.run_time().begin(), node.attrs.run_time().end());
     if (node.op->random) draws_[step.node] = {instruction.words + key_word(*node.op)};
@@ -443,6 +446,18 @@ class Lowering {
       plan_->writes_.push_back(std::move(out));
     }
     std::sort(plan_->writes_.begin(), plan_->writes_.end(), [](const auto& a, const auto& b) { return a.cell.get() < b.cell.get(); });
+  }
+
+  void prepare_for_shortage() {
+    if (std::ranges::all_of(steps_, [](const Step& step) { return !step.space || step.space->is_host(); })) return;
+    std::vector<std::optional<DeviceName>> devices;
+    for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
+      const Node& node = graph_.nodes[at];
+      const Device* device = devices_[at];
+      devices.push_back(node.requested ? node.requested : device ? std::optional(device->name()) : options_.scope);
+    }
+    plan_->stepwise_ = std::make_unique<const Stepwise>(graph_, std::move(devices));
+    plan_->too_large_ = plan_->is_too_large();
   }
 
   const Graph& graph_;

@@ -1,6 +1,7 @@
 // A graph made ready to run: prepared calls in order, immutable. A Frame holds the buffers of one run and is pooled, so
 // that several threads may run one plan at once; in steady state a run looks nothing up and prepares nothing.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -8,10 +9,12 @@
 
 #include "tandem/exec/graph_placement.h"
 #include "tandem/graph/graph.h"
+#include "tandem/op/random_state.h"
 
 namespace tandem {
 
 class Frame;
+class Stepwise;
 
 /// What one run took, op by op.
 struct RunTimes {
@@ -30,6 +33,7 @@ class Plan {
     std::uint32_t inputs, outputs;  // first address
     std::uint32_t words, word_count;  // run-time attributes
     const PreparedCall* call;
+    Device* told = nullptr;  // a device with memory of its own, to be told which op runs
   };
 
   /// What happens between kernels. Values that leave the plan, cross between devices or go to a called function are
@@ -92,7 +96,8 @@ class Plan {
   };
 
   ~Plan();
-  /// One tensor an argument in, one a result out. With `times` it notes what every op took.
+  /// One tensor an argument in, one a result out. With `times` it notes what every op took. What does not fit the memory of
+  /// its devices at once runs op by op, and notes nothing.
   void run(std::span<const TensorRef> arguments, std::span<Tensor> results, RunTimes* times = nullptr) const;
   /// Gives the buffers of runs that have ended back.
   void drop_frames() const;
@@ -111,6 +116,11 @@ class Plan {
 
   std::unique_ptr<Frame> take_frame() const;
   void give_back(std::unique_ptr<Frame> frame) const;
+  /// False when a device's memory did not suffice; `drawn` then has the numbers that random ops took.
+  bool run_at_once(std::span<const TensorRef> arguments, std::span<Tensor> results, RunTimes* times,
+                   std::vector<RandomState::Call>& drawn) const;
+  bool is_too_large() const;
+  friend bool free_idle_frames(MemorySpace& space);
 
   std::shared_ptr<const GraphPlacement> placement_;
   std::vector<std::shared_ptr<const PreparedCall>> prepared_;
@@ -136,6 +146,9 @@ class Plan {
   std::vector<Arena> arenas_;
   std::vector<ArenaOperand> arena_operands_;
   std::uint32_t operand_count_ = 0;
+  std::unique_ptr<const Stepwise> stepwise_;  // null: all is in the host's memory
+  bool too_large_ = false;                    // for a device's memory, whatever else is there
+  mutable std::atomic<std::uint32_t> full_{0};  // runs since it was last seen not to fit; 0: it did fit
 
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Frame>> frames_;  // not in use

@@ -118,6 +118,7 @@ std::uint64_t hash_of(const OpCall& call) {
 
 std::unique_ptr<PreparedCall> prepare(const OpCall& call, DeviceRegistry& devices, const PlacementRules& rules) {
   auto prepared = std::make_unique<PreparedCall>(PreparedCall{.key = CallKey(call)});
+  if (call.owner) prepared->owner = *call.owner;
   std::vector<const TensorSpec*> specs;
   std::vector<Operand> inputs, outputs;
   for (const TensorSpec& spec : prepared->key.inputs) {

@@ -98,6 +98,12 @@ void add_config(nb::module_& module) {
   module.def("get_opencl_cpu_as_gpu", config::get_opencl_cpu_as_gpu);
   module.def("set_opencl_hide_fp64", config::set_opencl_hide_fp64);
   module.def("get_opencl_hide_fp64", config::get_opencl_hide_fp64);
+  module.def("set_opencl_shared_memory", config::set_opencl_shared_memory);
+  module.def("get_opencl_shared_memory", config::get_opencl_shared_memory);
+  module.def("set_links", [](const std::string& links) { config::set_links(links); });
+  module.def("get_links", config::get_links);
+  module.def("set_spill", config::set_spill);
+  module.def("get_spill", config::get_spill);
   module.def("interpreter_ends", interpreter_ends);
   module.def("finish_work", [] {
     const WithoutGil without;

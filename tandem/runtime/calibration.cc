@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 
 #include "tandem/backend/opencl/program_cache.h"
 #include "tandem/base/cache_folder.h"
 #include "tandem/base/core_roles.h"
 #include "tandem/base/cores.h"
+#include "tandem/core/link.h"
 #include "tandem/exec/graph_placement.h"
 #include "tandem/graph/trace.h"
 #include "tandem/op/arrays.h"
@@ -253,8 +253,7 @@ std::vector<CalibrationCheck> check_calibration(std::span<Device* const> devices
 }
 
 std::filesystem::path machine_file(std::span<Device* const> devices) {
-  const char* links = std::getenv("TANDEM_LINK");
-  std::vector<std::string> parts{"1", text(Cores::process().threads()), links ? links : ""};
+  std::vector<std::string> parts{"1", text(Cores::process().threads()), links()};
   for (const Device* device : devices) {
     const DeviceProperties& p = device->properties();
     parts.push_back(text(p.name.short_name(), '|', p.description, '|', p.memory_bytes, '|', p.cores, '|', join(cores_of(*device))));

@@ -9,6 +9,8 @@
 #include "tandem/base/text.h"
 #include "tandem/base/threads.h"
 #include "tandem/core/device.h"
+#include "tandem/core/link.h"
+#include "tandem/core/spill.h"
 #include "tandem/op/random_state.h"
 #include "tandem/runtime/physical.h"
 #include "tandem/runtime/runtime.h"
@@ -316,6 +318,17 @@ void set_opencl_hide_fp64(bool hide) {
   if (hide != get_opencl_hide_fp64()) change_options("OpenCL devices", [=](opencl::Options& options) { options.hide_fp64 = hide; });
 }
 bool get_opencl_hide_fp64() { return opencl_options().hide_fp64; }
+
+void set_opencl_shared_memory(bool shared) {
+  if (shared != get_opencl_shared_memory())
+    change_options("OpenCL devices", [=](opencl::Options& options) { options.shared_memory = shared; });
+}
+bool get_opencl_shared_memory() { return opencl_options().shared_memory; }
+
+void set_links(std::string_view links) { tandem::set_links(links); }
+std::string get_links() { return tandem::links(); }
+void set_spill(bool on) { tandem::set_spill(on); }
+bool get_spill() { return spill_enabled(); }
 
 DeviceReport device_report() {
   const PhysicalGpus gpus = physical_gpus();

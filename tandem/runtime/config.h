@@ -87,6 +87,16 @@ int get_opencl_cpu_as_gpu();
 void set_opencl_hide_fp64(bool hide);
 bool get_opencl_hide_fp64();
 
+/// TANDEM_OPENCL_SHARED_MEMORY: a CPU-type device works on the host's memory, as an integrated GPU does; nothing is copied.
+void set_opencl_shared_memory(bool shared);
+bool get_opencl_shared_memory();
+/// TANDEM_LINK: "/CPU:0>/GPU:0:latency_us=10,gb_per_s=2", a delay added to copies; "": none. At any time.
+void set_links(std::string_view links);
+std::string get_links();
+/// TANDEM_SPILL: on, what does not fit a device makes room by moving what was used longest ago to the host. At any time.
+void set_spill(bool on);
+bool get_spill();
+
 /// One line of what was found when devices were looked for.
 struct DeviceFinding {
   std::string name;  // "/GPU:0" when it is used, else empty

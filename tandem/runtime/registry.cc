@@ -74,7 +74,7 @@ void Registry::open_gpus() {
     growths.insert(gpu.growth);
     if (growths.size() > 1) fail(ErrorCode::invalid_argument, "Memory growth cannot differ between GPU devices");
     auto open = [&](std::optional<std::size_t> limit) {
-      opened.push_back(opencl::make_device(*found[i], index++, {limit, gpu.growth.value_or(true)}, physical.options.hide_fp64));
+      opened.push_back(opencl::make_device(*found[i], index++, {limit, gpu.growth.value_or(true)}, physical.options));
     };
     for (std::size_t limit : gpu.limits) open(limit);
     if (gpu.limits.empty()) open(std::nullopt);

@@ -10,15 +10,16 @@ class SmallGpu {
  public:
   using Memory = opencl::LogicalDeviceConfiguration;
   /// One physical device that serves as several.
-  explicit SmallGpu(const std::vector<Memory>& logical)
-      : devices_(make_devices(logical)), registry_(devices_), dispatcher_(registry_), here_(*this) {}
+  explicit SmallGpu(const std::vector<Memory>& logical) : SmallGpu(opencl::Options{}, logical) {}
+  SmallGpu(const opencl::Options& options, const std::vector<Memory>& logical)
+      : devices_(make_devices(logical, options)), registry_(devices_), dispatcher_(registry_), here_(*this) {}
   explicit SmallGpu(std::size_t limit) : SmallGpu(std::vector<Memory>{{.memory_limit = limit}}) {}
 
-  static std::vector<std::unique_ptr<Device>> make_devices(const std::vector<Memory>& logical) {
+  static std::vector<std::unique_ptr<Device>> make_devices(const std::vector<Memory>& logical, const opencl::Options& options = {}) {
     static const opencl::Discovery discovery = opencl::discover({.cpu_as_gpu = 1});
     std::vector<std::unique_ptr<Device>> made;
     for (const Memory& memory : logical)
-      made.push_back(opencl::make_device(*discovery.usable().at(0), static_cast<int>(made.size()), memory, false));
+      made.push_back(opencl::make_device(*discovery.usable().at(0), static_cast<int>(made.size()), memory, options));
     return made;
   }
 

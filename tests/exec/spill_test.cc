@@ -134,7 +134,7 @@ TEST_F(Spill, SeveralThreadsMaySpillAtOnce) {
 }
 
 TEST_F(Spill, AValueGoesFromOneDeviceToAnotherByWayOfTheHost) {
-  SmallGpu gpus({{.memory_limit = kMegabyte}, {.memory_limit = 2 * kMegabyte}});
+  SmallGpu gpus(std::vector<SmallGpu::Memory>{{.memory_limit = kMegabyte}, {.memory_limit = 2 * kMegabyte}});
   EXPECT_EQ(gpus.device(0).memory().info().limit, kMegabyte);
   EXPECT_EQ(gpus.device(1).memory().info().limit, 2 * kMegabyte);
   Tensor x;

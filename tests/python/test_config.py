@@ -124,6 +124,7 @@ def test_visible_devices_can_be_chosen_until_the_first_tensor():
         ("tf.config.threading.set_inter_op_parallelism_threads(0)", "Inter op parallelism cannot be modified after initialization."),
         ("tf.config.threading.set_intra_op_parallelism_threads(2)", "Intra op parallelism cannot be modified after initialization."),
         ("tf.config.set_dedicated_cores(compute=[0])", "Dedicated cores cannot be modified after being initialized"),
+        ("tf.config.experimental.set_opencl_shared_memory(True)", "OpenCL devices cannot be modified after being initialized"),
         ("tf.config.experimental.set_opencl_hide_fp64(True)", "OpenCL devices cannot be modified after being initialized"),
     ],
 )

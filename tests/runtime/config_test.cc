@@ -42,14 +42,30 @@ TEST_F(Config, TheDevicesCannotBeChangedOnceTheyAreInUse) {
             "Virtual devices cannot be modified after being initialized");
   EXPECT_EQ(refusal([&] { set_memory_growth(gpu, false); }, ErrorCode::too_late),
             "Physical devices cannot be modified after being initialized");
-  EXPECT_EQ(refusal([] { set_opencl_cpu_as_gpu(get_opencl_cpu_as_gpu() + 1); }, ErrorCode::too_late),
-            "OpenCL devices cannot be modified after being initialized");
+  const char* opencl = "OpenCL devices cannot be modified after being initialized";
+  EXPECT_EQ(refusal([] { set_opencl_cpu_as_gpu(get_opencl_cpu_as_gpu() + 1); }, ErrorCode::too_late), opencl);
+  EXPECT_EQ(refusal([] { set_opencl_hide_fp64(!get_opencl_hide_fp64()); }, ErrorCode::too_late), opencl);
+  EXPECT_EQ(refusal([] { set_opencl_shared_memory(!get_opencl_shared_memory()); }, ErrorCode::too_late), opencl);
+}
+
+TEST_F(Config, SpillAndLinksMayChangeAtAnyTime) {
+  const bool spill = get_spill();
+  set_spill(!spill);
+  EXPECT_EQ(get_spill(), !spill);
+  set_spill(spill);
+  const std::string links = get_links();
+  set_links("/CPU:0>/GPU:0:latency_us=1");
+  EXPECT_EQ(get_links(), "/CPU:0>/GPU:0:latency_us=1");
+  refusal([] { set_links("/CPU:0>/GPU:0:speed=1"); }, ErrorCode::invalid_argument);
+  EXPECT_EQ(get_links(), "/CPU:0>/GPU:0:latency_us=1");
+  set_links(links);
 }
 
 TEST_F(Config, WhatChangesNothingIsNeverTooLate) {
   set_visible_devices(get_visible_devices());
   set_opencl_cpu_as_gpu(get_opencl_cpu_as_gpu());
   set_dedicated_cores(get_dedicated_cores());
+  set_opencl_shared_memory(get_opencl_shared_memory());
 }
 
 TEST_F(Config, MemoryOfAGpuIsCounted) {

@@ -96,6 +96,36 @@ def get_opencl_hide_fp64():
     return _tandem.get_opencl_hide_fp64()
 
 
+def set_opencl_shared_memory(shared):
+    """A CPU-type device works on the host's memory, as an integrated GPU does (TANDEM_OPENCL_SHARED_MEMORY)."""
+    _tandem.set_opencl_shared_memory(bool(shared))
+
+
+def get_opencl_shared_memory():
+    """Whether it does."""
+    return _tandem.get_opencl_shared_memory()
+
+
+def set_links(links):
+    """Copies take at least so long, as over a bus: "/CPU:0>/GPU:0:latency_us=10,gb_per_s=2"; "" for none (TANDEM_LINK)."""
+    _tandem.set_links(links)
+
+
+def get_links():
+    """What was set."""
+    return _tandem.get_links()
+
+
+def set_spill(enabled):
+    """On: what does not fit a device moves what was used longest ago to the host. Off: it is an error (TANDEM_SPILL)."""
+    _tandem.set_spill(bool(enabled))
+
+
+def get_spill():
+    """Whether it is on."""
+    return _tandem.get_spill()
+
+
 # Names these functions had before they left this module.
 def list_physical_devices(device_type=None):
     """See tf.config.list_physical_devices."""

@@ -1,5 +1,7 @@
 #include "tandem/backend/opencl/cl.h"
 
+#include "tandem/base/fault.h"
+
 namespace tandem::opencl {
 
 std::string status_text(cl_int status) {
@@ -33,13 +35,21 @@ bool is_out_of_memory(cl_int status) {
          status == CL_INVALID_BUFFER_SIZE;
 }
 
-void check(cl_int status, std::string_view doing) {
-  if (status == CL_SUCCESS) return;
-  const ErrorCode code = is_out_of_memory(status)              ? ErrorCode::out_of_memory
-                         : status == CL_DEVICE_NOT_AVAILABLE ? ErrorCode::device_lost
-                                                             : ErrorCode::device_failed;
-  fail(code, "OpenCL: ", doing,
-       " failed: ", status_text(status));
+void check(cl_int status, std::string_view doing) { Health{.device = "OpenCL"}.check(status, doing); }
+
+void Health::check_alive(std::string_view doing) const {
+  if ((lost && lost->load(std::memory_order_relaxed)) || fault(Fault::opencl_lost)) [[unlikely]]
+    raise(CL_DEVICE_NOT_AVAILABLE, doing);
+}
+
+void Health::raise(cl_int status, std::string_view doing) const {
+  if (status == CL_DEVICE_NOT_AVAILABLE) {
+    const bool before = lost && lost->exchange(true);
+    fail(ErrorCode::device_lost, device, " was lost ", before ? "before " : "while ", doing, ": ", status_text(status),
+         "; values of which it held the only copy cannot be read any more");
+  }
+  fail(is_out_of_memory(status) ? ErrorCode::out_of_memory : ErrorCode::device_failed, device, ": ", doing, " failed: ",
+       status_text(status));
 }
 
 }  // namespace tandem::opencl

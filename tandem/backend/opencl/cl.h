@@ -3,6 +3,7 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
+#include <atomic>
 #include <string>
 #include <utility>
 
@@ -16,6 +17,22 @@ bool is_out_of_memory(cl_int status);
 
 /// Throws out_of_memory or device_failed, naming what was being done.
 void check(cl_int status, std::string_view doing);
+
+/// Whether a device is still there; shared by all that talk to it.
+struct Health {
+  std::string device;                 // "/GPU:0"
+  std::atomic<bool>* lost = nullptr;  // said once and for all
+
+  /// Throws device_lost when it is gone.
+  void check_alive(std::string_view doing) const;
+  /// As check() above, but names the device and notices when it is gone.
+  void check(cl_int status, std::string_view doing) const {
+    if (status != CL_SUCCESS) [[unlikely]] raise(status, doing);
+  }
+
+ private:
+  [[noreturn]] void raise(cl_int status, std::string_view doing) const;
+};
 
 /// Owns one OpenCL object.
 template <class T, cl_int (*kRelease)(T)>

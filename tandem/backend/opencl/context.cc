@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "tandem/backend/opencl/error_tag.h"
+#include "tandem/base/fault.h"
 
 namespace tandem::opencl {
 namespace {
@@ -51,9 +52,8 @@ Traits traits_of(cl_device_id device) {
   clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(platform_name) - 1, platform_name, nullptr);
   t.platform = platform_name;
   t.cpu_type = device_info<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU;
-  // Kernels as the other kind of device runs them: for tests of both without having both.
-  const char* style = std::getenv("TANDEM_OPENCL_STYLE");
-  if (style && *style) t.cpu_type = std::string_view(style) == "cpu";
+  t.clblast = !t.cpu_type;
+  t.shared_memory = !t.cpu_type && device_info<cl_bool>(device, CL_DEVICE_HOST_UNIFIED_MEMORY);
   t.fp64 = device_text(device, CL_DEVICE_EXTENSIONS).find("cl_khr_fp64") != std::string::npos;
   t.exact_division =
       device_info<cl_device_fp_config>(device, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
@@ -65,16 +65,16 @@ Traits traits_of(cl_device_id device) {
 }
 
 Context::Context(cl_device_id device, Traits traits, std::string device_name, const LogicalDeviceConfiguration& memory)
-    : device_(device), traits_(std::move(traits)), device_name_(std::move(device_name)), cache_(ProgramCache::default_folder()) {
+    : device_(device), traits_(std::move(traits)), health_{std::move(device_name)}, cache_(ProgramCache::default_folder()) {
   cl_int status = CL_SUCCESS;
   context_ = ContextHandle(clCreateContext(nullptr, 1, &device_, nullptr, nullptr, &status));
   check(status, "opening the device");
-  compute_ = std::make_unique<Queue>(context_.get(), device_, false);
-  copy_ = std::make_unique<Queue>(context_.get(), device_, true);
+  compute_ = std::make_unique<Queue>(context_.get(), device_, false, health_);
+  copy_ = std::make_unique<Queue>(context_.get(), device_, true, health_);
   reports_ = QueueHandle(clCreateCommandQueue(context_.get(), device_, 0, &status));
   check(status, "making a queue");
   pool_ = std::make_unique<BufferPool>(
-      context_.get(), device_name_,
+      context_.get(), health_,
       PoolOptions{.limit = memory.memory_limit.value_or(traits_.memory_bytes / 10 * 8),
                   .largest = traits_.largest_buffer,
                   .alignment = traits_.alignment,
@@ -152,12 +152,14 @@ ProgramHandle Context::build(const std::string& source, const std::string& optio
   const char* data = source.data();
   const std::size_t size = source.size();
   cl_int status = CL_SUCCESS;
+  health_.check_alive("compiling a program");
   ProgramHandle program(clCreateProgramWithSource(context_.get(), 1, &data, &size, &status));
   check(status, "making a program");
-  status = clBuildProgram(program.get(), 1, &device_, options.c_str(), nullptr, nullptr);
+  status = fault(Fault::opencl_build) ? CL_BUILD_PROGRAM_FAILURE
+                                      : clBuildProgram(program.get(), 1, &device_, options.c_str(), nullptr, nullptr);
   if (status != CL_SUCCESS)
-    fail(ErrorCode::device_failed, device_name_, ": a program does not compile (", status_text(status), "): ",
-         build_log(program.get()), "\n", source);
+    fail(ErrorCode::device_failed, health_.device, " (", traits_.name, ", driver ", traits_.driver, "): a program does not compile (",
+         status_text(status), "): ", build_log(program.get()), "; TANDEM_DUMP_KERNELS=folder keeps its text");
   return program;
 }
 
@@ -169,22 +171,42 @@ std::string Context::build_log(cl_program program) const {
   return log;
 }
 
-void Context::launch(const KernelFunction& function, std::size_t items, std::size_t batch) {
-  const std::size_t local[2] = {local_size(), 1};
-  const std::size_t global[2] = {(items + local[0] - 1) / local[0] * local[0], batch};
+template <class Start>
+void Context::submit(std::string_view doing, Start start) {
   std::uint64_t copied = 0;  // the copy queue is in order too, so the last of its commands stands for all
   for (const Buffer* buffer : read_) {
-    if (!lost_.empty()) throw_if_lost(buffer->uses().written);
+    throw_if_lost(buffer->uses());
     copied = std::max(copied, buffer->uses().copy);
   }
   for (const Buffer* buffer : written_) copied = std::max(copied, buffer->uses().copy);
-  const std::uint64_t number = compute_->enqueue(
-      "starting a kernel", copy_->pending(copied), running_op, Transfer::none,
-      [&](cl_uint count, const cl_event* after, cl_event* event) {
-        return clEnqueueNDRangeKernel(compute_->get(), function.kernel, 2, nullptr, global, local, count, after, event);
-      });
+  const std::uint64_t number =
+      compute_->enqueue(doing, copy_->pending(copied), running_op, Transfer::none, copy_->last(), start);
   for (const Buffer* buffer : read_) buffer->uses().compute = number;
-  for (Buffer* buffer : written_) buffer->uses().compute = buffer->uses().written = number;
+  for (Buffer* buffer : written_) {
+    Uses& uses = buffer->uses();
+    uses.compute = uses.written = number;
+    uses.uploaded = 0;
+  }
+}
+
+void Context::run_foreign(std::string_view doing, std::initializer_list<const Buffer*> read, Buffer& written,
+                          const std::function<cl_int(cl_command_queue, cl_event*)>& start) {
+  std::lock_guard lock(mutex_);
+  read_.assign(read);
+  written_.assign({&written});
+  submit(doing, [&](cl_uint count, const cl_event* after, cl_event* event) {
+    // Other libraries wait for no events; the queue is in order.
+    const cl_int waits = count ? clEnqueueBarrierWithWaitList(compute_->get(), count, after, nullptr) : CL_SUCCESS;
+    return waits == CL_SUCCESS ? start(compute_->get(), event) : waits;
+  });
+}
+
+void Context::launch(const KernelFunction& function, std::size_t items, std::size_t batch) {
+  const std::size_t local[2] = {local_size(), 1};
+  const std::size_t global[2] = {(items + local[0] - 1) / local[0] * local[0], batch};
+  submit("starting a kernel", [&](cl_uint count, const cl_event* after, cl_event* event) {
+    return clEnqueueNDRangeKernel(compute_->get(), function.kernel, 2, nullptr, global, local, count, after, event);
+  });
   BuiltProgram& program = *function.program;
   if (program.saved || program.launched || !cache_.enabled()) return;
   program.launched = true;
@@ -239,7 +261,7 @@ Launch& Launch::buffer(void* address) {
 }
 
 Launch& Launch::bytes(const void* data, std::size_t size) {
-  check(clSetKernelArg(function_.kernel, next_++, size, data), "setting an argument of a kernel");
+  context_.check(clSetKernelArg(function_.kernel, next_++, size, data), "setting an argument of a kernel");
   return *this;
 }
 

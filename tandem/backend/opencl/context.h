@@ -2,6 +2,8 @@
 #pragma once
 #include <atomic>
 #include <deque>
+#include <functional>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -21,6 +23,8 @@ struct Traits {
   std::string platform, name, driver;
   bool cpu_type = false;        // wants few long work-items with explicit vectors, not many short ones
   bool fp64 = false;
+  bool clblast = false;         // matrix products by CLBlast: a GPU
+  bool shared_memory = false;   // works on the host's own bytes: an integrated GPU
   bool exact_division = false;  // takes -cl-fp32-correctly-rounded-divide-sqrt
   int units = 1;
   std::size_t memory_bytes = 0;
@@ -57,8 +61,15 @@ class Context {
   /// How many elements one work-item should handle, of `total` at `work` simple operations each.
   std::int64_t elements_per_item(std::int64_t total, double work = 1) const;
 
+  /// Where it is said that the device is gone; set before the device is used.
+  void report_loss_to(std::atomic<bool>& lost) { health_.lost = &lost; }
+
   /// Builds `source`, or takes it from memory or disk.
   KernelFunction kernel(const std::string& source, const std::string& name);
+
+  /// Commands of another library, which `start` puts into the queue: reads and writes these buffers, gives an event.
+  void run_foreign(std::string_view doing, std::initializer_list<const Buffer*> read, Buffer& written,
+                   const std::function<cl_int(cl_command_queue, cl_event*)>& start);
 
   /// Memory beside the pool.
   MemoryHandle make_buffer(std::size_t bytes);
@@ -67,6 +78,10 @@ class Context {
   Event upload(Buffer& to, const void* from, std::size_t bytes, bool pending);
   /// Starts a copy behind what was given to the device before; `to` may be read once the event has happened.
   Event download(void* to, const Buffer& from, std::size_t bytes);
+  /// Of bytes shared with the host: see SharedSpace.
+  Event written(Buffer& shared);
+  Event last_use(const Buffer& shared);
+  void free(Buffer* buffer) noexcept;
   /// Fills with a pattern of 1, 2, 4 or 8 bytes.
   void fill(Buffer& to, const void* pattern, std::size_t pattern_bytes, std::size_t bytes);
   /// Waits for both queues; throws the first failure not yet reported.
@@ -87,6 +102,7 @@ class Context {
  private:
   friend class Launch;
   friend class CopyEvent;
+  friend class SharedWrite;
   struct ErrorReport {
     cl_int tag, value, position, limit;
   };
@@ -95,7 +111,7 @@ class Context {
     std::uint64_t number;
     int site;
   };
-  /// Results of commands from `first` on were lost: that one failed, and the others may depend on it.
+  /// Results of commands from `first` on were lost: that one failed, and the others may depend on it. Of copies: one.
   struct Lost {
     std::uint64_t first, last;
     ErrorCode code;
@@ -108,6 +124,9 @@ class Context {
   ProgramHandle build(const std::string& source, const std::string& options);
   std::string build_log(cl_program program) const;
   void launch(const KernelFunction& function, std::size_t items, std::size_t batch);
+  /// Puts a command into the compute queue that uses read_ and written_.
+  template <class Start>
+  void submit(std::string_view doing, Start start);
   void save_programs();
 
   /// Returns when command `number` of `queue` has ended, having looked for failures up to then.
@@ -116,13 +135,18 @@ class Context {
   void look_for_failures();
   void read_error_word();
   void note_report(const ErrorReport& report);
-  void note_loss(std::uint64_t first, ErrorCode code, std::string message);
-  /// Throws when the results of command `number` of the compute queue were lost. The lock is held.
-  void throw_if_lost(std::uint64_t number);
+  void show_to_host(const MemoryHandle& shared, std::size_t bytes);
+  void note_failed_copy(const Queue::Failure& failed);
+  void note_loss(std::vector<Lost>& list, Lost lost);
+  /// Throws when command `number` is in a list. The lock is held.
+  static void throw_if_in(std::vector<Lost>& list, std::uint64_t number);
+  /// Throws when the contents of what is so used were lost. The lock is held.
+  void throw_if_lost(const Uses& uses);
+  void check(cl_int status, std::string_view doing) const { health_.check(status, doing); }
 
   cl_device_id device_;
   Traits traits_;
-  std::string device_name_;
+  Health health_;
   ContextHandle context_;
   std::unique_ptr<BufferPool> pool_;
   std::unique_ptr<Queue> compute_, copy_;
@@ -138,7 +162,7 @@ class Context {
   std::vector<std::string> sites_;
   std::atomic<bool> has_unsaved_{false};
   std::deque<Reporter> reporters_;  // since the error word was last seen to be clean
-  std::vector<Lost> lost_;
+  std::vector<Lost> lost_, lost_copies_;
   std::vector<const Buffer*> read_;  // arguments of the launch that is being made
   std::vector<Buffer*> written_;
 };

@@ -1,4 +1,6 @@
-// Matrix products: leading axes broadcast, transposes vanish in the packing.
+// Matrix products: leading axes broadcast, transposes vanish in the packing. Two families, by what the device is: CLBlast
+// for GPUs, packed tiles of our own for CPU-type devices.
+#include "tandem/backend/opencl/clblast.h"
 #include "tandem/backend/opencl/gemm.h"
 
 namespace tandem::opencl {
@@ -75,10 +77,57 @@ class MatmulKernel final : public PreparedKernel {
   bool empty_;
 };
 
+// --- CLBlast ---
+
+/// Rows of a when all its matrices stand below one another and meet the same b; 0 when the products are several.
+std::int64_t rows_of_one_product(const KernelCall& call) {
+  const bool transposed = call.attr().boolean("transpose_a");
+  const Side a(call.inputs[0], transposed), b(call.inputs[1], call.attr().boolean("transpose_b"));
+  if (b.count != 1 || (a.count != 1 && transposed)) return 0;
+  return a.rows * a.count;
+}
+
+Support clblast_supported(const KernelCall& call) {
+  if (!context_of(call).traits().clblast) return no("CLBlast is for GPUs");
+  if (call.dtype() != DType::f32) return no("CLBlast multiplies float32 here, got ", call.dtype());
+  if (!Clblast::find()) return no("CLBlast is not installed (libclblast.so.1)");
+  for (const Operand& operand : call.inputs) {
+    const Side side(operand, false);
+    if (side.row_stride != side.columns || side.column_stride != 1) return no("CLBlast needs matrices side by side");
+    if (operand.shape().elements() == 0) return no("there is nothing to multiply");
+  }
+  return rows_of_one_product(call) == 0 ? no("the products are several") : yes();
+}
+
+class ClblastMatmul final : public PreparedKernel {
+ public:
+  explicit ClblastMatmul(const KernelCall& call)
+      : context_(context_of(call)),
+        transpose_a_(call.attr().boolean("transpose_a")),
+        transpose_b_(call.attr().boolean("transpose_b")),
+        m_(static_cast<std::size_t>(rows_of_one_product(call))),
+        n_(static_cast<std::size_t>(Side(call.inputs[1], transpose_b_).columns)),
+        k_(static_cast<std::size_t>(Side(call.inputs[1], transpose_b_).rows)) {}
+
+  void run(const KernelArgs& args) const override {
+    const ClblastMatrix a{static_cast<const Buffer*>(args.inputs[0]), transpose_a_, transpose_a_ ? m_ : k_};
+    const ClblastMatrix b{static_cast<const Buffer*>(args.inputs[1]), transpose_b_, transpose_b_ ? k_ : n_};
+    Clblast::find()->multiply(context_, a, b, *static_cast<Buffer*>(args.outputs[0]), {m_, n_, k_});
+  }
+
+ private:
+  Context& context_;
+  bool transpose_a_, transpose_b_;
+  std::size_t m_, n_, k_;
+};
+
 }  // namespace
 
 KernelList matmul_kernels() {
-  return {{.name = "opencl packed", .supports = dtypes_supported, .prepare = [](const KernelCall& call) -> Prepared {
+  return {{.name = "opencl CLBlast", .supports = clblast_supported, .prepare = [](const KernelCall& call) -> Prepared {
+             return std::make_unique<ClblastMatmul>(call);
+           }},
+          {.name = "opencl packed", .supports = dtypes_supported, .prepare = [](const KernelCall& call) -> Prepared {
              return std::make_unique<MatmulKernel>(call);
            }}};
 }

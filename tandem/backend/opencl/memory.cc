@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "tandem/base/fault.h"
+
 namespace tandem::opencl {
 namespace {
 
@@ -16,8 +18,8 @@ constexpr std::size_t kLeastChunk = std::size_t{256} << 10, kMostChunk = std::si
 
 }  // namespace
 
-BufferPool::BufferPool(cl_context context, std::string device, const PoolOptions& options)
-    : context_(context), device_(std::move(device)), options_(options), stats_{.limit = options.limit} {
+BufferPool::BufferPool(cl_context context, const Health& health, const PoolOptions& options)
+    : context_(context), health_(health), options_(options), stats_{.limit = options.limit} {
   options_.limit = options.limit / options.alignment * options.alignment;
   chunk_bytes_ = std::min(std::clamp(options_.limit / 64, kLeastChunk, kMostChunk), options_.limit);
   chunk_bytes_ = chunk_bytes_ / options.alignment * options.alignment;
@@ -32,15 +34,34 @@ Buffer* BufferPool::try_allocate(std::size_t bytes, Purpose purpose) {
   Buffer* buffer = take_kept(size, purpose);
   if (!buffer) buffer = obtain(size);
   if (!buffer) return nullptr;
-  buffer->used_by.written = 0;
+  buffer->used_by.written = buffer->used_by.uploaded = 0;
   stats_.in_use += size;
-  stats_.peak = std::max(stats_.peak, stats_.in_use);
+  stats_.peak = std::max(stats_.peak, stats_.in_use + shared_);
   return buffer;
+}
+
+Buffer* BufferPool::try_share(void* host, std::size_t bytes) {
+  std::lock_guard lock(mutex_);
+  if (bytes > options_.limit - std::min(options_.limit, stats_.in_use + shared_)) return nullptr;
+  cl_int status = fault(Fault::opencl_alloc) ? CL_MEM_OBJECT_ALLOCATION_FAILURE : CL_SUCCESS;
+  MemoryHandle memory;
+  if (status == CL_SUCCESS)
+    memory = MemoryHandle(clCreateBuffer(context_, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, std::max<std::size_t>(bytes, 1), host,
+                                         &status));
+  if (is_out_of_memory(status)) return nullptr;
+  health_.check(status, "sharing memory with the host");
+  shared_ += bytes;
+  stats_.peak = std::max(stats_.peak, stats_.in_use + shared_);
+  return new Buffer{.memory = std::move(memory), .bytes = bytes, .shared = true};
 }
 
 void BufferPool::free(Buffer* buffer) noexcept {
   if (buffer->whole) return delete buffer;
   std::lock_guard lock(mutex_);
+  if (buffer->shared) {
+    shared_ -= buffer->bytes;
+    return delete buffer;
+  }
   stats_.in_use -= buffer->bytes;
   if (buffer->chunk) kept_small_ += buffer->bytes;
   kept_[buffer->bytes].push_back(buffer);
@@ -52,7 +73,7 @@ Buffer* BufferPool::slice(Buffer& whole, std::size_t offset, std::size_t bytes) 
   cl_int status = CL_SUCCESS;
   MemoryHandle memory(clCreateSubBuffer(whole.chunk ? whole.chunk->memory.get() : whole.memory.get(), CL_MEM_READ_WRITE,
                                         CL_BUFFER_CREATE_TYPE_REGION, &part, &status));
-  check(status, "making a part of a buffer");
+  health_.check(status, "making a part of a buffer");
   return new Buffer{.memory = std::move(memory), .bytes = bytes, .chunk = whole.chunk, .offset = part.origin, .whole = &whole};
 }
 
@@ -60,12 +81,13 @@ MemoryStats BufferPool::stats() const {
   std::lock_guard lock(mutex_);
   MemoryStats stats = stats_;
   stats.cached = held_ - stats.in_use;
+  stats.in_use += shared_;
   return stats;
 }
 
 void BufferPool::reset_peak() {
   std::lock_guard lock(mutex_);
-  stats_.peak = stats_.in_use;
+  stats_.peak = stats_.in_use + shared_;
 }
 
 /// For a copy the block whose commands are most likely to have ended; for a kernel the one that is still in a cache.
@@ -98,7 +120,7 @@ Buffer* BufferPool::cut(std::size_t size) {
       clCreateSubBuffer(best->memory.get(), CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &part, &status));
   if (status != CL_SUCCESS) {
     best->region.give(piece.offset, size, piece.uses);
-    check(status, "making a part of a buffer");
+    health_.check(status, "making a part of a buffer");
   }
   return new Buffer{.memory = std::move(memory), .bytes = size, .chunk = best, .offset = piece.offset, .used_by = piece.uses};
 }
@@ -144,10 +166,11 @@ bool BufferPool::reserve() {
 
 /// Null when the driver has none left.
 MemoryHandle BufferPool::create(std::size_t bytes) const {
+  if (fault(Fault::opencl_alloc)) return {};
   cl_int status = CL_SUCCESS;
   // Host-allocated buffers are made at once; others at their first use, where PoCL can only abort.
   MemoryHandle memory(clCreateBuffer(context_, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, nullptr, &status));
-  if (status != CL_SUCCESS && !is_out_of_memory(status)) check(status, "making a buffer");
+  if (status != CL_SUCCESS && !is_out_of_memory(status)) health_.check(status, "making a buffer");
   return memory;
 }
 

@@ -28,6 +28,8 @@ struct Buffer {
   std::size_t offset = 0;   // in the chunk
   Buffer* whole = nullptr;  // what it is a slice of; null: it is no slice
   Uses used_by = {};        // guarded by the context's lock
+  bool shared = false;      // the bytes are the host's
+  Event written = {};       // of shared bytes, once somebody may read them: settled when the buffer is freed
 
   Uses& uses() const { return const_cast<Buffer*>(whole ? whole : this)->used_by; }
 };
@@ -42,12 +44,14 @@ struct PoolOptions {
 /// Blocks may be freed and handed out again while commands are at work on them: a block knows the last ones.
 class BufferPool {
  public:
-  BufferPool(cl_context context, std::string device, const PoolOptions& options);
+  BufferPool(cl_context context, const Health& health, const PoolOptions& options);
   ~BufferPool();
 
   /// Null when the limit, or the driver, does not allow it.
   Buffer* try_allocate(std::size_t bytes, Purpose purpose);
   void free(Buffer* buffer) noexcept;
+  /// The host's bytes as a block; null when the limit does not allow it.
+  Buffer* try_share(void* host, std::size_t bytes);
   /// A part of a block, which must live on.
   Buffer* slice(Buffer& whole, std::size_t offset, std::size_t bytes);
   /// Gives back to the driver what nobody uses.
@@ -74,7 +78,7 @@ class BufferPool {
   void drop_empty_chunks();
 
   cl_context context_;
-  std::string device_;
+  const Health& health_;
   PoolOptions options_;
   std::size_t chunk_bytes_;
   mutable std::mutex mutex_;
@@ -83,6 +87,7 @@ class BufferPool {
   std::size_t kept_small_ = 0;  // bytes of those in kept_ that were cut from chunks
   bool reserved_ = false;
   std::size_t held_ = 0;  // bytes taken from the driver
+  std::size_t shared_ = 0;  // bytes of the host in use here
   MemoryStats stats_;
 };
 

@@ -209,9 +209,61 @@ KERNEL range(__global Y_mem* y, const N start, const N delta, const long count, 
 )");
 }
 
+/// The same where there is no double: each number is the sum of two floats, 48 bits together.
+std::string range_source_in_pairs(DType dtype) {
+  return text(prelude(false), kForEach, define_dtype("Y", dtype), R"(
+typedef struct { float high, low; } Pair;
+
+static Pair sum(const Pair a, const Pair b) {
+  const float s = a.high + b.high, t = s - a.high;
+  const float rest = ((a.high - (s - t)) + (b.high - t)) + (a.low + b.low);
+  Pair r;
+  r.high = s + rest;
+  r.low = rest - (r.high - s);
+  return r;
+}
+
+static Pair times(const Pair a, const float b) {
+  const float p = a.high * b, rest = fma(a.high, b, -p) + a.low * b;
+  Pair r;
+  r.high = p + rest;
+  r.low = rest - (r.high - p);
+  return r;
+}
+
+KERNEL range(__global Y_mem* y, const Pair start, const Pair delta, const long count, const long per_item) {
+  FOR_EACH(i, count, per_item) {
+    const Pair large = times(delta, (float)(i >> 24) * 16777216.0f), small = times(delta, (float)(i & 0xffffffl));
+    Y_store(y, i, (Y_lane)sum(start, sum(large, small)).high);
+  }
+}
+)");
+}
+
+struct FloatPair {
+  explicit FloatPair(double value) : high(static_cast<float>(value)), low(static_cast<float>(value - high)) {}
+  cl_float high, low;
+};
+
+Prepared prepare_range_in_pairs(const KernelCall& call) {
+  Context& context = context_of(call);
+  const std::int64_t count = call.outputs[0].shape().elements(), per_item = context.elements_per_item(count);
+  const KernelFunction kernel = context.kernel(range_source_in_pairs(call.outputs[0].dtype()), "range");
+  return prepared([=, &context](const KernelArgs& args) {
+    const FloatPair start(std::bit_cast<double>(args.run_time[0])), delta(std::bit_cast<double>(args.run_time[1]));
+    Launch(context, kernel).buffer(args.outputs[0]).value(start).value(delta).value(count).value(per_item)
+        .run(blocks(count, per_item));
+  });
+}
+
 Support range_supports(const KernelCall& call) {
   const bool floating = is_floating(call.outputs[0].dtype());
   return floating && !context_of(call).traits().fp64 ? no(kNoFloat64) : yes();
+}
+
+Support pairs_support(const KernelCall& call) {
+  const DType dtype = call.outputs[0].dtype();
+  return !is_floating(dtype) || dtype == DType::f64 ? no("pairs of floats stand for float32 and less, got ", dtype) : yes();
 }
 
 Prepared prepare_range(const KernelCall& call) {
@@ -288,6 +340,9 @@ KernelList slice_kernels() { return {copying(prepare_slice)}; }
 KernelList pad_kernels() { return {copying(prepare_pad)}; }
 KernelList broadcast_to_kernels() { return {copying(prepare_broadcast)}; }
 KernelList fill_kernels() { return {{.name = "opencl fill", .prepare = prepare_fill}}; }
-KernelList range_kernels() { return {{.name = "opencl range", .supports = range_supports, .prepare = prepare_range}}; }
+KernelList range_kernels() {
+  return {{.name = "opencl range", .supports = range_supports, .prepare = prepare_range},
+          {.name = "opencl range in pairs", .supports = pairs_support, .prepare = prepare_range_in_pairs}};
+}
 
 }  // namespace tandem::opencl

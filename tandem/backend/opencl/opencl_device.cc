@@ -3,13 +3,15 @@
 #include "tandem/backend/opencl/context.h"
 #include "tandem/backend/opencl/discovery.h"
 #include "tandem/backend/opencl/kernels.h"
+#include "tandem/core/shared_space.h"
 #include "tandem/core/spill.h"
 
 namespace tandem::opencl {
 namespace {
 
 /// The device's memory behind the contract of the core.
-class Memory final : public MemorySpace {
+template <class Contract>
+class Memory : public Contract {
  public:
   Memory(Context& context, std::string name) : context_(context), name_(std::move(name)) {
     context.pool().allocate = [this](std::size_t bytes) { return static_cast<Buffer*>(allocate(bytes)); };
@@ -17,7 +19,7 @@ class Memory final : public MemorySpace {
   std::string_view name() const override { return name_; }
   void* allocate(std::size_t bytes) override { return allocate_evicting(*this, bytes); }
   void* try_allocate(std::size_t bytes, Purpose purpose) override { return context_.pool().try_allocate(bytes, purpose); }
-  void free(void* address, std::size_t) noexcept override { context_.pool().free(static_cast<Buffer*>(address)); }
+  void free(void* address, std::size_t) noexcept override { context_.free(static_cast<Buffer*>(address)); }
   void* slice(void* address, std::size_t offset, std::size_t bytes) override {
     return context_.pool().slice(*static_cast<Buffer*>(address), offset, bytes);
   }
@@ -34,24 +36,42 @@ class Memory final : public MemorySpace {
   }
   void reset_peak() override { context_.pool().reset_peak(); }
 
- private:
+ protected:
   Context& context_;
+
+ private:
   std::string name_;
 };
+using OwnMemory = Memory<MemorySpace>;
+
+class SharedMemory final : public Memory<SharedSpace> {
+ public:
+  using Memory::Memory;
+  void* try_share(void* host, std::size_t bytes) override { return context_.pool().try_share(host, bytes); }
+  Event written(void* shared) override { return context_.written(*static_cast<Buffer*>(shared)); }
+  Event last_use(void* shared) override { return context_.last_use(*static_cast<Buffer*>(shared)); }
+};
+
+std::unique_ptr<MemorySpace> make_memory(Context& context, const std::string& name) {
+  if (context.traits().shared_memory) return std::make_unique<SharedMemory>(context, name);
+  return std::make_unique<OwnMemory>(context, name);
+}
 
 class OpenclDevice final : public Device {
  public:
   OpenclDevice(cl_device_id device, const Traits& traits, int index, const LogicalDeviceConfiguration& memory)
       : properties_{.name = {"GPU", index}, .cores = traits.units},
         context_(device, traits, properties_.name.short_name(), memory),
-        memory_(context_, properties_.name.short_name()),
+        memory_(make_memory(context_, properties_.name.short_name())),
         kernels_(kernel_table()) {
+    context_.report_loss_to(lost_);
     properties_.memory_bytes = context_.pool().stats().limit;
-    properties_.description = text(traits.name, " (", traits.platform, ", driver ", traits.driver, ")");
+    properties_.description = text(traits.name, " (", traits.platform, ", driver ", traits.driver,
+                                   traits.shared_memory ? ", shares the host's memory)" : ")");
   }
   ~OpenclDevice() override { free_finished_copies(true); }
   const DeviceProperties& properties() const override { return properties_; }
-  MemorySpace& memory() override { return memory_; }
+  MemorySpace& memory() override { return *memory_; }
   const KernelTable& kernels() const override { return kernels_; }
   void set_running(const Decision* op) override { Context::set_running(op); }
   void synchronize() override { context_.synchronize(); }
@@ -60,7 +80,7 @@ class OpenclDevice final : public Device {
  private:
   DeviceProperties properties_;
   Context context_;
-  Memory memory_;
+  std::unique_ptr<MemorySpace> memory_;
   KernelTable kernels_;
 };
 
@@ -71,9 +91,13 @@ void check_limit(const LogicalDeviceConfiguration& memory, const Traits& traits)
 
 }  // namespace
 
-std::unique_ptr<Device> make_device(const FoundDevice& found, int index, const LogicalDeviceConfiguration& memory, bool hide_fp64) {
+std::unique_ptr<Device> make_device(const FoundDevice& found, int index, const LogicalDeviceConfiguration& memory,
+                                    const Options& options) {
   Traits traits = traits_of(found.id);
-  if (hide_fp64) traits.fp64 = false;
+  if (options.hide_fp64) traits.fp64 = false;
+  if (options.shared_memory && traits.cpu_type) traits.shared_memory = true;
+  if (options.clblast) traits.clblast = *options.clblast;
+  if (options.cpu_style) traits.cpu_type = *options.cpu_style;
   check_limit(memory, traits);
   return std::make_unique<OpenclDevice>(found.id, traits, index, memory);
 }
@@ -83,7 +107,7 @@ std::vector<std::unique_ptr<Device>> make_devices(const Options& options) {
   std::vector<std::unique_ptr<Device>> devices;
   for (const FoundDevice* found : discovery.usable()) {
     const LogicalDeviceConfiguration memory{options.memory_limit ? std::optional(options.memory_limit) : std::nullopt};
-    devices.push_back(make_device(*found, static_cast<int>(devices.size()), memory, options.hide_fp64));
+    devices.push_back(make_device(*found, static_cast<int>(devices.size()), memory, options));
   }
   return devices;
 }

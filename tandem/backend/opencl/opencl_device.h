@@ -21,6 +21,9 @@ struct Options {
   int cpu_as_gpu = 0;            // TANDEM_OPENCL_CPU_AS_GPU: a CPU-type device, split into so many, serves as GPUs
   std::vector<int> cores;        // TANDEM_OPENCL_CORES: cores that a CPU-type device's threads are pinned to
   bool hide_fp64 = false;        // TANDEM_OPENCL_HIDE_FP64: devices report no float64
+  bool shared_memory = false;    // TANDEM_OPENCL_SHARED_MEMORY: CPU-type devices work on the host's memory, as integrated GPUs do
+  std::optional<bool> clblast;   // TANDEM_OPENCL_GEMM: matrix products by CLBlast or by our tiles; not set: as the device is
+  std::optional<bool> cpu_style; // TANDEM_OPENCL_STYLE: kernels as CPU-type devices or as GPUs run them; not set: as it is
   std::size_t memory_limit = 0;  // bytes a device; 0: 80 % of what it reports
   std::optional<VisibleDevices> visible;       // TANDEM_VISIBLE_DEVICES
   std::optional<VisibleDevices> cuda_visible;  // CUDA_VISIBLE_DEVICES: counts when the other is not set
@@ -37,7 +40,8 @@ struct LogicalDeviceConfiguration {
 struct FoundDevice;  // tandem/backend/opencl/discovery.h
 
 /// Opens a device that was found, as /GPU:`index`. Several may be made of one: each has a memory budget of its own.
-std::unique_ptr<Device> make_device(const FoundDevice& found, int index, const LogicalDeviceConfiguration& memory, bool hide_fp64);
+std::unique_ptr<Device> make_device(const FoundDevice& found, int index, const LogicalDeviceConfiguration& memory,
+                                    const Options& options);
 
 /// Every usable device.
 std::vector<std::unique_ptr<Device>> make_devices(const Options& options);

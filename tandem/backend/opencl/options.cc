@@ -24,6 +24,15 @@ std::optional<VisibleDevices> visible_devices(const char* variable) {
   return visible;
 }
 
+/// True for the first word, false for the second, nothing when the variable is not set.
+std::optional<bool> either(const char* variable, std::string_view first, std::string_view second) {
+  const std::string wanted = environment(variable).value_or("");
+  if (wanted.empty()) return {};
+  if (wanted != first && wanted != second)
+    fail(ErrorCode::invalid_argument, variable, "='", wanted, "': needed is ", first, " or ", second);
+  return wanted == first;
+}
+
 }  // namespace
 
 Options options_from_environment() {
@@ -31,6 +40,9 @@ Options options_from_environment() {
   options.cpu_as_gpu = static_cast<int>(environment_number("TANDEM_OPENCL_CPU_AS_GPU", 0, 1024).value_or(0));
   options.cores = environment_cores("TANDEM_OPENCL_CORES");
   options.hide_fp64 = environment_switch("TANDEM_OPENCL_HIDE_FP64").value_or(false);
+  options.shared_memory = environment_switch("TANDEM_OPENCL_SHARED_MEMORY").value_or(false);
+  options.cpu_style = either("TANDEM_OPENCL_STYLE", "cpu", "gpu");
+  options.clblast = either("TANDEM_OPENCL_GEMM", "clblast", "packed");
   options.visible = visible_devices("TANDEM_VISIBLE_DEVICES");
   options.cuda_visible = visible_devices("CUDA_VISIBLE_DEVICES");
   return options;

@@ -21,10 +21,11 @@ std::uint64_t duration(cl_event event) {
 
 }  // namespace
 
-Queue::Queue(cl_context context, cl_device_id device, bool timed) : context_(context), device_(device) {
+Queue::Queue(cl_context context, cl_device_id device, bool timed, const Health& health)
+    : health_(health), context_(context), device_(device) {
   cl_int status = CL_SUCCESS;
   queue_ = QueueHandle(clCreateCommandQueue(context, device, timed ? CL_QUEUE_PROFILING_ENABLE : 0, &status));
-  check(status, "making a queue");
+  health_.check(status, "making a queue");
 }
 
 Queue::~Queue() {
@@ -35,7 +36,7 @@ Queue::~Queue() {
 
 /// A command of its own, so that what follows stands behind what the other queue was given.
 void Queue::stand_behind(const char* doing, cl_event last) {
-  enqueue(doing, last, nullptr, Transfer::none, [&](cl_uint count, const cl_event* after, cl_event* event) {
+  enqueue(doing, last, nullptr, Transfer::none, 0, [&](cl_uint count, const cl_event* after, cl_event* event) {
     return clEnqueueBarrierWithWaitList(get(), count, after, event);
   });
 }
@@ -46,7 +47,7 @@ std::uint64_t Queue::start_timing() {
   if (!timed_.get()) {
     cl_int status = CL_SUCCESS;
     timed_ = QueueHandle(clCreateCommandQueue(context_, device_, CL_QUEUE_PROFILING_ENABLE, &status));
-    check(status, "making a queue");
+    health_.check(status, "making a queue");
   }
   const cl_event before = pending(last_);
   times_ = Timed{.number = ++timings_};
@@ -118,8 +119,10 @@ void Queue::retire_to(std::uint64_t number) {
 
 void Queue::retire(std::uint64_t number) {
   Command& command = at(number);
-  const cl_int status = status_of(command.event);
-  if (status < 0 && failure_.number == 0) failure_ = {number, command.op, status};
+  cl_int status = status_of(command.event);
+  const bool copies = command.transfer != Transfer::none;
+  if ((copies || command.op) && fault(copies ? Fault::opencl_transfer : Fault::opencl_run)) status = CL_OUT_OF_RESOURCES;
+  if (status < 0) failures_.push_back({number, command.op, command.transfer, command.before, status});
   if (command.timed && times_) note_time(command);
   if (command.transfer != Transfer::none) add_transfer_time(command.transfer, duration(command.event));
   clReleaseEvent(std::exchange(command.event, nullptr));

@@ -10,25 +10,28 @@
 #include "tandem/backend/opencl/cl.h"
 #include "tandem/backend/opencl/opencl_device.h"
 #include "tandem/base/decision.h"
+#include "tandem/base/fault.h"
 #include "tandem/core/storage.h"
 
 namespace tandem::opencl {
 
-/// The last commands that touch some bytes: of the compute queue, any and the last that wrote; of the copy queue.
-/// Bytes that are freed keep them, so that whoever gets the bytes next stands behind those commands.
+/// The last commands that touch some bytes: of the compute queue, any and the last that wrote; of the copy queue, any and
+/// the upload that the contents come from (0: a kernel wrote them). Bytes that are freed keep them, so that whoever gets
+/// the bytes next stands behind those commands.
 struct Uses {
-  std::uint64_t compute = 0, written = 0, copy = 0;
+  std::uint64_t compute = 0, written = 0, copy = 0, uploaded = 0;
   void merge(const Uses& other) {
     compute = std::max(compute, other.compute);
     written = std::max(written, other.written);
     copy = std::max(copy, other.copy);
+    uploaded = std::max(uploaded, other.uploaded);
   }
 };
 
 /// Guarded by the lock of the context it belongs to.
 class Queue {
  public:
-  Queue(cl_context context, cl_device_id device, bool timed);
+  Queue(cl_context context, cl_device_id device, bool timed, const Health& health);
   ~Queue();
 
   cl_command_queue get() const { return timing_ ? timed_.get() : queue_.get(); }
@@ -37,16 +40,22 @@ class Queue {
   std::uint64_t last() const { return last_; }
 
   /// Enqueues one command after `after` (null: none), an event of the other queue, and flushes. `start` is called with
-  /// the number of events to wait for, the events, and where to put the new one, as OpenCL's functions have them.
+  /// the number of events to wait for, the events, and where to put the new one, as OpenCL's functions have them. `before`:
+  /// the last command of the other queue, which cannot depend on this one.
   template <class Start>
-  std::uint64_t enqueue(std::string_view doing, cl_event after, const Decision* op, Transfer transfer, Start start) {
+  std::uint64_t enqueue(std::string_view doing, cl_event after, const Decision* op, Transfer transfer, std::uint64_t before,
+                        Start start) {
+    health_.check_alive(doing);
     Command& command = make_room();
-    check(start(after ? 1u : 0u, after ? &after : nullptr, &command.event), doing);
+    const bool copies = transfer != Transfer::none;
+    if ((copies || op) && fault(copies ? Fault::opencl_copy : Fault::opencl_launch)) health_.check(CL_INVALID_COMMAND_QUEUE, doing);
+    health_.check(start(after ? 1u : 0u, after ? &after : nullptr, &command.event), doing);
     command.op = op;
     command.transfer = transfer;
+    command.before = before;
     command.timed = timing_;
     ++last_;
-    check(clFlush(get()), doing);
+    health_.check(clFlush(get()), doing);
     return last_;
   }
 
@@ -65,12 +74,14 @@ class Queue {
 
   /// A command that failed on the device.
   struct Failure {
-    std::uint64_t number = 0;  // 0: none
+    std::uint64_t number = 0;
     const Decision* op = nullptr;
+    Transfer transfer = Transfer::none;
+    std::uint64_t before = 0;
     cl_int status = CL_SUCCESS;
   };
-  /// The first failure since it was last asked for.
-  Failure take_failure() { return std::exchange(failure_, {}); }
+  /// Those since it was last asked for.
+  std::vector<Failure> take_failures() { return std::exchange(failures_, {}); }
 
  private:
   struct Command {
@@ -78,6 +89,7 @@ class Queue {
     const Decision* op = nullptr;
     Transfer transfer = Transfer::none;
     bool timed = false;
+    std::uint64_t before = 0;
   };
   /// How far the host may run ahead of the device.
   static constexpr std::uint64_t kMost = 1024;
@@ -98,6 +110,7 @@ class Queue {
     DeviceTiming timing;
   };
 
+  const Health& health_;
   cl_context context_;
   cl_device_id device_;
   QueueHandle queue_, timed_;  // timed_: made at the first timing
@@ -107,7 +120,7 @@ class Queue {
   std::uint64_t timings_ = 0;
   std::unique_ptr<std::array<Command, kMost>> commands_ = std::make_unique<std::array<Command, kMost>>();
   std::uint64_t last_ = 0, ended_ = 0;
-  Failure failure_;
+  std::vector<Failure> failures_;
 };
 
 }  // namespace tandem::opencl

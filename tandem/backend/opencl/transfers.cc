@@ -7,22 +7,102 @@
 
 namespace tandem::opencl {
 
-/// The end of a copy. A failure of the op whose result was copied stays in it: everybody who waits is told.
+/// The end of a copy, or of other work on bytes of the host. Who waits for one to the host is told when it, or the op that
+/// made what it copies, has failed; from the host only the bytes there are waited for, and who reads the device's copy is
+/// told.
 class CopyEvent final : public EventState {
  public:
-  CopyEvent(Context& context, std::uint64_t copy, std::uint64_t written) : context_(context), copy_(copy), written_(written) {}
-  bool done() const override { return context_.ended(*context_.copy_, copy_); }
+  CopyEvent(Context& context, Queue& queue, std::uint64_t number) : context_(context), queue_(queue), number_(number) {}
+  CopyEvent(Context& context, const Uses& source)
+      : context_(context), queue_(*context.copy_), number_(source.copy), to_host_(true), source_(source) {}
+  bool done() const override { return context_.ended(queue_, number_); }
   void wait() override {
-    context_.wait_for(*context_.copy_, copy_);
+    context_.wait_for(queue_, number_);
     if (context_.has_unsaved_) context_.save_programs();
     std::lock_guard lock(context_.mutex_);
-    context_.throw_if_lost(written_);
+    if (!to_host_) return;
+    // The copy came after the kernel that wrote its source; how that ended is only now looked at.
+    context_.compute_->done(source_.written);
+    context_.look_for_failures();
+    Context::throw_if_in(context_.lost_copies_, number_);
+    context_.throw_if_lost(source_);
   }
 
  private:
   Context& context_;
-  std::uint64_t copy_, written_;
+  Queue& queue_;
+  const std::uint64_t number_;
+  const bool to_host_ = false;
+  const Uses source_;
 };
+
+/// The end of what writes to bytes shared with the host, also of work given to the device after this was made.
+class SharedWrite final : public EventState {
+ public:
+  SharedWrite(Context& context, Buffer& buffer) : context_(context), buffer_(&buffer) {}
+  bool done() const override {
+    std::lock_guard lock(context_.mutex_);
+    return context_.compute_->done(uses().written);
+  }
+  void wait() override {
+    Uses uses;
+    {
+      std::lock_guard lock(context_.mutex_);
+      uses = this->uses();
+    }
+    context_.wait_for(*context_.compute_, uses.written);
+    if (context_.has_unsaved_) context_.save_programs();
+    std::lock_guard lock(context_.mutex_);
+    context_.throw_if_lost(uses);
+    context_.show_to_host(buffer_ ? buffer_->memory : memory_, buffer_ ? buffer_->bytes : bytes_);
+  }
+  /// The buffer is about to go. Under the context's lock.
+  void settle() {
+    uses_ = buffer_->uses();
+    bytes_ = buffer_->bytes;
+    memory_ = std::move(buffer_->memory);
+    buffer_ = nullptr;
+  }
+
+ private:
+  const Uses& uses() const { return buffer_ ? buffer_->uses() : uses_; }
+
+  Context& context_;
+  Buffer* buffer_;  // null: settled
+  Uses uses_;
+  MemoryHandle memory_;
+  std::size_t bytes_ = 0;
+};
+
+Event Context::written(Buffer& shared) {
+  std::lock_guard lock(mutex_);
+  if (!shared.written) shared.written = Event(new SharedWrite(*this, shared));
+  return shared.written;
+}
+
+Event Context::last_use(const Buffer& shared) {
+  std::lock_guard lock(mutex_);
+  const std::uint64_t number = shared.uses().compute;
+  return compute_->done(number) ? Event() : Event(new CopyEvent(*this, *compute_, number));
+}
+
+void Context::free(Buffer* buffer) noexcept {
+  if (buffer->shared) {
+    std::lock_guard lock(mutex_);
+    if (buffer->written) static_cast<SharedWrite&>(*buffer->written).settle();
+  }
+  pool_->free(buffer);
+}
+
+/// Drivers need not keep what the host sees up to date but for the time it is mapped.
+void Context::show_to_host(const MemoryHandle& shared, std::size_t bytes) {
+  if (bytes == 0) return;
+  cl_int status = CL_SUCCESS;
+  void* at = clEnqueueMapBuffer(reports_.get(), shared.get(), CL_TRUE, CL_MAP_READ, 0, bytes, 0, nullptr, nullptr, &status);
+  check(status, "showing a buffer to the host");
+  check(clEnqueueUnmapMemObject(reports_.get(), shared.get(), at, 0, nullptr, nullptr), "showing a buffer to the host");
+  check(clFinish(reports_.get()), "showing a buffer to the host");
+}
 
 Event Context::upload(Buffer& to, const void* from, std::size_t bytes, bool pending) {
   if (!bytes) return {};
@@ -35,13 +115,14 @@ Event Context::upload(Buffer& to, const void* from, std::size_t bytes, bool pend
   }
   Uses& uses = to.uses();
   uses.copy = copy_->enqueue(
-      "copying from the host", compute_->pending(uses.compute), nullptr, Transfer::to_device,
+      "copying from the host", compute_->pending(uses.compute), nullptr, Transfer::to_device, compute_->last(),
       [&](cl_uint count, const cl_event* after, cl_event* event) {
         return clEnqueueWriteBuffer(copy_->get(), to.memory.get(), CL_FALSE, 0, bytes, staged ? staged : from, count, after, event);
       });
   uses.written = 0;
+  uses.uploaded = uses.copy;
   if (staged) return staging_->taken_by(uses.copy), Event();
-  return Event(new CopyEvent(*this, uses.copy, 0));
+  return Event(new CopyEvent(*this, *copy_, uses.copy));
 }
 
 Event Context::download(void* to, const Buffer& from, std::size_t bytes) {
@@ -49,11 +130,12 @@ Event Context::download(void* to, const Buffer& from, std::size_t bytes) {
   Uses& uses = from.uses();
   if (bytes)
     uses.copy = copy_->enqueue("copying to the host", compute_->pending(uses.compute), nullptr, Transfer::to_host,
+                               compute_->last(),
                                [&](cl_uint count, const cl_event* after, cl_event* event) {
                                  return clEnqueueReadBuffer(copy_->get(), from.memory.get(), CL_FALSE, 0, bytes, to, count,
                                                             after, event);
                                });
-  return Event(new CopyEvent(*this, uses.copy, uses.written));
+  return Event(new CopyEvent(*this, uses));
 }
 
 void Context::fill(Buffer& to, const void* pattern, std::size_t pattern_bytes, std::size_t bytes) {
@@ -61,10 +143,11 @@ void Context::fill(Buffer& to, const void* pattern, std::size_t pattern_bytes, s
   std::lock_guard lock(mutex_);
   Uses& uses = to.uses();
   uses.compute = uses.written = compute_->enqueue(
-      "filling a buffer", copy_->pending(uses.copy), running(), Transfer::none,
+      "filling a buffer", copy_->pending(uses.copy), running(), Transfer::none, copy_->last(),
       [&](cl_uint count, const cl_event* after, cl_event* event) {
         return clEnqueueFillBuffer(compute_->get(), to.memory.get(), pattern, pattern_bytes, 0, bytes, count, after, event);
       });
+  uses.uploaded = 0;
 }
 
 void Context::synchronize() {
@@ -78,8 +161,9 @@ void Context::synchronize() {
   wait_for(*copy_, copied);
   if (has_unsaved_) save_programs();
   std::lock_guard lock(mutex_);
-  for (Lost& lost : lost_)
-    if (!std::exchange(lost.reported, true)) throw Error(lost.code, lost.message);
+  for (std::vector<Lost>* list : {&lost_copies_, &lost_})
+    for (Lost& lost : *list)
+      if (!std::exchange(lost.reported, true)) throw Error(lost.code, lost.message);
 }
 
 bool Context::ended(Queue& queue, std::uint64_t number) {
@@ -104,11 +188,10 @@ void Context::wait_for(Queue& queue, std::uint64_t number) {
 }
 
 void Context::look_for_failures() {
-  if (const Queue::Failure failed = compute_->take_failure(); failed.number)
-    note_loss(failed.number, ErrorCode::device_failed,
-              text(failed.op ? failed.op->op : "a kernel", " failed on ", device_name_, ": ", status_text(failed.status)));
-  if (const Queue::Failure failed = copy_->take_failure(); failed.number)
-    note_loss(0, ErrorCode::device_failed, text("a copy failed on ", device_name_, ": ", status_text(failed.status)));
+  for (const Queue::Failure& failed : compute_->take_failures())
+    note_loss(lost_, {failed.number, compute_->last(), ErrorCode::device_failed,
+                      text(failed.op ? failed.op->op : "a kernel", " failed on ", health_.device, ": ", status_text(failed.status))});
+  for (const Queue::Failure& failed : copy_->take_failures()) note_failed_copy(failed);
   // Before a launch that may report has ended the word says nothing about it.
   if (!reporters_.empty() && compute_->done(reporters_.front().number)) read_error_word();
 }
@@ -126,22 +209,43 @@ void Context::read_error_word() {
 void Context::note_report(const ErrorReport& report) {
   const auto found = std::ranges::find(reporters_, report.tag, [](const Reporter& r) { return error_tag(r.number); });
   TANDEM_CHECK(found != reporters_.end(), "no launch is known as ", report.tag);
-  note_loss(found->number, ErrorCode::index_out_of_range,
+  note_loss(lost_, {found->number, compute_->last(), ErrorCode::index_out_of_range,
             text(sites_[static_cast<std::size_t>(found->site) - 1], ": index ", report.value, " at position ", report.position,
-                 " is outside 0..", report.limit - 1, " (on ", device_name_, ")"));
+                 " is outside 0..", report.limit - 1, " (on ", health_.device, ")")});
   const ErrorReport zeros{};
   check(clEnqueueWriteBuffer(reports_.get(), error_word_.memory.get(), CL_TRUE, 0, sizeof(zeros), &zeros, 0, nullptr, nullptr),
         "clearing the error word");
 }
 
-void Context::note_loss(std::uint64_t first, ErrorCode code, std::string message) {
-  constexpr std::size_t kMostRemembered = 64;
-  if (lost_.size() == kMostRemembered) lost_.erase(lost_.begin());
-  lost_.push_back({first, compute_->last(), code, std::move(message)});
+void Context::note_failed_copy(const Queue::Failure& failed) {
+  const bool up = failed.transfer == Transfer::to_device;
+  Lost lost{failed.number, failed.number, ErrorCode::device_failed,
+            up ? text("a copy from the host to ", health_.device, " failed: ", status_text(failed.status))
+               : text("a copy from ", health_.device, " to the host failed: ", status_text(failed.status))};
+  // Kernels given to the device since may have read what did not arrive.
+  if (up && compute_->last() > failed.before) {
+    Lost since = lost;
+    since.first = failed.before + 1;
+    since.last = compute_->last();
+    note_loss(lost_, std::move(since));
+    lost.reported = true;  // said once for both
+  }
+  note_loss(lost_copies_, std::move(lost));
 }
 
-void Context::throw_if_lost(std::uint64_t number) {
-  for (Lost& lost : lost_) {
+void Context::note_loss(std::vector<Lost>& list, Lost lost) {
+  constexpr std::size_t kMostRemembered = 1024;
+  if (list.size() == kMostRemembered) list.erase(list.begin());
+  list.push_back(std::move(lost));
+}
+
+void Context::throw_if_lost(const Uses& uses) {
+  if (!lost_.empty()) [[unlikely]] throw_if_in(lost_, uses.written);
+  if (!lost_copies_.empty()) [[unlikely]] throw_if_in(lost_copies_, uses.uploaded);
+}
+
+void Context::throw_if_in(std::vector<Lost>& list, std::uint64_t number) {
+  for (Lost& lost : list) {
     if (number < lost.first || number > lost.last) continue;
     lost.reported = true;
     throw Error(lost.code, lost.message);

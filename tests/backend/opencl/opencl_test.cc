@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -34,7 +35,9 @@ bool without_cache() {
 
 std::vector<std::unique_ptr<Device>> devices(const Options& options) {
   [[maybe_unused]] static const bool set = without_cache();
-  return make_devices(options);
+  Options here = options;
+  here.cpu_style = options_from_environment().cpu_style;  // scripts/test --oclgrind tries both
+  return make_devices(here);
 }
 
 /// The device most tests share; null without a driver.
@@ -108,7 +111,14 @@ struct Call {
     }
     return outputs;
   }
-  Tensor run(Device& device) const { return run(device, device.kernels().of(op)[0])[0]; }
+  bool runs_with(const Kernel& kernel, Device& device) const { return !kernel.supports || kernel.supports(kernel_call(&device)); }
+  /// By the first kernel that takes it.
+  Tensor run(Device& device) const {
+    const auto kernels = device.kernels().of(op);
+    const auto first = std::ranges::find_if(kernels, [&](const Kernel& kernel) { return runs_with(kernel, device); });
+    TANDEM_CHECK(first != kernels.end(), op.name, " has no kernel for this");
+    return run(device, *first)[0];
+  }
 };
 
 // --- Every op. ---
@@ -180,7 +190,10 @@ Tensor random_f32(const Shape& shape, unsigned seed = 1) {
 
 void expect_agrees(const OpDef& op, const Attrs& attrs, const Tensors& inputs, double allowed = tolerance(DType::f32)) {
   const Call call(op, attrs, inputs);
-  expect_close(call.run(*shared_device()), call.run_reference()[0], allowed, std::string(op.name));
+  const Tensor expected = call.run_reference()[0];
+  for (const Kernel& kernel : shared_device()->kernels().of(op))
+    if (call.runs_with(kernel, *shared_device()))
+      expect_close(call.run(*shared_device(), kernel)[0], expected, allowed, text(op.name, " by ", kernel.name));
 }
 
 TEST_F(OpenCl, MatmulsDeeperThanOneBlockAgree) {
@@ -188,6 +201,19 @@ TEST_F(OpenCl, MatmulsDeeperThanOneBlockAgree) {
     for (bool tb : {false, true})
       expect_agrees(matmul_op, make_attrs(matmul_op, ta, tb),
                     {random_f32(ta ? Shape{2100, 37} : Shape{37, 2100}), random_f32(tb ? Shape{50, 2100} : Shape{2100, 50}, 2)}, 2e-5);
+}
+
+TEST_F(OpenCl, SmallMatmulsThatFillTheirTilesOrDoNotAgree) {
+  const auto agrees = [](const Shape& a, const Shape& b, bool transpose_a = false) {
+    expect_agrees(matmul_op, make_attrs(matmul_op, transpose_a, false), {random_f32(a), random_f32(b, 2)}, 1e-5);
+  };
+  for (std::int64_t m : {1, 6, 7, 48})
+    for (std::int64_t n : {1, 8, 9, 16, 31}) {
+      agrees({m, 20}, {20, n});
+      agrees({20, m}, {20, n}, true);
+    }
+  agrees({3, 1, 7, 5}, {4, 5, 17});
+  agrees({100, 5}, {5, 18});
 }
 
 TEST_F(OpenCl, BroadcastsOfShortAndLongRowsAgree) {
@@ -432,10 +458,25 @@ TEST(OpenClOptions, ComeFromTheEnvironment) {
   EXPECT_EQ(options.cpu_as_gpu, 2);
   EXPECT_EQ(options.cores, (std::vector<int>{0, 3}));
   EXPECT_TRUE(options.hide_fp64);
-  setenv("TANDEM_OPENCL_CPU_AS_GPU", "many", 1);
-  EXPECT_THROW(options_from_environment(), Error);
   setenv("TANDEM_OPENCL_CPU_AS_GPU", "1", 1);  // as the other tests need it
   for (const char* name : {"TANDEM_OPENCL_CORES", "TANDEM_OPENCL_HIDE_FP64"}) unsetenv(name);
+}
+
+TEST(OpenClOptions, AreRefusedWithWhatIsNeededWhenTheyMakeNoSense) {
+  for (const auto& [name, value] : {std::pair{"TANDEM_OPENCL_CPU_AS_GPU", "many"}, {"TANDEM_OPENCL_SHARED_MEMORY", "yes"},
+                                    {"TANDEM_OPENCL_STYLE", "card"}, {"TANDEM_OPENCL_GEMM", "fast"}}) {
+    const char* before = std::getenv(name);
+    const std::string kept = before ? before : "";
+    setenv(name, value, 1);
+    try {
+      options_from_environment();
+      ADD_FAILURE() << name << "=" << value << " was taken";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(std::string(name) + "='" + value), std::string::npos) << error.what();
+    }
+    if (before) setenv(name, kept.c_str(), 1);
+    else unsetenv(name);
+  }
 }
 
 }  // namespace

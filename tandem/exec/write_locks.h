@@ -1,0 +1,33 @@
+// The cells a plan replaces, locked from before their old values are read until the new ones are in place.
+#pragma once
+#include <span>
+
+#include "tandem/exec/plan.h"
+
+namespace tandem {
+
+/// Plans lock in the order of addresses, so two of them cannot wait for each other.
+class WriteLocks {
+ public:
+  explicit WriteLocks(std::span<const Plan::Write> writes) : writes_(writes) {
+    for (const Plan::Write& write : writes_) write.cell->writing.lock();
+  }
+  /// From now on nobody may read the cells either.
+  void close() {
+    for (const Plan::Write& write : writes_) write.cell->mutex.lock();
+    closed_ = true;
+  }
+  ~WriteLocks() {
+    for (const Plan::Write& write : writes_) {
+      if (closed_) write.cell->mutex.unlock();
+      write.cell->writing.unlock();
+    }
+  }
+  WriteLocks(const WriteLocks&) = delete;
+
+ private:
+  std::span<const Plan::Write> writes_;
+  bool closed_ = false;
+};
+
+}  // namespace tandem

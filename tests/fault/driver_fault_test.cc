@@ -1,0 +1,199 @@
+// What happens when a driver, the disk or the memory fails: an error that says which device and which op, nothing else is
+// lost, and everything works afterwards.
+#include <gtest/gtest.h>
+
+#include "tandem/base/fault.h"
+#include "tandem/base/log.h"
+#include "tandem/tandem.h"
+
+namespace tandem {
+namespace {
+
+class DriverFaults : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    level_ = log_level();
+    set_log_level(LogLevel::off);  // fallbacks are what these tests are about
+    kept_on_gpu_ = doubled();
+    doubled().raw_data();  // compiles what the tests need, so that faults hit what they are meant to
+  }
+  void TearDown() override {
+    set_faults("");
+    // Whatever failed: values from before are as they were, and the device still works.
+    EXPECT_EQ(kept_on_gpu_.to_vector<float>(), std::vector<float>(64, 2.f));
+    EXPECT_EQ(doubled().to_vector<float>(), std::vector<float>(64, 2.f));
+    EXPECT_EQ(explain(doubled()).device, "/GPU:0");
+    set_log_level(level_);
+  }
+
+  static Tensor doubled() {
+    DeviceScope scope("/GPU:0");
+    const Tensor x = fill({64}, 1);
+    return x + x;
+  }
+
+ private:
+  LogLevel level_;
+  Tensor kept_on_gpu_;
+};
+
+/// The error that comes out of `body`, which must name the device and the op.
+template <class F>
+void expect_error(F body, ErrorCode code, const char* op) {
+  try {
+    body();
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    EXPECT_NE(std::string(error.what()).find("/GPU:0"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find(op), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(DriverFaults, AKernelThatDoesNotStartIsAnErrorOfThatOp) {
+  FaultScope faults("opencl.launch:2");
+  expect_error([] { doubled().raw_data(); }, ErrorCode::device_failed, "add");
+}
+
+TEST_F(DriverFaults, AProgramThatDoesNotCompileIsAnErrorOfThatOp) {
+  FaultScope faults("cache.read:*; opencl.build:*");
+  DeviceScope scope("/GPU:0");
+  const Tensor x = Tensor::from({1.0, 2.0, 3.0}, {3});
+  for (int round = 0; round < 2; ++round)  // it is not taken for built the second time
+    expect_error([&] { gelu(x * x).raw_data(); }, ErrorCode::device_failed, "multiply");
+}
+
+TEST_F(DriverFaults, ACopyToTheDeviceThatFailsIsAnErrorOfTheOpThatNeededIt) {
+  const Tensor x = Tensor::from(std::vector<float>(64, 3.f), {64});
+  {
+    FaultScope faults("opencl.copy:1");
+    DeviceScope scope("/GPU:0");
+    expect_error([&] { (x * x).raw_data(); }, ErrorCode::device_failed, "multiply");
+  }
+  EXPECT_EQ((x * x).to_vector<float>(), std::vector<float>(64, 9.f));
+}
+
+TEST_F(DriverFaults, ACopyBackThatFailsMayBeTriedAgain) {
+  const Tensor y = doubled();
+  {
+    FaultScope faults("opencl.copy:1");
+    EXPECT_THROW(y.raw_data(), Error);
+  }
+  EXPECT_EQ(y.to_vector<float>(), std::vector<float>(64, 2.f));
+}
+
+TEST_F(DriverFaults, AKernelThatBreaksOffIsToldToWhoDependsOnItAndNobodyElse) {
+  const Tensor before = doubled();
+  sync();
+  Tensor broken;
+  {
+    FaultScope faults("opencl.run:2");  // the fill comes first
+    broken = doubled();
+    expect_error([&] { broken.raw_data(); }, ErrorCode::device_failed, "add failed on /GPU:0");
+  }
+  const Tensor after = doubled();
+  for (int reader = 0; reader < 2; ++reader) {
+    expect_error([&] { broken.raw_data(); }, ErrorCode::device_failed, "add failed on /GPU:0");
+    expect_error([&] { (broken * 2).raw_data(); }, ErrorCode::device_failed, "add failed on /GPU:0");
+  }
+  for (const Tensor& whole : {before, after}) EXPECT_EQ(whole.to_vector<float>(), std::vector<float>(64, 2.f));
+}
+
+TEST_F(DriverFaults, ACopyThatBreaksOffOnItsWayBackMayBeTriedAgain) {
+  const Tensor y = doubled();
+  {
+    FaultScope faults("opencl.transfer:1");
+    EXPECT_THROW(y.raw_data(), Error);
+  }
+  EXPECT_EQ(y.to_vector<float>(), std::vector<float>(64, 2.f));
+}
+
+TEST_F(DriverFaults, ACopyThatBreaksOffOnItsWayThereIsToldToWhoUsedItAndTheDeviceGoesOn) {
+  const Tensor x = Tensor::from(std::vector<float>(64, 3.f), {64});
+  Tensor used;
+  {
+    FaultScope faults("opencl.transfer:1");
+    DeviceScope scope("/GPU:0");
+    used = x * x;
+    expect_error([&] { used.raw_data(); }, ErrorCode::device_failed, "a copy from the host");
+    expect_error([&] { (x + x).raw_data(); }, ErrorCode::device_failed, "add: a copy from the host");
+  }
+  EXPECT_EQ(x.to_vector<float>(), std::vector<float>(64, 3.f));
+  DeviceScope scope("/GPU:0");
+  const Tensor fresh = Tensor::from(std::vector<float>(64, 3.f), {64});
+  EXPECT_EQ((fresh * fresh).to_vector<float>(), std::vector<float>(64, 9.f));
+}
+
+TEST_F(DriverFaults, InATracedFunctionTheOpIsNamedAndVariablesStayAsTheyWere) {
+  const Variable total(fill({64}, 1), "total");
+  auto step = function([&](const Tensor& x) {
+    const Tensor y = tanh(matmul(reshape(x, Shape{8, 8}), reshape(total.value(), Shape{8, 8})));
+    total.assign(reshape(y, Shape{64}));
+    return y;
+  });
+  const Tensor x = Tensor::from(std::vector<float>(64, 0.5f), {64});
+  DeviceScope scope("/GPU:0");
+  const std::vector<float> first = step(x).to_vector<float>(), kept = total.value().to_vector<float>();
+  {
+    FaultScope faults("opencl.launch:1");
+    expect_error([&] { step(x); }, ErrorCode::device_failed, "fused(matmul, tanh): /GPU:0: starting a kernel failed");
+  }
+  EXPECT_EQ(total.value().to_vector<float>(), kept);
+  EXPECT_NE(step(x).to_vector<float>(), first);
+}
+
+TEST_F(DriverFaults, AFullDeviceLetsTheOpRunOnTheHost) {
+  FaultScope faults("opencl.alloc:*");
+  DeviceScope scope("/GPU:0");
+  const Tensor y = fill({1 << 22}, 3);
+  EXPECT_EQ(explain(y).device, "/CPU:0");
+  EXPECT_EQ(explain(y).reason, ReasonCode::memory);
+  EXPECT_EQ(y.data<float>()[12345], 3.f);
+}
+
+TEST_F(DriverFaults, WithoutSoftPlacementAFullDeviceIsAnError) {
+  default_runtime().set_soft_device_placement(false);
+  {
+    FaultScope faults("opencl.alloc:*");
+    DeviceScope scope("/GPU:0");
+    EXPECT_THROW(fill({1 << 22}, 3), Error);
+  }
+  default_runtime().set_soft_device_placement(true);
+}
+
+TEST_F(DriverFaults, ADriverThatFailsNowAndThenNeverHangsAndNeverGivesWrongValues) {
+  FaultScope faults(
+      "opencl.launch:p=0.03,seed=1; opencl.copy:p=0.03,seed=2; opencl.run:p=0.03,seed=3; opencl.transfer:p=0.03,seed=5; "
+      "opencl.alloc:p=0.03,seed=4");
+  int failed = 0, right = 0;
+  for (int i = 0; i < 200; ++i) {
+    try {
+      DeviceScope scope("/GPU:0");
+      const Tensor x = Tensor::from(std::vector<float>(100, static_cast<float>(i)), {100});
+      right += (x * x + x).to_vector<float>() == std::vector<float>(100, static_cast<float>(i * i + i));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::device_failed) << error.what();
+      ++failed;
+    }
+  }
+  EXPECT_EQ(failed + right, 200);
+  EXPECT_GT(failed, 5);
+  EXPECT_GT(right, 100);
+}
+
+TEST(HostFaults, WithoutMemoryOnTheHostTheOpFailsAndTheNextOneWorks) {
+  const std::int64_t odd_size = 12'345'678;  // so that no freed block fits
+  {
+    FaultScope faults("host.alloc:*");
+    try {
+      fill({odd_size}, 1);
+      FAIL() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::out_of_memory) << error.what();
+    }
+  }
+  EXPECT_EQ(fill({odd_size}, 1).data<float>()[odd_size - 1], 1.f);
+}
+
+}  // namespace
+}  // namespace tandem
