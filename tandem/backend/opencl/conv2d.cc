@@ -45,7 +45,7 @@ std::array<std::int64_t, 13> image_words(const ConvGeometry& g) {
 KernelList conv2d_kernels() { return packed_or_direct<Conv2d, ConvKind::forward>(); }
 KernelList fused_conv2d_kernels() {
   return {{.name = "product, then loop",
-           .supports = [](const KernelCall& call) { return product_and_rest_supported(call, conv2d_kernels(), "opencl packed"); },
+           .supports = [](const KernelCall& call) { return product_and_rest_supported(call, conv2d_kernels(), {"opencl packed"}); },
            .prepare = [](const KernelCall& call) { return prepare_product_and_rest(call, conv2d_kernels()); }},
           {.name = "opencl packed", .supports = dtypes_supported, .prepare = [](const KernelCall& call) -> Prepared {
              return std::make_unique<Conv2d>(ProductCall(call).call(), Epilogue(call));

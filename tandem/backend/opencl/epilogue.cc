@@ -1,5 +1,7 @@
 #include "tandem/backend/opencl/epilogue.h"
 
+#include <algorithm>
+
 #include "tandem/backend/opencl/kernels.h"
 #include "tandem/backend/opencl/source.h"
 
@@ -67,12 +69,12 @@ const Kernel& first_supported(const KernelCall& product, const KernelList& kerne
 
 }  // namespace
 
-Support product_and_rest_supported(const KernelCall& fused, const KernelList& products, std::string_view but) {
+Support product_and_rest_supported(const KernelCall& fused, const KernelList& products, std::initializer_list<std::string_view> but) {
   const ProductCall product(fused);
   Support last = no("no kernel for the product");
   for (const Kernel& kernel : products) {
     last = kernel.supports ? kernel.supports(product.call()) : yes();
-    if (last) return kernel.name == but ? no("the product's own kernel goes on with the rest") : yes();
+    if (last) return std::ranges::find(but, kernel.name) != but.end() ? no("the product's own kernel goes on with the rest") : yes();
   }
   return last;
 }

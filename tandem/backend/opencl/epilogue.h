@@ -1,5 +1,6 @@
 // What follows a product in a fused region: elementwise ops, run by the kernel that stores the product.
 #pragma once
+#include <initializer_list>
 #include <string>
 
 #include "tandem/backend/opencl/context.h"
@@ -26,8 +27,8 @@ class Epilogue {
 };
 
 /// Kernels for a fused region whose product one of `products` computes without knowing of what follows; but for those
-/// named `but`. The rest is a launch of its own.
-Support product_and_rest_supported(const KernelCall& fused, const KernelList& products, std::string_view but);
+/// named in `but`. The rest is a launch of its own.
+Support product_and_rest_supported(const KernelCall& fused, const KernelList& products, std::initializer_list<std::string_view> but);
 Prepared prepare_product_and_rest(const KernelCall& fused, const KernelList& products);
 
 }  // namespace tandem::opencl

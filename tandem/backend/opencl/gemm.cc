@@ -49,8 +49,6 @@ KERNEL pack_b(__global const T_mem* b, const long offset, const long row_stride,
 )";
 
 constexpr std::string_view kMultiply = R"(
-typedef struct { long rank; long size[8]; long a[8]; long b[8]; } Batch;
-
 #define PACKED(r) pa[r]
 
 // Rows run fastest over work-items: a panel of b stays in the cache while those of a pass by.
@@ -59,13 +57,8 @@ KERNEL multiply(__global const P* a, __global const P* b, __global T_mem* c, con
   const long item = get_global_id(0), result = get_global_id(1), row_panels = (m + 5) / 6, column_panels = (n + 15) / 16;
   const long column = item / row_panels, row = item - column * row_panels;
   if (column >= column_panels) return;
-  long a_matrix = 0, b_matrix = 0, rest = result;
-  for (int d = (int)batch.rank - 1; d >= 0; --d) {
-    const long q = rest / batch.size[d], at = rest - q * batch.size[d];
-    rest = q;
-    a_matrix += at * batch.a[d];
-    b_matrix += at * batch.b[d];
-  }
+  long a_matrix, b_matrix;
+  find_matrices(&batch, result, &a_matrix, &b_matrix);
   __global const P* pa = a + ((a_matrix * row_panels + row) * depth + k_begin) * 6;
   __global const P* pb = b + ((b_matrix * column_panels + column) * depth + k_begin) * 16;
   TILE
@@ -80,6 +73,22 @@ KERNEL multiply(__global const P* a, __global const P* b, __global T_mem* c, con
 )";
 
 }  // namespace
+
+const std::string_view kBatchText = R"(
+typedef struct { long rank; long size[8]; long a[8]; long b[8]; } Batch;
+
+static void find_matrices(const Batch* batch, long result, long* a_matrix, long* b_matrix) {
+  long a = 0, b = 0;
+  for (int d = (int)batch->rank - 1; d >= 0; --d) {
+    const long q = result / batch->size[d], at = result - q * batch->size[d];
+    result = q;
+    a += at * batch->a[d];
+    b += at * batch->b[d];
+  }
+  *a_matrix = a;
+  *b_matrix = b;
+}
+)";
 
 const std::string_view kTileText = R"(
 #ifndef WIDE
@@ -128,7 +137,7 @@ Gemm::Gemm(Context& context, DType dtype, Epilogue epilogue)
       epilogue_(std::move(epilogue)),
       pack_a_(context.kernel(text(gemm_prelude(dtype), kPackA), "pack_a")),
       pack_b_(context.kernel(text(gemm_prelude(dtype), kPackB), "pack_b")),
-      multiply_(context.kernel(text(gemm_prelude(dtype), epilogue_.source(), kTileText, kMultiply), "multiply")) {}
+      multiply_(context.kernel(text(gemm_prelude(dtype), epilogue_.source(), kTileText, kBatchText, kMultiply), "multiply")) {}
 
 void Gemm::pack_a(const Matrix& a, std::int64_t m, std::int64_t depth, void* panels, std::int64_t count,
                   std::int64_t matrix_stride) const {

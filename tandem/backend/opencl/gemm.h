@@ -59,6 +59,9 @@ class Gemm {
 /// adding to what is there where `add` says so. After "#define WIDE 0" only the first eight columns are computed.
 extern const std::string_view kTileText;
 
+/// The struct Batch, as its words have it, and find_matrices: which of a and b make a result.
+extern const std::string_view kBatchText;
+
 /// What packed matrices are made of: the types and macros of a program for `dtype`.
 std::string gemm_prelude(DType dtype);
 

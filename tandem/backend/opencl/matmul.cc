@@ -1,7 +1,7 @@
 // Matrix products: leading axes broadcast, transposes vanish in the packing. Two families, by what the device is: CLBlast
-// for GPUs, packed tiles of our own for CPU-type devices.
+// for GPUs, tiles of our own for CPU-type devices, which read small matrices where they lie and pack larger ones.
 #include "tandem/backend/opencl/clblast.h"
-#include "tandem/backend/opencl/gemm.h"
+#include "tandem/backend/opencl/direct_gemm.h"
 
 namespace tandem::opencl {
 namespace {
@@ -77,6 +77,41 @@ class MatmulKernel final : public PreparedKernel {
   bool empty_;
 };
 
+// --- Small products ---
+
+/// Rows of a up to which reading b in place, from further away each time, beats packing it once.
+constexpr std::int64_t kFewRows = 48;
+/// Bytes of b that stay in a core's own cache wherever they lie.
+constexpr std::int64_t kSmallBytes = 64 * 1024;
+
+Support direct_supported(const KernelCall& call) {
+  if (Support dtypes = dtypes_supported(call); !dtypes) return dtypes;
+  const Side a(call.inputs[0], call.attr().boolean("transpose_a")), b(call.inputs[1], call.attr().boolean("transpose_b"));
+  if (b.column_stride != 1) return no("the columns of the right side are not neighbours");
+  const bool small = b.size() * static_cast<std::int64_t>(dtype_size(call.dtype())) <= kSmallBytes;
+  if (a.rows > kFewRows && !small) return no("packing pays for so many rows");
+  return call.outputs[0].shape().elements() == 0 ? no("there is nothing to multiply") : yes();
+}
+
+class DirectMatmul final : public PreparedKernel {
+ public:
+  explicit DirectMatmul(const KernelCall& call, Epilogue epilogue = {})
+      : gemm_(context_of(call), call.dtype(), std::move(epilogue)),
+        a_(call.inputs[0], call.attr().boolean("transpose_a")),
+        b_(call.inputs[1], call.attr().boolean("transpose_b")),
+        batch_(batch_of(call)) {}
+
+  void run(const KernelArgs& args) const override {
+    gemm_.multiply({args.inputs[0], 0, a_.row_stride, a_.column_stride}, {args.inputs[1], 0, b_.row_stride, 1}, args.outputs[0],
+                   {a_.rows, b_.columns, a_.columns}, batch_, args);
+  }
+
+ private:
+  DirectGemm gemm_;
+  Side a_, b_;
+  Batch batch_;
+};
+
 // --- CLBlast ---
 
 /// Rows of a when all its matrices stand below one another and meet the same b; 0 when the products are several.
@@ -127,6 +162,9 @@ KernelList matmul_kernels() {
   return {{.name = "opencl CLBlast", .supports = clblast_supported, .prepare = [](const KernelCall& call) -> Prepared {
              return std::make_unique<ClblastMatmul>(call);
            }},
+          {.name = "opencl direct", .supports = direct_supported, .prepare = [](const KernelCall& call) -> Prepared {
+             return std::make_unique<DirectMatmul>(call);
+           }},
           {.name = "opencl packed", .supports = dtypes_supported, .prepare = [](const KernelCall& call) -> Prepared {
              return std::make_unique<MatmulKernel>(call);
            }}};
@@ -134,8 +172,18 @@ KernelList matmul_kernels() {
 
 KernelList fused_matmul_kernels() {
   return {{.name = "product, then loop",
-           .supports = [](const KernelCall& call) { return product_and_rest_supported(call, matmul_kernels(), "opencl packed"); },
+           .supports = [](const KernelCall& call) {
+             return product_and_rest_supported(call, matmul_kernels(), {"opencl direct", "opencl packed"});
+           },
            .prepare = [](const KernelCall& call) { return prepare_product_and_rest(call, matmul_kernels()); }},
+          {.name = "opencl direct",
+           .supports = [](const KernelCall& call) {
+             const Support rest = dtypes_supported(call);
+             return rest ? direct_supported(ProductCall(call).call()) : rest;
+           },
+           .prepare = [](const KernelCall& call) -> Prepared {
+             return std::make_unique<DirectMatmul>(ProductCall(call).call(), Epilogue(call));
+           }},
           {.name = "opencl packed", .supports = dtypes_supported, .prepare = [](const KernelCall& call) -> Prepared {
              return std::make_unique<MatmulKernel>(ProductCall(call).call(), Epilogue(call));
            }}};

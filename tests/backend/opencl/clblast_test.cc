@@ -43,16 +43,16 @@ TEST_F(OpenClClblast, RowsOfABatchAreRowsOfOneProduct) { compare(random_normal({
 TEST_F(OpenClClblast, WhatItCannotDoGoesToOurOwnTiles) {
   DeviceScope scope("/GPU:0");
   const Tensor whole = fill({4, 4}, 2, DType::i32);
-  EXPECT_EQ(explain(matmul(whole, whole)).kernel, "opencl packed");
-  EXPECT_EQ(explain(matmul(fill({3, 0}, 1), fill({0, 2}, 1))).kernel, "opencl packed");
-  EXPECT_EQ(explain(matmul(fill({3, 2, 2}, 1), fill({3, 2, 2}, 1))).kernel, "opencl packed");
+  EXPECT_EQ(explain(matmul(whole, whole)).kernel, "opencl direct");
+  EXPECT_EQ(explain(matmul(fill({3, 0}, 1), fill({0, 2}, 1))).kernel, "opencl direct");
+  EXPECT_EQ(explain(matmul(fill({3, 2, 2}, 1), fill({3, 2, 2}, 1))).kernel, "opencl direct");
 }
 
 TEST(OpenClGemmFamily, IsChosenByWhatTheDeviceIs) {
   SmallGpu gpu(std::size_t{64} << 20);
   DeviceScope scope("/GPU:0");
   const Tensor product = matmul(fill({4, 4}, 2), fill({4, 4}, 2));
-  EXPECT_EQ(explain(product).kernel, "opencl packed");
+  EXPECT_EQ(explain(product).kernel, "opencl direct");
   EXPECT_EQ(explain(product).candidates.front().refusal, "CLBlast is for GPUs");
 }
 
