@@ -302,6 +302,19 @@ def test_cores_are_kept_apart():
     assert run(call + textwrap.dedent(code), **POCL) == by_variable
 
 
+def test_each_thread_of_the_driver_stays_on_a_core_of_its_own():
+    code = """
+    import os
+    before = set(os.listdir("/proc/self/task"))
+    tf.config.list_physical_devices("GPU")
+    print(sorted(sorted(os.sched_getaffinity(int(thread))) for thread in set(os.listdir("/proc/self/task")) - before))
+    """
+    cores = sorted(os.sched_getaffinity(0))
+    whole_machine = cores == list(range(os.cpu_count()))
+    apart = [[core] for core in cores] if whole_machine else [cores] * os.cpu_count()
+    assert run(code, **POCL) == [str(apart)]
+
+
 @pytest.mark.parametrize("variable", ["TANDEM_CPU_CORES", "TANDEM_OPENCL_CORES", "TANDEM_OPENCL_CPU_AS_GPU", "TANDEM_OPENCL_HIDE_FP64",
                                       "TANDEM_LOG", "TANDEM_FAULT", "TANDEM_CPU_THREADS"])  # fmt: skip
 def test_a_bad_value_of_a_variable_is_named_with_what_is_needed(variable):

@@ -1,11 +1,13 @@
 #include "tandem/backend/opencl/discovery.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 
 #include "tandem/backend/opencl/context.h"
+#include "tandem/base/core_roles.h"
 #include "tandem/base/fault.h"
 
 namespace tandem::opencl {
@@ -111,25 +113,38 @@ std::vector<cl_device_id> split(cl_device_id device, const Traits& traits, int p
   return made;
 }
 
-/// The threads PoCL starts at its first call inherit the mask of the thread that makes it.
+/// Whether PoCL's threads, of which the first stays on core 0 and so on, would run on just these cores.
+bool are_first_cores(const std::vector<int>& cores) {
+  for (std::size_t i = 0; i < cores.size(); ++i)
+    if (cores[i] != static_cast<int>(i)) return false;
+  return true;
+}
+
+/// Where the threads run that PoCL starts at its first call: it reads its variables then, and the threads inherit the mask of
+/// the thread that makes it. What the user has set stays.
 class CoreMask {
  public:
   explicit CoreMask(const std::vector<int>& cores) : active_(!cores.empty() && sched_getaffinity(0, sizeof(old_), &old_) == 0) {
-    if (!active_) return;
-    cpu_set_t wanted;
-    CPU_ZERO(&wanted);
-    for (int core : cores) CPU_SET(core, &wanted);
-    if (sched_setaffinity(0, sizeof(wanted), &wanted) != 0)
-      fail(ErrorCode::invalid_argument, "OpenCL threads cannot be pinned to cores [", join(cores), "]: not all of them are there");
-    // One thread a core, unless the user said otherwise; read by PoCL at its first call.
-    setenv("POCL_MAX_PTHREAD_COUNT", text(cores.size()).c_str(), 0);
-    setenv("POCL_AFFINITY", "0", 0);
+    const std::vector<int>& wanted = active_ ? cores : process_cores();
+    const bool all_of_them = active_ || static_cast<long>(wanted.size()) == sysconf(_SC_NPROCESSORS_ONLN);
+    // Threads that may move are often woken on one core, and a short kernel has ended before they are parted.
+    setenv("POCL_AFFINITY", all_of_them && are_first_cores(wanted) ? "1" : "0", 0);
+    if (active_) confine(cores);
   }
   ~CoreMask() {
     if (active_) sched_setaffinity(0, sizeof(old_), &old_);
   }
 
  private:
+  static void confine(const std::vector<int>& cores) {
+    cpu_set_t wanted;
+    CPU_ZERO(&wanted);
+    for (int core : cores) CPU_SET(core, &wanted);
+    if (sched_setaffinity(0, sizeof(wanted), &wanted) != 0)
+      fail(ErrorCode::invalid_argument, "OpenCL threads cannot be pinned to cores [", join(cores), "]: not all of them are there");
+    setenv("POCL_MAX_PTHREAD_COUNT", text(cores.size()).c_str(), 0);  // one thread a core
+  }
+
   cpu_set_t old_;
   bool active_;
 };
