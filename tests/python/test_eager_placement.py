@@ -1,7 +1,11 @@
-"""Where ops without a scope and outside functions run, on this machine as it is measured."""
+"""Where ops without a scope and outside functions run."""
 import os
 import subprocess
 import sys
+from pathlib import Path
+
+# PoCL computes; where it would pay to do so is decided by the figures of a card.
+CARD = {"TANDEM_MACHINE": str(Path(__file__).parent.parent.parent / "machines" / "rtx3080.json")}
 
 
 def run(code, **environment):
@@ -21,7 +25,7 @@ for _ in range(12):
     x = tf.matmul(x, w)
 print(tf.explain(x).device, tf.explain(x).reason)
 print(tf.explain(tf.matmul(tf.ones((2, 2)), tf.ones((2, 2)))).device)
-""")
+""", **CARD)
     assert lines == ["/GPU:0 cheaper_here", "/CPU:0"]
 
 
