@@ -38,9 +38,9 @@ class ReturnTypes:
         if node is None or isinstance(node, ast.Constant) and node.value is None:
             return "None"
         if isinstance(node, ast.Tuple):
-            return f"tuple[{', '.join(again(item) for item in node.elts)}]"
+            return f"builtins.tuple[{', '.join(again(item) for item in node.elts)}]"
         if isinstance(node, ast.ListComp):
-            return f"list[{again(node.elt)}]"
+            return f"builtins.list[{again(node.elt)}]"
         if isinstance(node, ast.BinOp):
             return "Tensor" if "Tensor" in (again(node.left), again(node.right)) else "Any"
         if isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):

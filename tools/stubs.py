@@ -13,10 +13,12 @@ import sys
 import types
 from pathlib import Path
 
-import tandemflow
-from return_types import ReturnTypes
-from tandemflow import _tandem
-from tandemflow._dtypes import DType
+sys.path.insert(0, str(Path(sys.argv[1]).parent))  # not by PYTHONPATH, which pip uses while it builds
+
+import tandemflow  # noqa: E402
+from return_types import ReturnTypes  # noqa: E402
+from tandemflow import _tandem  # noqa: E402
+from tandemflow._dtypes import DType  # noqa: E402
 
 HEADER = '''"""Written by tools/stubs.py from the package; do not edit."""
 import builtins
@@ -69,7 +71,7 @@ def op_stub(name, function):
         given = parameter.default is not parameter.empty
         optional = " | None" if given and parameter.default is None and "None" not in kind else ""
         words.append(f"{parameter.name}: {kind}{optional}" + (" = ..." if given else ""))
-    result = "Tensor" if gives_one(function) else "list[Tensor]"
+    result = "Tensor" if gives_one(function) else "builtins.list[Tensor]"
     return f"def {name}({', '.join(words)}) -> {result}: {summary(function)}\n"
 
 

@@ -12,7 +12,7 @@ _atexit.register(_tandem.interpreter_ends)  # registered first, so it comes last
 _tandem.register_classes(_dtypes.ALL, _shape.TensorShape, _shape.Reference)
 
 from . import errors  # noqa: E402  registers the exceptions
-from . import _arrays, _ops, bitwise, config, data, debugging, io, linalg, math, nn, random, test, train  # noqa: E402
+from . import _arrays, _methods, _ops, bitwise, config, data, debugging, io, linalg, math, nn, random, test, train  # noqa: E402
 from ._device import device  # noqa: E402
 from ._dtypes import (  # noqa: E402
     DType,
@@ -58,7 +58,7 @@ _ONLY_IN_MODULES = {
     "squared_difference", "divide_no_nan", "multiply_no_nan", "xlogy", "xdivy",
     "cumprod", "unsorted_segment_sum", "unsorted_segment_prod", "unsorted_segment_max", "unsorted_segment_min",
     "unsorted_segment_mean", "unsorted_segment_sqrt_n", "segment_sum", "segment_prod", "segment_mean", "segment_max",
-    "segment_min", "bincount", "histogram_fixed_width_bins", "count_nonzero", "zero_fraction", "moments", "l2_normalize",
+    "segment_min", "bincount", "count_nonzero", "zero_fraction", "moments", "l2_normalize",
     "l2_loss", "global_norm", "top_k", "in_top_k", "reduce_variance", "reduce_std", "reduce_euclidean_norm",
     "diag", "diag_part", "matrix_band_part", "matrix_transpose", "trace",
 }  # fmt: skip
@@ -73,14 +73,23 @@ __getattr__, __dir__ = _names.lazy(
     _names.places_of(
         _assertions="Assert assert_equal assert_greater assert_less assert_rank",
         _control_flow="case cond init_scope switch_case while_loop",
+        _complex="complex",
+        _graph_names="VariableAggregation VariableSynchronization broadcast_dynamic_shape broadcast_static_shape control_dependencies ensure_shape "
+        "get_static_value grad_pass_through group identity_n is_symbolic_tensor is_tensor no_op timestamp tuple",
         _map_fn="foldl foldr map_fn scan vectorized_map",
         _module="Module name_scope",
         _py_function="numpy_function py_function",
+        _partitions="batch_to_space dynamic_partition dynamic_stitch reverse_sequence space_to_batch space_to_batch_nd=space_to_batch unravel_index",
         _ragged="RaggedTensor",
         _sparse="SparseTensor",
         _tensor_array="TensorArray",
         dtypes="saturate_cast",
         keras="initializers losses metrics optimizers",
+        strings="as_string",
+        **{
+            "keras.initializers": "constant_initializer=Constant ones_initializer=Ones random_normal_initializer=RandomNormal "
+            "random_uniform_initializer=RandomUniform zeros_initializer=Zeros"
+        },
     ),
-    "audio autograph compat distribute dtypes experimental image keras lookup nest onnx profiler ragged saved_model sparse strings summary sysconfig types version".split(),
+    "audio autograph compat distribute dtypes experimental image keras lookup nest onnx profiler ragged saved_model signal sparse strings summary sysconfig types version".split(),
 )

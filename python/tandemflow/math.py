@@ -8,4 +8,9 @@ globals().update(_composed)
 truediv = _exported["divide"]
 mod = _exported["floormod"]
 
-__getattr__, __dir__ = _names.lazy(__name__, _names.places_of(_extras="confusion_matrix"))
+__getattr__, __dir__ = _names.lazy(__name__, _names.places_of(
+    _complex="angle conj imag real",
+    _extras="confusion_matrix",
+    _partitions="invert_permutation",
+    _seldom="accumulate_n cumulative_logsumexp is_non_decreasing is_strictly_increasing lbeta polyval reciprocal_no_nan xlog1py",
+))  # fmt: skip

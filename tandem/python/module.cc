@@ -58,6 +58,11 @@ NB_MODULE(_tandem, module) {
   module.def("register_classes", [](nb::handle dtypes, nb::handle shape, nb::handle reference) {
     register_python_classes(dtypes.ptr(), shape.ptr(), reference.ptr());
   });
+  module.def("add_methods", [](nb::handle type, nb::dict methods) {
+    auto* of = reinterpret_cast<PyTypeObject*>(type.ptr());
+    if (PyDict_Update(of->tp_dict, methods.ptr()) != 0) throw PythonErrorSet{};
+    PyType_Modified(of);
+  }, "Gives Tensor or Variable methods that are written in Python.");
   add_functions(module);
   add_runtime(module);
   add_config(module);

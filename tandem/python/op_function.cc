@@ -245,9 +245,51 @@ PyObject* call_op(const OpFunction& f, PyObject* const* args, Py_ssize_t positio
   return outputs_to_python(results);
 }
 
+/// The call as (name of the op, its positional arguments, the named ones).
+Object described(const OpFunction& f, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
+  const Object list(checked(PyTuple_New(positional))), named(checked(PyDict_New()));
+  for (Py_ssize_t i = 0; i < positional; ++i) {
+    Py_INCREF(args[i]);
+    PyTuple_SET_ITEM(list.get(), i, args[i]);
+  }
+  for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); ++i)
+    if (PyDict_SetItem(named.get(), PyTuple_GET_ITEM(keywords, i), args[positional + i]) != 0) throw PythonErrorSet{};
+  const Object name(checked(PyUnicode_FromStringAndSize(f.op->name.data(), static_cast<Py_ssize_t>(f.op->name.size()))));
+  return Object(checked(PyTuple_Pack(3, name.get(), list.get(), named.get())));
+}
+
+/// Operands that are no tensors may know what an op does with them: their class has __tandem_op__(name, args, kwargs), which
+/// returns the result or NotImplemented. Called with Python's error set; null, and the error as it was, where nobody knows.
+PyObject* asked_operands(const OpFunction& f, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
+  for (Py_ssize_t i = 0; i < positional; ++i) {
+    if (Py_TYPE(args[i]) == &tensor_type || Py_TYPE(args[i]) == &variable_type) continue;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject* result = guarded([&]() -> PyObject* {
+      const Object method(PyObject_GetAttrString(args[i], "__tandem_op__"));
+      if (!method) {
+        PyErr_Clear();
+        Py_RETURN_NOTIMPLEMENTED;
+      }
+      return checked(PyObject_Call(method.get(), described(f, args, positional, keywords).get(), nullptr));
+    });
+    if (result != Py_NotImplemented) {
+      Py_XDECREF(type);
+      Py_XDECREF(value);
+      Py_XDECREF(trace);
+      return result;
+    }
+    Py_DECREF(result);
+    PyErr_Restore(type, value, trace);
+  }
+  return nullptr;
+}
+
 PyObject* vectorcall(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* keywords) {
   const auto& f = *reinterpret_cast<OpFunction*>(self);
-  return guarded([&] { return call_op(f, args, PyVectorcall_NARGS(flags), keywords); });
+  const Py_ssize_t positional = PyVectorcall_NARGS(flags);
+  PyObject* result = guarded([&] { return call_op(f, args, positional, keywords); });
+  return result ? result : asked_operands(f, args, positional, keywords);
 }
 
 void dealloc(PyObject* self) {

@@ -12,6 +12,8 @@ J = _random.randint(1, 5, (3, 4)).astype(np.int32)
 T = A > 0
 S = (A @ A.T + 4 * np.eye(3)).astype(np.float32)
 H = np.array([[1.0, np.nan, 3.0], [np.inf, -np.inf, 0.0]], np.float32)
+N = np.where(np.eye(3, 4) > 0, np.nan, A).astype(np.float32)
+LONG = np.random.RandomState(12).standard_normal((2, 240)).astype(np.float32)
 IMAGE = _random.uniform(0, 1, (2, 6, 7, 3)).astype(np.float32)
 ROTATED = np.array([0.9, -0.2, 1.0, 0.3, 1.1, -0.5, 0.0, 0.0], np.float32)
 
@@ -151,4 +153,22 @@ CASES = {
     "extract_patches": lambda ops: ops.image.extract_patches(IMAGE, (3, 2), strides=2),
     "pad_images": lambda ops: ops.image.pad_images(IMAGE, 1, 2, target_height=9, target_width=10),
     "crop_images": lambda ops: ops.image.crop_images(IMAGE, 1, 2, target_height=4, target_width=3),
-}  # fmt: skip
+    "fft": lambda ops: ops.fft((C, C[::-1])), "fft2": lambda ops: ops.fft2((C, C[::-1])), "ifft2": lambda ops: ops.ifft2((C, C[::-1])),
+    "rfft": lambda ops: ops.rfft(LONG), "rfft_cut": lambda ops: ops.rfft(LONG, 100), "rfft_filled": lambda ops: ops.rfft(LONG, 360),
+    "irfft": lambda ops: ops.irfft((C, C[::-1])), "irfft_odd": lambda ops: ops.irfft((C, C[::-1]), 7),
+    "extract_sequences": lambda ops: ops.extract_sequences(LONG, 32, 12),
+    "stft": lambda ops: ops.stft(LONG, 32, 12, 64), "stft_plain": lambda ops: ops.stft(LONG, 31, 16, 31, window=None, center=False),
+    "stft_hamming": lambda ops: ops.stft(LONG, 25, 10, 40, window="hamming"),
+    "istft": lambda ops: ops.istft(ops.stft(LONG, 32, 8, 64), 32, 8, 64),
+    "istft_length": lambda ops: ops.istft(ops.stft(LONG, 32, 8, 32, center=False), 32, 8, 32, length=200, center=False),
+    "adaptive_average_pool": lambda ops: ops.adaptive_average_pool(ops.convert_to_tensor(IMAGE), (4, 3), data_format="channels_last"),
+    "adaptive_max_pool": lambda ops: ops.adaptive_max_pool(ops.convert_to_tensor(IMAGE), (4, 3), data_format="channels_last"),
+    **_binary("gcd lcm", I, J), "ldexp": lambda ops: ops.ldexp(A, J), "angle": lambda ops: ops.angle(A),
+    "vander": lambda ops: ops.vander(A[0], 3), "geomspace": lambda ops: ops.geomspace(1.0, 100.0, 5),
+    "vsplit": lambda ops: ops.vsplit(A, 3), "hsplit": lambda ops: ops.hsplit(A, [1, 3]), "dsplit": lambda ops: ops.dsplit(C, 2),
+    "percentile": lambda ops: ops.percentile(A, 30.0, axis=1), "kaiser": lambda ops: ops.kaiser(7, 3.0),
+    **{f"correlate_{mode}": (lambda ops, mode=mode: ops.correlate(A[0], A[1][:3], mode)) for mode in ("valid", "full", "same")},
+    "correlate_longer": lambda ops: ops.correlate(A[1][:3], A[0], "full"),
+    **_unary("nancumsum nancumprod", N), **_along("nanargmax nanargmin nanmedian", N, axis=1),
+    "nanquantile": lambda ops: ops.nanquantile(N, 0.3, axis=0, keepdims=True), "nanpercentile": lambda ops: ops.nanpercentile(N, 70.0),
+}

@@ -12,6 +12,8 @@ _GROUPS = {
     ".augmentation": "RandomBrightness RandomContrast RandomRotation RandomTranslation RandomZoom",
     ".batch_normalization": "BatchNormalization",
     ".bidirectional": "Bidirectional",
+    ".adaptive_pooling": "AdaptiveAveragePooling1D AdaptiveAveragePooling2D AdaptiveAveragePooling3D "
+    "AdaptiveMaxPooling1D AdaptiveMaxPooling2D AdaptiveMaxPooling3D",
     ".cells": "GRUCell LSTMCell SimpleRNNCell StackedRNNCells",
     ".convolution": "Conv1D Conv2D Conv3D",
     ".conv_lstm": "ConvLSTM1D ConvLSTM2D ConvLSTM3D",

@@ -1,7 +1,7 @@
 """keras.ops: what neural networks are made of."""
 import inspect
 
-from ... import _conv, _conv3d, _network, _ops
+from ... import _adaptive_pool, _conv, _conv3d, _network, _ops
 from .. import activations
 from .._engine import data_format as formats
 from .._engine.floats import epsilon as _epsilon
@@ -99,6 +99,24 @@ def max_pool(inputs, pool_size, strides=None, padding="valid", data_format=None)
 def average_pool(inputs, pool_size, strides=None, padding="valid", data_format=None):
     """The mean of each window."""
     return _pooled({1: _conv.avg_pool1d, 2: _conv.avg_pool2d, 3: _conv3d.avg_pool3d}, inputs, pool_size, strides, padding, data_format)
+
+
+def _adaptively(pool, inputs, output_size, data_format):
+    data_format = formats.standardize(data_format)
+    x = channels_last(floats(inputs), data_format)
+    return as_given(pool(x, _tuple(output_size, x.ndim - 2)), data_format)
+
+
+@drawable
+def adaptive_average_pool(inputs, output_size, data_format=None):
+    """The means of as many windows along each axis as output_size says."""
+    return _adaptively(_adaptive_pool.adaptive_average_pool, inputs, output_size, data_format)
+
+
+@drawable
+def adaptive_max_pool(inputs, output_size, data_format=None):
+    """The largest values of as many windows along each axis as output_size says."""
+    return _adaptively(_adaptive_pool.adaptive_max_pool, inputs, output_size, data_format)
 
 
 @drawable

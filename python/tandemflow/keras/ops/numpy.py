@@ -5,3 +5,4 @@ from .products import *  # noqa: F401, F403
 from .reductions import *  # noqa: F401, F403
 from .search import *  # noqa: F401, F403
 from .shapes import *  # noqa: F401, F403
+from .numbers import *  # noqa: F401, F403

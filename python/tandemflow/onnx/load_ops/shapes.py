@@ -185,13 +185,7 @@ def trilu(node, x, k=None):
 
 @op("ReverseSequence")
 def reverse_sequence(node, x, lengths):
-    x, time, batch = as_tensor(x), node.get("time_axis", 0), node.get("batch_axis", 1)
-    steps = shape_of(x)[time]
-    order = [batch, time, *(i for i in range(len(x.shape)) if i not in (batch, time))]
-    rows = tf.transpose(x, order)
-    lengths, places = tf.expand_dims(tf.cast(as_tensor(lengths), tf.int32), -1), tf.constant(np.arange(steps, dtype=np.int32)[None])
-    turned = tf.gather(rows, tf.where(places < lengths, lengths - 1 - places, places), batch_dims=1)
-    return tf.transpose(turned, [order.index(i) for i in range(len(x.shape))])
+    return tf.reverse_sequence(as_tensor(x), as_tensor(lengths), node.get("time_axis", 0), node.get("batch_axis", 1))
 
 
 @op("CenterCropPad")

@@ -1,0 +1,79 @@
+"""Methods of tensors and variables that are used seldom; what they need is loaded when they are called."""
+from . import _tandem
+from ._shape import TensorShape
+
+
+def set_shape(self, shape):
+    """Says what is known of the shape: an error where it is not so."""
+    wanted = TensorShape(shape)
+    if not wanted.is_compatible_with(self.shape):
+        raise ValueError(f"Tensor's shape {self.shape} is not compatible with supplied shape {wanted}.")
+
+
+def cpu(self):
+    """The same values, on the host."""
+    from ._device import device
+    from ._ops import identity
+
+    with device("/CPU:0"):
+        return identity(self)
+
+
+def gpu(self, gpu_index=0):
+    """The same values, on a GPU."""
+    from ._device import device
+    from ._ops import identity
+
+    with device(f"/GPU:{gpu_index}"):
+        return identity(self)
+
+
+def get_shape(self):
+    """The sizes of the axes."""
+    return self.shape
+
+
+def is_initialized(self, name=None):
+    """True: a variable has its value at once."""
+    return True
+
+
+def gather_nd(self, indices, name=None):
+    """The parts of the value at `indices`."""
+    from ._ops import gather_nd
+
+    return gather_nd(self, indices)
+
+
+def sparse_read(self, indices, name=None):
+    """The rows of the value at `indices`."""
+    from ._ops import gather
+
+    return gather(self, indices)
+
+
+def _scattered(name, what):
+    def method(self, indices, updates, name=None):
+        from ._ops import records
+
+        self.assign(records[record](self, indices, updates))
+        return self
+
+    record = f"tensor_scatter_nd_{name}"
+    method.__name__ = method.__qualname__ = f"scatter_nd_{name}"
+    method.__doc__ = f"{what} at `indices`."
+    return method
+
+
+_SCATTERS = {
+    "update": "Replaces the values", "add": "Adds to the values", "sub": "Subtracts from the values",
+    "max": "Keeps the larger values", "min": "Keeps the smaller values",
+}  # fmt: skip
+_tandem.add_methods(_tandem.Tensor, {"set_shape": set_shape, "cpu": cpu, "gpu": gpu})
+_tandem.add_methods(
+    _tandem.Variable,
+    {
+        "get_shape": get_shape, "set_shape": set_shape, "is_initialized": is_initialized, "gather_nd": gather_nd, "sparse_read": sparse_read,
+        **{f"scatter_nd_{name}": _scattered(name, what) for name, what in _SCATTERS.items()},
+    },
+)  # fmt: skip

@@ -1,0 +1,150 @@
+"""Functions of tf.math and tf.nn that few programs use, composed of others."""
+import math
+
+from . import _tandem
+from ._conv import conv2d
+from ._conv3d import avg_pool, max_pool
+from ._ops import (
+    abs,
+    add_n,
+    cast,
+    concat,
+    cumsum,
+    divide_no_nan,
+    exp,
+    lgamma,
+    log,
+    log1p,
+    maximum,
+    multiply_no_nan,
+    ones_like,
+    pad,
+    reduce_all,
+    reduce_max,
+    reduce_sum,
+    relu,
+    reshape,
+    square,
+    stop_gradient,
+    where,
+    zeros_like,
+)
+
+
+def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
+    """The sum of tensors of one shape."""
+    return add_n(inputs)
+
+
+def cumulative_logsumexp(x, axis=0, exclusive=False, reverse=False, name=None):
+    """log(exp(x[0]) + … + exp(x[i])) along an axis."""
+    x = _tandem.to_tensor(x)
+    largest = stop_gradient(reduce_max(x, axis, keepdims=True))
+    return log(cumsum(exp(x - largest), axis, exclusive, reverse)) + largest
+
+
+def polyval(coeffs, x, name=None):
+    """The polynomial with these coefficients, the highest power first."""
+    if not isinstance(coeffs, list):
+        raise ValueError(f"Argument coeffs must be list type. Received type {type(coeffs)}.")
+    x = _tandem.to_tensor(x)
+    out = zeros_like(x)
+    for coefficient in coeffs:
+        out = out * x + coefficient
+    return out
+
+
+def reciprocal_no_nan(x, name=None):
+    """1 / x, and 0 where x is 0."""
+    x = _tandem.to_tensor(x)
+    return divide_no_nan(ones_like(x), x)
+
+
+def xlog1py(x, y, name=None):
+    """x log(1 + y), and 0 where x is 0."""
+    x = _tandem.to_tensor(x)
+    return multiply_no_nan(log1p(_tandem.to_tensor(y, x.dtype)), x)
+
+
+def lbeta(x, name=None):
+    """The logarithm of the beta function of the numbers of the last axis."""
+    x = _tandem.to_tensor(x)
+    return reduce_sum(lgamma(x), -1) - lgamma(reduce_sum(x, -1))
+
+
+def _steps(x):
+    x = reshape(_tandem.to_tensor(x), [-1])
+    return x[1:], x[:-1]
+
+
+def is_non_decreasing(x, name=None):
+    """Whether no number is smaller than the one before it."""
+    later, earlier = _steps(x)
+    return reduce_all(later >= earlier)
+
+
+def is_strictly_increasing(x, name=None):
+    """Whether every number is larger than the one before it."""
+    later, earlier = _steps(x)
+    return reduce_all(later > earlier)
+
+
+def weighted_cross_entropy_with_logits(labels, logits, pos_weight, name=None):
+    """Cross entropy of a sigmoid, in which positive labels count pos_weight times."""
+    logits = _tandem.to_tensor(logits)
+    labels = _tandem.to_tensor(labels, None if hasattr(labels, "dtype") else logits.dtype)
+    weight = 1 + (_tandem.to_tensor(pos_weight, logits.dtype) - 1) * labels
+    return (1 - labels) * logits + weight * (log1p(exp(-abs(logits))) + relu(-logits))
+
+
+def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
+    """What Poisson's distribution with the mean exp(log_input) costs for these targets."""
+    log_input = _tandem.to_tensor(log_input)
+    targets = _tandem.to_tensor(targets, None if hasattr(targets, "dtype") else log_input.dtype)
+    loss = exp(log_input) - log_input * targets
+    if not compute_full_loss:
+        return loss
+    stirling = targets * log(maximum(targets, ones_like(targets))) - targets + 0.5 * log(2 * math.pi * maximum(targets, ones_like(targets)))
+    return loss + where((targets >= 0) & (targets <= 1), zeros_like(targets), stirling)
+
+
+def crelu(features, axis=-1, name=None):
+    """The positive parts of x and of -x, side by side."""
+    features = _tandem.to_tensor(features)
+    return concat([relu(features), relu(-features)], axis)
+
+
+def weighted_moments(x, axes, frequency_weights, keepdims=False, name=None):
+    """Mean and variance, in which each value counts as often as its weight says."""
+    x = _tandem.to_tensor(x)
+    weights = cast(_tandem.to_tensor(frequency_weights), x.dtype) + zeros_like(x)
+    total = reduce_sum(weights, axes, keepdims=True)
+    mean = reduce_sum(weights * x, axes, keepdims=True) / total
+    variance = reduce_sum(weights * square(x - mean), axes, keepdims=True) / total
+    if keepdims:
+        return mean, variance
+    shape = reduce_sum(x, axes).shape.as_list()
+    return reshape(mean, shape), reshape(variance, shape)
+
+
+def local_response_normalization(input, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, name=None):
+    """Each value by the size of those of the channels beside it."""
+    x = _tandem.to_tensor(input)
+    sums = cumsum(pad(square(x), [[0, 0]] * 3 + [[depth_radius + 1, depth_radius]]), -1)
+    window = sums[..., 2 * depth_radius + 1 :] - sums[..., : x.shape[-1]]
+    return x / (bias + alpha * window) ** beta
+
+
+def atrous_conv2d(value, filters, rate, padding, name=None):
+    """A convolution that leaves rate - 1 pixels out between those it reads."""
+    return conv2d(value, filters, 1, padding, dilations=rate)
+
+
+def pool(input, window_shape, pooling_type, strides=None, padding="VALID", data_format=None, dilations=None, name=None):
+    """The largest values ("MAX") or means ("AVG") of windows over one to three axes."""
+    if pooling_type not in ("MAX", "AVG"):
+        raise ValueError(f'pooling_type must be "MAX" or "AVG", got {pooling_type!r}')
+    if dilations is not None and any(rate != 1 for rate in ([dilations] if isinstance(dilations, int) else dilations)):
+        raise NotImplementedError(f"pool: windows with gaps are not there, got dilations={dilations}")
+    return (max_pool if pooling_type == "MAX" else avg_pool)(input, window_shape, strides or 1, padding, data_format)
+
