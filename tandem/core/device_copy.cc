@@ -82,6 +82,7 @@ void Residency::await_busy(Storage& storage, Lock& lock) {
 }
 
 void Residency::remove(Storage& storage, DeviceCopy& copy) {
+  TANDEM_CHECK(copy.pins == 0, "a copy is given up that ", copy.pins, " operands still need");
   if (SharedSpace* space = SharedSpace::of(*copy.memory.space()))
     if (Event busy = space->last_use(copy.memory.address())) storage.elsewhere().host_busy.push_back(std::move(busy));
   unlink(copy);

@@ -18,9 +18,13 @@ void WorkingSet::clear() {
 void WorkingSet::release(const Storage& storage) {
   if (count_ == 0) return;
   std::lock_guard lock(Residency::mutex());
-  auto let_go = [&](DeviceCopy* copy) { return copy->owner == &storage && (--copy->pins, true); };
-  std::erase_if(more_, let_go);
-  const auto end = std::remove_if(first_.begin(), first_.begin() + static_cast<std::ptrdiff_t>(count_), let_go);
+  let_go(storage);
+}
+
+void WorkingSet::let_go(const Storage& storage) {
+  auto is_its = [&](DeviceCopy* copy) { return copy->owner == &storage && (--copy->pins, true); };
+  std::erase_if(more_, is_its);
+  const auto end = std::remove_if(first_.begin(), first_.begin() + static_cast<std::ptrdiff_t>(count_), is_its);
   count_ = static_cast<std::size_t>(end - first_.begin());
   for (; count_ < kInline && !more_.empty(); more_.pop_back()) first_[count_++] = more_.back();
 }
@@ -40,8 +44,12 @@ const void* WorkingSet::read(Storage& storage, MemorySpace& space) {
 }
 
 void* WorkingSet::write(Storage& storage, MemorySpace& space) {
-  if (space.is_host()) return storage.address();
+  if (space.is_host()) {
+    if (storage.elsewhere_.load(std::memory_order_acquire)) release(storage);  // copies that ops have read go, too
+    return storage.address();
+  }
   Residency::Lock lock(Residency::mutex());
+  if (std::ranges::any_of(storage.elsewhere().copies, [](const DeviceCopy& copy) { return copy.pins > 0; })) let_go(storage);
   DeviceCopy* copy = Residency::find(storage, space);
   if (!copy) copy = &Residency::add(storage, space, Purpose::compute);
   Residency::touch(*copy);

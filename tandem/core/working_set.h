@@ -26,6 +26,8 @@ class WorkingSet {
 
  private:
   void pin(DeviceCopy& copy);
+  /// As release; the lock is held.
+  void let_go(const Storage& storage);
 
   static constexpr std::size_t kInline = 12;
   std::array<DeviceCopy*, kInline> first_;

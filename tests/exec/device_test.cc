@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "tandem/tandem.h"
+#include "tests/with_machine.h"
 
 namespace tandem {
 namespace {
@@ -53,6 +54,7 @@ TEST_F(Devices, ATensorNamesTheDeviceThatMadeIt) {
 }
 
 TEST_F(Devices, WithoutAScopeAnOpRunsWhereItsDataIs) {
+  const WithMachine figures(cpu_and_gpu(2));
   Tensor x;
   {
     DeviceScope scope("/GPU:0");

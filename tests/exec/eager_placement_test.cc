@@ -4,21 +4,15 @@
 #include <gtest/gtest.h>
 
 #include "tandem/tandem.h"
+#include "tests/with_machine.h"
 
 namespace tandem {
 namespace {
 
 /// The GPU is twice as fast, behind a link of `gb_per_s`, for one test.
-class TwiceAsFast {
+class TwiceAsFast : WithMachine {
  public:
-  explicit TwiceAsFast(double gb_per_s) {
-    default_runtime().devices();
-    default_runtime().set_machine(Machine{
-        .devices = {{.name = "/CPU:0", .peak_gflops = {{DType::f32, 50}}, .gb_per_s = 10, .launch_us = 0.2},
-                    {.name = "/GPU:0", .peak_gflops = {{DType::f32, 100}}, .gb_per_s = 20, .launch_us = 5}},
-        .links = {{"/CPU:0", "/GPU:0", 10, gb_per_s}, {"/GPU:0", "/CPU:0", 10, gb_per_s}}});
-  }
-  ~TwiceAsFast() { default_runtime().set_machine(std::nullopt); }
+  explicit TwiceAsFast(double gb_per_s) : WithMachine(cpu_and_gpu(2, gb_per_s)) {}
 };
 
 TEST(EagerPlacement, LargeProductsGoToTheFasterDeviceAndStayThere) {

@@ -6,26 +6,10 @@
 #include "tandem/base/error.h"
 #include "tandem/exec/start_order.h"
 #include "tandem/tandem.h"
+#include "tests/with_machine.h"
 
 namespace tandem {
 namespace {
-
-/// A machine whose GPU computes `speed` times as fast as its CPU, behind a link.
-Machine machine(double speed, double gb_per_s = 10) {
-  return {.devices = {{.name = "/CPU:0", .peak_gflops = {{DType::f32, 50}, {DType::f64, 25}}, .gb_per_s = 10, .launch_us = 0.2, .step_us = 0.01},
-                      {.name = "/GPU:0", .peak_gflops = {{DType::f32, 50 * speed}}, .gb_per_s = 10 * speed, .launch_us = 5, .step_us = 1}},
-          .links = {{"/CPU:0", "/GPU:0", 10, gb_per_s}, {"/GPU:0", "/CPU:0", 10, gb_per_s}}};
-}
-
-/// The figures the placer works with, for one test.
-class WithMachine {
- public:
-  explicit WithMachine(const Machine& figures) {
-    default_runtime().devices();
-    default_runtime().set_machine(figures);
-  }
-  ~WithMachine() { default_runtime().set_machine(std::nullopt); }
-};
 
 std::vector<std::string> chosen(const Explanation& e) {
   std::vector<std::string> list;
@@ -39,7 +23,7 @@ Tensor chain(Tensor x, const Tensor& w) {
 }
 
 TEST(GraphPlacement, LargeWorkGoesToTheFasterDeviceAndRunsThere) {
-  WithMachine figures(machine(20));
+  WithMachine figures(cpu_and_gpu(20));
   auto f = function([](Tensor x, Tensor w) { return chain(x, w); });
   const Tensor x = ones({256, 256}) * 0.01f;
   const Tensor y = f(x, x);
@@ -50,7 +34,7 @@ TEST(GraphPlacement, LargeWorkGoesToTheFasterDeviceAndRunsThere) {
 }
 
 TEST(GraphPlacement, SmallWorkStaysOnTheCpu) {
-  WithMachine figures(machine(20));
+  WithMachine figures(cpu_and_gpu(20));
   auto f = function([](Tensor x, Tensor w) { return chain(x, w); });
   const Tensor x = ones({2, 2});
   EXPECT_EQ(explain(f(x, x)).device, "/CPU:0");
@@ -61,16 +45,16 @@ TEST(GraphPlacement, ASlowLinkKeepsWorkNearItsData) {
   auto f = function([](Tensor x) { return square(x); });
   const Tensor x = ones({1 << 20});
   {
-    WithMachine figures(machine(20, 1000));
+    WithMachine figures(cpu_and_gpu(20, 1000));
     EXPECT_EQ(explain(f(x)).device, "/GPU:0");
   }
-  WithMachine figures(machine(20, 1));
+  WithMachine figures(cpu_and_gpu(20, 1));
   EXPECT_EQ(explain(f(x)).device, "/CPU:0");
   EXPECT_EQ(explain(f(x)).reason, ReasonCode::near_its_data);
 }
 
 TEST(GraphPlacement, AScopeInsideIsMetAndTheRestIsPlaced) {
-  WithMachine figures(machine(20));
+  WithMachine figures(cpu_and_gpu(20));
   auto f = function([](Tensor x, Tensor w) {
     Tensor y = chain(x, w);
     DeviceScope scope("/CPU:0");
@@ -86,7 +70,7 @@ TEST(GraphPlacement, AScopeInsideIsMetAndTheRestIsPlaced) {
 }
 
 TEST(GraphPlacement, AScopeAroundTheCallIsMet) {
-  WithMachine figures(machine(20));
+  WithMachine figures(cpu_and_gpu(20));
   auto f = function([](Tensor x, Tensor w) { return chain(x, w); });
   const Tensor x = ones({256, 256}) * 0.01f;
   DeviceScope scope("/CPU:0");
@@ -96,7 +80,7 @@ TEST(GraphPlacement, AScopeAroundTheCallIsMet) {
 }
 
 TEST(GraphPlacement, AVariableThatIsUpdatedMovesToWhereTheUpdateRuns) {
-  WithMachine figures(machine(20, 0.5));
+  WithMachine figures(cpu_and_gpu(20, 0.5));
   const Variable w(ones({512, 512}) * 0.001f);
   auto step = function([&](Tensor x) {
     w.assign_sub(matmul(w, matmul(w, matmul(w, w))) * 0.1f);
@@ -117,15 +101,15 @@ TEST(GraphPlacement, ALoopOfManySmallStepsStaysOnTheCpuAsSequential) {
                       {.maximum_iterations = 1000})[0];
   });
   const Tensor x(0.0f);
-  const Explanation e = explain(f, {x}, {.machine = machine(600)});
+  const Explanation e = explain(f, {x}, {.machine = cpu_and_gpu(600)});
   ASSERT_EQ(chosen(e), (std::vector<std::string>{"while_loop /CPU:0"}));
   EXPECT_EQ(e.ops[0].reason, ReasonCode::sequential) << e.ops[0].text;
-  WithMachine figures(machine(600));
+  WithMachine figures(cpu_and_gpu(600));
   EXPECT_EQ(f(x).item<float>(), 1000);
 }
 
 TEST(GraphPlacement, ALoopOfLargeStepsRunsInsideWhereTheLoopWasPut) {
-  WithMachine figures(machine(20));
+  WithMachine figures(cpu_and_gpu(20));
   auto f = function([](Tensor x, Tensor w) {
     return while_loop([](const Tensors&) { return less(Tensor(0.0f), Tensor(1.0f)); },
                       [&](const Tensors& v) -> Tensors { return {matmul(v[0], w)}; }, {x}, {.maximum_iterations = 3})[0];
@@ -142,10 +126,10 @@ TEST(GraphPlacement, RandomNumbersDoNotDependOnTheOrderInWhichOpsStart) {
   const Tensor x = ones({256, 256});
   set_seed(3);
   default_runtime().devices();
-  default_runtime().set_machine(machine(0.001));
+  default_runtime().set_machine(cpu_and_gpu(0.001));
   const auto on_cpu = f(x).to_vector<float>();
   set_seed(3);
-  default_runtime().set_machine(machine(1000, 1000));
+  default_runtime().set_machine(cpu_and_gpu(1000, 1000));
   const auto mixed = f(x).to_vector<float>();
   default_runtime().set_machine(std::nullopt);
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(on_cpu[i], mixed[i], 1e-6);
@@ -165,7 +149,7 @@ TEST(GraphPlacement, TensorFlowsRuleTakesTheFirstGpu) {
 TEST(GraphPlacement, AnotherMachineShowsItsPlanNextToThisOne) {
   auto f = function([](Tensor x, Tensor w) { return chain(x, w); });
   const Tensor x = ones({256, 256});
-  Machine fast = machine(600);
+  Machine fast = cpu_and_gpu(600);
   fast.name = "a desktop";
   fast.devices.push_back({.name = "/GPU:7", .peak_gflops = {{DType::f32, 1}}, .launch_us = 50});
   const Explanation e = explain(f, {x, x}, {.machine = fast});

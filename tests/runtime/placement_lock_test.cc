@@ -8,27 +8,16 @@
 
 #include "tandem/graph/fingerprint.h"
 #include "tandem/tandem.h"
+#include "tests/with_machine.h"
 
 namespace tandem {
 namespace {
 
-/// A GPU that is twenty times as fast as the CPU.
-Machine fast_gpu() {
-  return {.devices = {{.name = "/CPU:0", .peak_gflops = {{DType::f32, 50}}, .gb_per_s = 10, .launch_us = 0.2, .step_us = 0.01},
-                      {.name = "/GPU:0", .peak_gflops = {{DType::f32, 1000}}, .gb_per_s = 200, .launch_us = 5, .step_us = 1}},
-          .links = {{"/CPU:0", "/GPU:0", 10, 10}, {"/GPU:0", "/CPU:0", 10, 10}}};
-}
-
 class PlacementLocks : public testing::Test {
  protected:
-  void SetUp() override {
-    default_runtime().devices();
-    default_runtime().set_machine(fast_gpu());
-  }
-  void TearDown() override {
-    config::set_placement_lock("");
-    default_runtime().set_machine(std::nullopt);
-  }
+  void TearDown() override { config::set_placement_lock(""); }
+
+  const WithMachine figures_{cpu_and_gpu(20)};
 
   /// The plan of `f` with all ops on `device`, in force.
   void lock(const GraphFunction& function, const Tensors& inputs, const std::string& device) {
@@ -112,7 +101,7 @@ TEST(Fingerprint, ChangesWithShapesAttributesAndEdgesOnly) {
 
 TEST(Suggestions, AScopeThatCostsTimeAndFloat64AreNamedWithTheirGain) {
   default_runtime().devices();
-  const Machine machine = fast_gpu();
+  const Machine machine = cpu_and_gpu(20);
   const Tensor x = ones({512, 512});
   auto scoped = function([](Tensor a) {
     const DeviceScope scope("/CPU:0");

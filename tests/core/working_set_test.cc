@@ -1,0 +1,50 @@
+#include "tandem/core/working_set.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/exec/small_gpu.h"
+
+namespace tandem {
+namespace {
+
+TEST(WorkingSet, WhatWasReadOnADeviceMayBeWrittenOnTheHost) {
+  SmallGpu gpu(1 << 20);
+  MemorySpace& there = gpu.device().memory();
+  const Tensor value = fill({64}, 3, DType::f32);
+  WorkingSet set;
+  set.read(value.storage(), there);
+  auto* here = static_cast<float*>(set.write(value.storage(), host_memory()));
+  here[0] = 7;
+  EXPECT_FALSE(value.storage().is_in(there));
+  EXPECT_NE(set.read(value.storage(), there), nullptr);  // a new copy, which the set holds like any other
+  set.clear();
+  EXPECT_EQ(value.to_vector<float>()[0], 7);
+}
+
+TEST(WorkingSet, WhatWasReadOnTwoDevicesMayBeWrittenOnOne) {
+  SmallGpu gpus(std::vector<SmallGpu::Memory>{{.memory_limit = 1 << 20}, {.memory_limit = 1 << 20}});
+  MemorySpace &first = gpus.device(0).memory(), &second = gpus.device(1).memory();
+  Tensor value;
+  {
+    DeviceScope scope("/GPU:0");
+    value = fill({64}, 3, DType::f32) + 1;
+  }
+  WorkingSet set;
+  set.read(value.storage(), first);
+  set.read(value.storage(), second);
+  set.write(value.storage(), first);
+  EXPECT_TRUE(value.storage().is_in(first));
+  EXPECT_FALSE(value.storage().is_in(second));
+  EXPECT_FALSE(value.storage().is_in(host_memory()));
+}
+
+TEST(WorkingSet, ACopyThatAnotherHoldsIsNotGivenUp) {
+  SmallGpu gpu(1 << 20);
+  const Tensor value = fill({64}, 3, DType::f32);
+  WorkingSet reads, writes;
+  reads.read(value.storage(), gpu.device().memory());
+  EXPECT_THROW(writes.write(value.storage(), host_memory()), std::exception);
+}
+
+}  // namespace
+}  // namespace tandem
