@@ -9,6 +9,8 @@
 
 #include "tandem/files/pictures.h"
 #include "tandem/op/ops.h"
+#include "tests/error_of.h"
+#include "tests/temporary_folder.h"
 
 namespace tandem {
 namespace {
@@ -16,26 +18,14 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Folder {
-  Folder() : path(fs::temp_directory_path() / "tandem_images_test") {
-    fs::remove_all(path);
-    fs::create_directories(path);
-  }
-  ~Folder() { fs::remove_all(path); }
+  Folder() : path(folder.path("images")) { fs::create_directories(path); }
   void write(const std::string& name, const std::string& bytes) const {
     fs::create_directories((path / name).parent_path());
     std::ofstream(path / name, std::ios::binary) << bytes;
   }
-  fs::path path;
+  const TemporaryFolder folder;
+  const fs::path path;
 };
-
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 Tensor grey(std::uint8_t level, std::int64_t height = 2, std::int64_t width = 3) {
   return Tensor::from(std::vector<std::uint8_t>(static_cast<std::size_t>(height * width * 3), level), {height, width, 3});

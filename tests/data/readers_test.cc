@@ -11,6 +11,8 @@
 #include "tandem/data/idx.h"
 #include "tandem/data/records.h"
 #include "tandem/op/ops.h"
+#include "tests/error_of.h"
+#include "tests/temporary_folder.h"
 
 namespace tandem {
 namespace {
@@ -24,22 +26,12 @@ std::string bytes_of_file(const std::string& path) {
 
 /// A file with this content, removed again.
 struct TextFile {
-  explicit TextFile(const std::string& content, const std::string& ending = "txt")
-      : path((std::filesystem::temp_directory_path() / ("tandem_readers_test." + ending)).string()) {
+  explicit TextFile(const std::string& content, const std::string& ending = "txt") : path(folder.path("file." + ending)) {
     std::ofstream(path, std::ios::binary) << content;
   }
-  ~TextFile() { std::filesystem::remove(path); }
-  std::string path;
+  const TemporaryFolder folder;
+  const std::string path;
 };
-
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 std::vector<std::string> strings_of(const Dataset& dataset) {
   std::vector<std::string> out;

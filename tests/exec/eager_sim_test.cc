@@ -7,6 +7,7 @@
 #include "tandem/exec/eager.h"
 #include "tandem/exec/graph_placement.h"
 #include "tandem/tandem.h"
+#include "tests/exec/device_list.h"
 
 namespace tandem {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 class SimMachine final : public Dispatcher {
  public:
   explicit SimMachine(const Machine& machine)
-      : machine_(std::make_shared<const Machine>(machine)), cpu_(make(0, &host_memory())), gpu_(make(1, nullptr)), registry_(*cpu_, *gpu_),
+      : machine_(std::make_shared<const Machine>(machine)), cpu_(make(0, &host_memory())), gpu_(make(1, nullptr)), registry_({cpu_.get(), gpu_.get()}),
         eager_(registry_) {
     gpu_->memory().set_device(gpu_.get());
     eager_.machine = [this] { return machine_; };
@@ -26,21 +27,6 @@ class SimMachine final : public Dispatcher {
   sim::Clock clock;
 
  private:
-  class Registry final : public DeviceRegistry {
-   public:
-    Registry(Device& cpu, Device& gpu) : list_{&cpu, &gpu} {}
-    Device& host_device() override { return *list_[0]; }
-    Device* find(const DeviceName& name) override {
-      for (Device* device : list_)
-        if (device->name() == name) return device;
-      return nullptr;
-    }
-    std::span<Device* const> known() const override { return list_; }
-
-   private:
-    std::vector<Device*> list_;
-  };
-
   std::unique_ptr<Device> make(std::size_t index, MemorySpace* host) {
     const auto op_us = [this, index](const KernelCall& call) {
       std::vector<const TensorSpec*> specs;
@@ -57,7 +43,7 @@ class SimMachine final : public Dispatcher {
 
   std::shared_ptr<const Machine> machine_;
   std::unique_ptr<Device> cpu_, gpu_;
-  Registry registry_;
+  DeviceList registry_;
   EagerDispatcher eager_;
 };
 

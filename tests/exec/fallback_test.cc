@@ -4,6 +4,7 @@
 #include "tandem/exec/eager.h"
 #include "tandem/op/records.h"
 #include "tandem/tandem.h"
+#include "tests/exec/device_list.h"
 
 namespace tandem {
 namespace {
@@ -33,20 +34,7 @@ class FakeGpu final : public Device {
   KernelTable kernels_;
 };
 
-class Registry final : public DeviceRegistry {
- public:
-  explicit Registry(Device& gpu) : list_{default_runtime().devices()[0], &gpu} {}
-  Device& host_device() override { return *list_[0]; }
-  Device* find(const DeviceName& name) override {
-    for (Device* device : list_)
-      if (device->name() == name) return device;
-    return nullptr;
-  }
-  std::span<Device* const> known() const override { return list_; }
-
- private:
-  std::vector<Device*> list_;
-};
+DeviceList with_cpu(Device& gpu) { return DeviceList({default_runtime().devices()[0], &gpu}); }
 
 Tensor add_on_gpu(EagerDispatcher& dispatcher) {
   const Tensor a = ones({3});
@@ -68,7 +56,7 @@ KernelTable kernels_for_add() {
 
 TEST(Fallback, WithoutAKernelTheOpRunsOnTheHostAndSaysWhy) {
   FakeGpu gpu({});
-  Registry registry(gpu);
+  DeviceList registry = with_cpu(gpu);
   EagerDispatcher dispatcher(registry);
   const Tensor sum = add_on_gpu(dispatcher);
   EXPECT_EQ(sum.to_vector<float>(), (std::vector<float>{2, 2, 2}));
@@ -80,7 +68,7 @@ TEST(Fallback, WithoutAKernelTheOpRunsOnTheHostAndSaysWhy) {
 
 TEST(Fallback, WithoutRoomTheOpRunsOnTheHostAndSaysWhy) {
   FakeGpu gpu(kernels_for_add());
-  Registry registry(gpu);
+  DeviceList registry = with_cpu(gpu);
   EagerDispatcher dispatcher(registry);
   for (int round = 0; round < 2; ++round) {
     const Tensor sum = add_on_gpu(dispatcher);
@@ -92,7 +80,7 @@ TEST(Fallback, WithoutRoomTheOpRunsOnTheHostAndSaysWhy) {
 
 TEST(Fallback, WithoutSoftPlacementBothAreErrors) {
   FakeGpu bare({}), full(kernels_for_add());
-  Registry bare_registry(bare), full_registry(full);
+  DeviceList bare_registry = with_cpu(bare), full_registry = with_cpu(full);
   EagerDispatcher without_kernel(bare_registry), without_room(full_registry);
   without_kernel.set_soft_placement(false);
   without_room.set_soft_placement(false);
@@ -110,7 +98,7 @@ TEST(Fallback, WithoutSoftPlacementBothAreErrors) {
 
 TEST(Fallback, TheErrorNamesOpDtypesDeviceRefusalsAndWhatThereIs) {
   FakeGpu gpu({});
-  Registry registry(gpu);
+  DeviceList registry = with_cpu(gpu);
   EagerDispatcher dispatcher(registry);
   dispatcher.set_soft_placement(false);
   try {

@@ -3,6 +3,7 @@
 #include "tandem/backend/opencl/discovery.h"
 #include "tandem/exec/eager.h"
 #include "tandem/tandem.h"
+#include "tests/exec/device_list.h"
 
 namespace tandem {
 
@@ -12,7 +13,7 @@ class SmallGpu {
   /// One physical device that serves as several.
   explicit SmallGpu(const std::vector<Memory>& logical) : SmallGpu(opencl::Options{}, logical) {}
   SmallGpu(const opencl::Options& options, const std::vector<Memory>& logical)
-      : devices_(make_devices(logical, options)), registry_(devices_), dispatcher_(registry_), here_(*this) {}
+      : devices_(make_devices(logical, options)), registry_(with_host(devices_)), dispatcher_(registry_), here_(*this) {}
   explicit SmallGpu(std::size_t limit) : SmallGpu(std::vector<Memory>{{.memory_limit = limit}}) {}
 
   static std::vector<std::unique_ptr<Device>> make_devices(const std::vector<Memory>& logical, const opencl::Options& options = {}) {
@@ -38,28 +39,17 @@ class SmallGpu {
   MemoryInfo memory() { return device().memory().info(); }
 
  private:
-  class Registry final : public DeviceRegistry {
-   public:
-    explicit Registry(const std::vector<std::unique_ptr<Device>>& devices) : list_{default_runtime().devices()[0]} {
-      for (const auto& device : devices) {
-        device->memory().set_device(device.get());
-        list_.push_back(device.get());
-      }
+  static std::vector<Device*> with_host(const std::vector<std::unique_ptr<Device>>& devices) {
+    std::vector<Device*> list{default_runtime().devices()[0]};
+    for (const auto& device : devices) {
+      device->memory().set_device(device.get());
+      list.push_back(device.get());
     }
-    Device& host_device() override { return *list_[0]; }
-    Device* find(const DeviceName& name) override {
-      for (Device* device : list_)
-        if (device->name() == name) return device;
-      return nullptr;
-    }
-    std::span<Device* const> known() const override { return list_; }
-
-   private:
-    std::vector<Device*> list_;
-  };
+    return list;
+  }
 
   std::vector<std::unique_ptr<Device>> devices_;
-  Registry registry_;
+  DeviceList registry_;
   EagerDispatcher dispatcher_;
   OnThread here_;
 };

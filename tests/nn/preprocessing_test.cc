@@ -5,18 +5,10 @@
 
 #include "tandem/op/arrays.h"
 #include "tandem/tandem.h"
+#include "tests/error_of.h"
 
 namespace tandem {
 namespace {
-
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 Tensor counting(const Shape& shape) { return reshape(range(0, static_cast<double>(shape.elements()), 1, DType::f32), Ints(shape.begin(), shape.end())); }
 

@@ -92,19 +92,26 @@ with Competitor(1):
 
 @two_cores
 def test_a_function_that_left_its_device_for_others_says_so():
-    for _ in range(3):  # others may be at work on this machine too
+    for _ in range(4):  # others may be at work on this machine too
         lines = run(PROGRAM + """
 time_of(automatic, 40)
 before = tf.explain(automatic(x, w)).device
 with Competitor(0 if before == "/CPU:0" else 1):
     time_of(automatic, 40)
     after = tf.explain(automatic(x, w))
+    here, there = fixed(cpu, "/CPU:0", 4), fixed(gpu, "/GPU:0", 4)
+    print(there / here if before == "/GPU:0" else here / there)
     print(before != after.device, after.reason)
     print(tf.explain(automatic, x, w).ops[0]["text"])
 """)
-        if lines[0] == "True contention":
-            break
-    assert lines[0] == "True contention" and "is slowed" in lines[1], lines
+        if lines[1] == "True contention":
+            assert "is slowed" in lines[2], lines
+            return
+        # Where the device is still the faster one by far while it is shared, to stay is right.
+        assert lines[1] == "False cheaper_here", lines
+        if float(lines[0]) < 0.8:
+            return
+    raise AssertionError(lines)
 
 
 @two_cores
@@ -143,7 +150,7 @@ print(tf.config.get_placement_policy(), len(set(devices)))
 
 def test_what_runs_measured_is_kept_for_later_programs(tmp_path):
     code = """
-import glob, json, sys, time
+import os, time
 import tandemflow as tf
 tf.config.list_logical_devices()
 x = tf.random.normal((384, 384))
@@ -152,7 +159,7 @@ def f(x):
     for _ in range(4):
         x = tf.matmul(x, x) * 0.05
     return x
-end = time.time() + 1
+end = time.time() + float(os.environ["SECONDS"])
 while time.time() < end:
     f(x).numpy()
 """
@@ -161,11 +168,11 @@ import glob, json, os
 files = glob.glob(os.environ["TANDEM_CACHE_DIR"] + "/machines/*.json")
 print(sum(e["samples"] for f in files for e in json.load(open(f)).get("measured", []) if "matmul" in e["op"]))
 """
-    for attempt in range(3):  # what is measured first decides whether there is anything to choose between
-        folder = str(tmp_path / str(attempt))
-        run(code, TANDEM_CACHE_DIR=folder)
-        first = int(run(count, TANDEM_CACHE_DIR=folder)[0])
+    for attempt, seconds in enumerate(("1", "5", "5")):  # a plan whose kernels have yet to be compiled is tried after some seconds
+        settings = {"TANDEM_CACHE_DIR": str(tmp_path / str(attempt)), "SECONDS": seconds}
+        run(code, **settings)
+        first = int(run(count, **settings)[0])
         if first >= 8:
             break
-    run(code, TANDEM_CACHE_DIR=folder)
-    assert first >= 8 and int(run(count, TANDEM_CACHE_DIR=folder)[0]) > first
+    run(code, **settings)
+    assert first >= 8 and int(run(count, **settings)[0]) > first
