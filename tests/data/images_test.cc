@@ -31,13 +31,13 @@ Tensor grey(std::uint8_t level, std::int64_t height = 2, std::int64_t width = 3)
   return Tensor::from(std::vector<std::uint8_t>(static_cast<std::size_t>(height * width * 3), level), {height, width, 3});
 }
 
-Folder cats_and_dogs() {
-  Folder folder;
-  for (int i = 0; i < 3; ++i) folder.write("cats/" + std::to_string(i) + ".png", encode_png(grey(static_cast<std::uint8_t>(10 * i))));
-  for (int i = 0; i < 2; ++i) folder.write("dogs/deep/" + std::to_string(i) + ".JPG", encode_jpeg(grey(200)));
-  folder.write("dogs/notes.txt", "no image");
-  return folder;
-}
+struct CatsAndDogs : Folder {
+  CatsAndDogs() {
+    for (int i = 0; i < 3; ++i) write("cats/" + std::to_string(i) + ".png", encode_png(grey(static_cast<std::uint8_t>(10 * i))));
+    for (int i = 0; i < 2; ++i) write("dogs/deep/" + std::to_string(i) + ".JPG", encode_jpeg(grey(200)));
+    write("dogs/notes.txt", "no image");
+  }
+};
 
 TEST(Images, ResizingIsTensorFlows) {
   const Tensor image = Tensor::from<std::uint8_t>({0, 10, 20, 30}, {2, 2, 1});
@@ -56,7 +56,7 @@ TEST(Images, AreCutAndTurned) {
 }
 
 TEST(Images, OfFoldersBecomeBatchesWithLabels) {
-  const Folder folder = cats_and_dogs();
+  const CatsAndDogs folder;
   const ImageFolder found = image_dataset_from_directory(folder.path.string(), {.image = {.height = 4, .width = 4}, .batch_size = 4, .shuffle = false});
   EXPECT_EQ(found.class_names, (std::vector<std::string>{"cats", "dogs"}));
   EXPECT_EQ(found.file_paths.size(), 5u);
@@ -71,7 +71,7 @@ TEST(Images, OfFoldersBecomeBatchesWithLabels) {
 }
 
 TEST(Images, TwoPartsOfAFolderAreAllOfIt) {
-  const Folder folder = cats_and_dogs();
+  const CatsAndDogs folder;
   std::multiset<std::string> both;
   for (Subset subset : {Subset::training, Subset::validation}) {
     const ImageFolder part = image_dataset_from_directory(folder.path.string(), {.seed = 3, .validation_split = 0.4, .subset = subset});
@@ -83,7 +83,7 @@ TEST(Images, TwoPartsOfAFolderAreAllOfIt) {
 }
 
 TEST(Images, ADamagedFileIsNamedAndMayBeLeftOut) {
-  const Folder folder = cats_and_dogs();
+  const CatsAndDogs folder;
   std::string lies = encode_png(grey(7));
   lies[16] = 0x60;  // the width of the header: 1.6 billion pixels; its checksum is wrong now as well
   folder.write("cats/lies.png", lies);
