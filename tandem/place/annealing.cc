@@ -1,22 +1,22 @@
 #include "tandem/place/annealing.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
+#include "tandem/place/device_moves.h"
 #include "tandem/place/quick_decoder.h"
-#include "tandem/place/search_parts.h"
 
 namespace tandem::placer {
 namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
-class Annealing {
+class Annealing : DeviceMoves<Annealing> {
+  friend class DeviceMoves<Annealing>;
+
  public:
   Annealing(const Problem& problem, Plan& plan, std::int64_t work, std::uint64_t seed, const Cooling& cooling)
-      : p_(problem), now_(problem), work_(work), random_(seed), cooling_(cooling),
-        clusters_{Clusters(problem, 4), Clusters(problem, 12), Clusters(problem, 36)} {
+      : DeviceMoves(problem, seed), now_(problem), work_(work), cooling_(cooling) {
     now_.set(plan.order, plan.assignment);
   }
 
@@ -46,8 +46,6 @@ class Annealing {
     if (critical_.empty()) critical_.push_back(now_.order.back());
   }
 
-  std::int32_t some_node() { return critical_[random_.below(critical_.size())]; }
-
   void step() {
     changed_.clear();
     first_ = p_.nodes;
@@ -71,72 +69,12 @@ class Annealing {
     last_ = std::max(last_, place);
   }
 
-  void assign(std::int32_t node, int device) {
-    const std::int32_t group = p_.group[at(node)];
-    changed_.push_back({group, now_.assignment[at(node)]});
-    for (const std::int32_t v : p_.members[at(group)]) {
-      first_ = std::min(first_, now_.first_affected(v, device));
-      now_.assignment[at(v)] = static_cast<std::uint8_t>(device);
-      touch(now_.position[at(v)]);
-    }
-  }
-
-  int other_device(std::int32_t node) {
-    std::uint64_t mask = p_.allowed[at(node)] & ~(std::uint64_t{1} << now_.assignment[at(node)]);
-    const int count = __builtin_popcountll(mask);
-    if (count == 0) return -1;
-    for (std::uint32_t skip = random_.below(at(count)); skip > 0; --skip) mask &= mask - 1;
-    return __builtin_ctzll(mask);
-  }
-
-  /// How long the path through the node would be on a device, if nothing else moved and the device were free.
-  double path_through(std::int32_t node, int device) const {
-    double before = 0, after = 0;
-    for (const Neighbour& input : p_.inputs[node])
-      before = std::max(before, now_.end(input.node) + p_.crossing(now_.assignment[at(input.node)], device, input.bytes));
-    for (const Neighbour& c : p_.consumers[node]) {
-      const int to = now_.assignment[at(c.node)];
-      after = std::max(after, p_.crossing(device, to, c.bytes) + p_.us(c.node, to) + now_.makespan() - now_.latest_end(c.node));
-    }
-    return before + p_.us(node, device) + after;
-  }
-
-  /// The most promising of a few: most changes fail, and this is seen without decoding them.
-  void elsewhere(std::int32_t node) {
-    int best = -1;
-    std::int32_t moved = -1;
-    double least = kNever;
-    for (int i = 0; i < kTries; ++i) {
-      if (const int device = other_device(node); device >= 0)
-        if (const double length = path_through(node, device); length < least) least = length, best = device, moved = node;
-      node = some_node();
-    }
-    if (best >= 0) assign(moved, best);
-  }
-
-  void elsewhere_with_cluster(std::int32_t node) {
-    const int device = other_device(node);
-    if (device < 0) return;
-    for (const std::int32_t v : clusters_[random_.below(clusters_.size())].of(node))
-      if (now_.assignment[at(v)] != device && p_.may(v, device)) assign(v, device);
-  }
-
-  /// Together with what it talks to on its present device: one node alone would pay for crossings both ways.
-  void elsewhere_with_neighbours(std::int32_t node) {
-    const int device = other_device(node);
-    if (device < 0) return;
-    const int home = now_.assignment[at(node)];
-    assign(node, device);
-    const bool forth = random_.below(2) == 0, far = random_.below(2) == 0;
-    for (int steps = far ? 4 : 1; steps > 0 && node >= 0; --steps) {
-      const auto around = forth ? p_.consumers[node] : p_.inputs[node];
-      node = -1;
-      for (const Neighbour& n : around) {
-        if (now_.assignment[at(n.node)] != home || !p_.may(n.node, device)) continue;
-        assign(n.node, device);
-        node = n.node;
-      }
-    }
+  auto& assignment() { return now_.assignment; }
+  double end(std::int32_t node) const { return now_.end(node); }
+  double rest_from(std::int32_t node) const { return p_.us(node, now_.assignment[at(node)]) + now_.makespan() - now_.latest_end(node); }
+  void about_to_move(std::int32_t node, int device) {
+    first_ = std::min(first_, now_.first_affected(node, device));
+    touch(now_.position[at(node)]);
   }
 
   /// To another place in the order, between its inputs and its consumers.
@@ -164,28 +102,16 @@ class Annealing {
 
   void take_back() {
     if (moved_from_ >= 0) move(moved_to_, moved_from_);
-    for (auto it = changed_.rbegin(); it != changed_.rend(); ++it)
-      for (const std::int32_t v : p_.members[at(it->group)]) now_.assignment[at(v)] = it->device;
+    take_back_devices();
   }
 
-  struct Changed {
-    std::int32_t group;
-    std::uint8_t device;  // before
-  };
-  // Chosen by trying, as are the shares of the kinds of steps.
-  static constexpr int kTries = 8;
-  const Problem& p_;
   QuickDecoder now_;
   Plan best_;
   const std::int64_t work_;
   std::int64_t idle_ = 0;  // work besides decoding
   std::int64_t steps_ = -1;
-  Random random_;
   const Cooling cooling_;
   double heat_ = 0;
-  std::array<Clusters, 3> clusters_;
-  std::vector<std::int32_t> critical_;
-  std::vector<Changed> changed_;
   std::int32_t first_ = 0, last_ = 0, moved_from_ = -1, moved_to_ = -1;
 };
 

@@ -1,22 +1,23 @@
 #include "tandem/place/local_search.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 
-#include "tandem/place/search_parts.h"
+#include "tandem/place/device_moves.h"
 
 namespace tandem::placer {
 namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
-class Search {
+class Search : DeviceMoves<Search> {
+  friend class DeviceMoves<Search>;
+
  public:
   Search(const Problem& problem, Decoder& decoder, Plan& best, std::int64_t work, std::uint64_t seed)
-      : p_(problem), decoder_(decoder), best_(best), now_(best), position_(at(p_.nodes)), end_of_work_(decoder.work() + work),
-        work_(work), random_(seed), clusters_{Clusters(problem, 4), Clusters(problem, 12), Clusters(problem, 36)} {}
+      : DeviceMoves(problem, seed), decoder_(decoder), best_(best), now_(best), position_(at(p_.nodes)),
+        end_of_work_(decoder.work() + work), work_(work) {}
 
   void run() {
     if (p_.nodes < 2 || !accept_current()) return;
@@ -60,7 +61,7 @@ class Search {
       since_best_ = 0;
       accept_current();
     }
-    const std::int32_t node = critical_[random_.below(critical_.size())];
+    const std::int32_t node = some_node();
     const std::uint32_t kind = random_.below(16);
     changed_.clear();
     moved_from_ = -1;
@@ -80,72 +81,10 @@ class Search {
     if (since_best_ == 0) sort_by_latest();
   }
 
-  void assign(std::int32_t group, int device) {
-    const std::int32_t first = p_.members[at(group)][0];
-    changed_.push_back({group, now_.assignment[at(first)]});
-    for (const std::int32_t v : p_.members[at(group)]) now_.assignment[at(v)] = static_cast<std::uint8_t>(device);
-  }
-
-  int other_device(std::int32_t node) {
-    std::uint64_t mask = p_.allowed[at(node)] & ~(std::uint64_t{1} << now_.assignment[at(node)]);
-    const int count = __builtin_popcountll(mask);
-    if (count == 0) return -1;
-    for (std::uint32_t skip = random_.below(static_cast<std::size_t>(count)); skip > 0; --skip) mask &= mask - 1;
-    return __builtin_ctzll(mask);
-  }
-
-  /// How long the path through the node would be on a device, if nothing else moved and the device were free.
-  double path_through(std::int32_t node, int device) const {
-    double before = 0, after = 0;
-    for (const Neighbour& input : p_.inputs[node]) {
-      const int from = now_.assignment[at(input.node)];
-      before = std::max(before, ends_[at(input.node)] + p_.crossing(from, device, input.bytes));
-    }
-    for (const Neighbour& c : p_.consumers[node]) {
-      const int to = now_.assignment[at(c.node)];
-      after = std::max(after, p_.crossing(device, to, c.bytes) + now_.makespan - latest_[at(c.node)]);
-    }
-    return before + p_.us(node, device) + after;
-  }
-
-  /// The most promising of a few: most changes fail, and this is seen without decoding them.
-  void elsewhere(std::int32_t node) {
-    int best = -1;
-    std::int32_t moved = -1;
-    double least = kNever;
-    for (int i = 0; i < kTries; ++i) {
-      if (const int device = other_device(node); device >= 0)
-        if (const double length = path_through(node, device); length < least) least = length, best = device, moved = node;
-      node = critical_[random_.below(critical_.size())];
-    }
-    if (best >= 0) assign(p_.group[at(moved)], best);
-  }
-
-  void elsewhere_with_cluster(std::int32_t node) {
-    const int device = other_device(node);
-    if (device < 0) return;
-    for (const std::int32_t v : clusters_[random_.below(clusters_.size())].of(node))
-      if (now_.assignment[at(v)] != device && p_.may(v, device)) assign(p_.group[at(v)], device);
-  }
-
-  /// Together with what it talks to on its present device: one node alone would pay for crossings both ways.
-  void elsewhere_with_neighbours(std::int32_t node) {
-    const int device = other_device(node);
-    if (device < 0) return;
-    const int home = now_.assignment[at(node)];
-    assign(p_.group[at(node)], device);
-    const bool forth = random_.below(2) == 0, far = random_.below(2) == 0;
-    std::int32_t next = node;
-    for (int steps = far ? 4 : 1; steps > 0 && next >= 0; --steps) {
-      const auto around = forth ? p_.consumers[next] : p_.inputs[next];
-      next = -1;
-      for (const Neighbour& n : around) {
-        if (now_.assignment[at(n.node)] != home || !p_.may(n.node, device)) continue;
-        assign(p_.group[at(n.node)], device);
-        next = n.node;
-      }
-    }
-  }
+  auto& assignment() { return now_.assignment; }
+  double end(std::int32_t node) const { return ends_[at(node)]; }
+  double rest_from(std::int32_t node) const { return now_.makespan - latest_[at(node)]; }
+  void about_to_move(std::int32_t, int) {}
 
   /// To a place in the order before what stands in its way, but after its inputs.
   void earlier(std::int32_t node) {
@@ -167,8 +106,7 @@ class Search {
 
   void take_back() {
     if (moved_from_ >= 0) rotate(moved_to_, moved_from_);
-    for (auto it = changed_.rbegin(); it != changed_.rend(); ++it)
-      for (const std::int32_t v : p_.members[at(it->group)]) now_.assignment[at(v)] = it->device;
+    take_back_devices();
   }
 
   /// What is urgent first: often closes gaps that the old order had left.
@@ -193,27 +131,18 @@ class Search {
     return true;
   }
 
-  struct Changed {
-    std::int32_t group;
-    std::uint8_t device;  // before
-  };
   // Chosen by trying them on 81 graphs of 50 to 200 nodes; so are the shares of the kinds of steps.
   static constexpr double kPatience = 0.06;
   static constexpr int kRestart = 100;
-  static constexpr int kTries = 8;
 
-  const Problem& p_;
   Decoder& decoder_;
   Plan& best_;
   Plan now_;
-  std::vector<std::int32_t> position_, sorted_position_, critical_;
+  std::vector<std::int32_t> position_, sorted_position_;
   std::vector<double> latest_, ends_;
-  std::vector<Changed> changed_;
   std::int32_t moved_from_ = -1, moved_to_ = -1;
   std::int64_t end_of_work_, work_;
   int since_best_ = 0;
-  Random random_;
-  std::array<Clusters, 3> clusters_;
 };
 
 }  // namespace

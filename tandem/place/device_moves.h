@@ -1,0 +1,111 @@
+// Steps of a search that put nodes on other devices, and take that back.
+#pragma once
+#include <array>
+
+#include "tandem/place/search_parts.h"
+
+namespace tandem::placer {
+
+/// For a search `Self` that has: `assignment`, which is changed; `end(node)`; `rest_from(node)`, how long it takes from the
+/// latest start of the node to the end of the plan; `about_to_move(node, device)`, called before a node is assigned.
+template <class Self>
+class DeviceMoves {
+ protected:
+  DeviceMoves(const Problem& problem, std::uint64_t seed)
+      : p_(problem), random_(seed), clusters_{Clusters(problem, 4), Clusters(problem, 12), Clusters(problem, 36)} {}
+
+  static std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+  std::int32_t some_node() { return critical_[random_.below(critical_.size())]; }
+
+  /// The most promising of a few: most changes fail, and this is seen without decoding them.
+  void elsewhere(std::int32_t node) {
+    int best = -1;
+    std::int32_t moved = -1;
+    double least = kNever;
+    for (int i = 0; i < kTries; ++i) {
+      if (const int device = other_device(node); device >= 0)
+        if (const double length = path_through(node, device); length < least) least = length, best = device, moved = node;
+      node = some_node();
+    }
+    if (best >= 0) assign(moved, best);
+  }
+
+  void elsewhere_with_cluster(std::int32_t node) {
+    const int device = other_device(node);
+    if (device < 0) return;
+    for (const std::int32_t v : clusters_[random_.below(clusters_.size())].of(node))
+      if (device_of(v) != device && p_.may(v, device)) assign(v, device);
+  }
+
+  /// Together with what it talks to on its present device: one node alone would pay for crossings both ways.
+  void elsewhere_with_neighbours(std::int32_t node) {
+    const int device = other_device(node);
+    if (device < 0) return;
+    const int home = device_of(node);
+    assign(node, device);
+    const bool forth = random_.below(2) == 0, far = random_.below(2) == 0;
+    for (int steps = far ? 4 : 1; steps > 0 && node >= 0; --steps) {
+      const auto around = forth ? p_.consumers[node] : p_.inputs[node];
+      node = -1;
+      for (const Neighbour& n : around) {
+        if (device_of(n.node) != home || !p_.may(n.node, device)) continue;
+        assign(n.node, device);
+        node = n.node;
+      }
+    }
+  }
+
+  void take_back_devices() {
+    for (auto it = changed_.rbegin(); it != changed_.rend(); ++it)
+      for (const std::int32_t v : p_.members[at(it->group)]) self().assignment()[at(v)] = it->device;
+  }
+
+  struct Changed {
+    std::int32_t group;
+    std::uint8_t device;  // before
+  };
+
+  const Problem& p_;
+  Random random_;
+  std::vector<std::int32_t> critical_;  // nodes without slack
+  std::vector<Changed> changed_;        // by the present step
+
+ private:
+  static constexpr int kTries = 8;  // chosen by trying
+
+  Self& self() { return static_cast<Self&>(*this); }
+  int device_of(std::int32_t node) { return self().assignment()[at(node)]; }
+
+  /// With all that has to be on the same device.
+  void assign(std::int32_t node, int device) {
+    const std::int32_t group = p_.group[at(node)];
+    changed_.push_back({group, static_cast<std::uint8_t>(device_of(p_.members[at(group)][0]))});
+    for (const std::int32_t v : p_.members[at(group)]) {
+      self().about_to_move(v, device);
+      self().assignment()[at(v)] = static_cast<std::uint8_t>(device);
+    }
+  }
+
+  int other_device(std::int32_t node) {
+    std::uint64_t mask = p_.allowed[at(node)] & ~(std::uint64_t{1} << device_of(node));
+    const int count = __builtin_popcountll(mask);
+    if (count == 0) return -1;
+    for (std::uint32_t skip = random_.below(at(count)); skip > 0; --skip) mask &= mask - 1;
+    return __builtin_ctzll(mask);
+  }
+
+  /// How long the path through the node would be on a device, if nothing else moved and the device were free.
+  double path_through(std::int32_t node, int device) {
+    double before = 0, after = 0;
+    for (const Neighbour& input : p_.inputs[node])
+      before = std::max(before, self().end(input.node) + p_.crossing(device_of(input.node), device, input.bytes));
+    for (const Neighbour& c : p_.consumers[node])
+      after = std::max(after, p_.crossing(device, device_of(c.node), c.bytes) + self().rest_from(c.node));
+    return before + p_.us(node, device) + after;
+  }
+
+  std::array<Clusters, 3> clusters_;
+};
+
+}  // namespace tandem::placer
