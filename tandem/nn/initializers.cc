@@ -55,10 +55,6 @@ struct InitializerRecord {
   Initializer (*make)(const Json& config);
 };
 
-double real(const Json& config, const char* key, double fallback) {
-  return config.contains(key) && config[key].is_number() ? config[key].get<double>() : fallback;
-}
-
 template <double kScale, bool kBoth, bool kUniform>
 Initializer scaled(const Json&) {
   return [](const Shape& shape) {
@@ -68,8 +64,8 @@ Initializer scaled(const Json&) {
 
 Initializer make_variance_scaling(const Json& config) {
   return [=](const Shape& shape) {
-    const std::string mode = config.value("mode", "fan_in"), distribution = config.value("distribution", "truncated_normal");
-    return variance_scaling(shape, {real(config, "scale", 1), mode, distribution});
+    const std::string mode = text_or(config, "mode", "fan_in"), distribution = text_or(config, "distribution", "truncated_normal");
+    return variance_scaling(shape, {real_or(config, "scale", 1), mode, distribution});
   };
 }
 
@@ -81,15 +77,15 @@ Tensor identity_matrix(const Shape& shape, double gain) {
 constexpr InitializerRecord kInitializers[] = {
     {"zeros", [](const Json&) -> Initializer { return [](const Shape& shape) { return zeros(shape); }; }},
     {"ones", [](const Json&) -> Initializer { return [](const Shape& shape) { return ones(shape); }; }},
-    {"constant", [](const Json& c) -> Initializer { return [v = real(c, "value", 0)](const Shape& shape) { return fill(shape, v); }; }},
+    {"constant", [](const Json& c) -> Initializer { return [v = real_or(c, "value", 0)](const Shape& shape) { return fill(shape, v); }; }},
     {"random_normal", [](const Json& c) -> Initializer {
-       return [m = real(c, "mean", 0), d = real(c, "stddev", 0.05)](const Shape& shape) { return random_normal(shape, m, d); };
+       return [m = real_or(c, "mean", 0), d = real_or(c, "stddev", 0.05)](const Shape& shape) { return random_normal(shape, m, d); };
      }},
     {"truncated_normal", [](const Json& c) -> Initializer {
-       return [m = real(c, "mean", 0), d = real(c, "stddev", 0.05)](const Shape& shape) { return truncated_normal(shape, m, d); };
+       return [m = real_or(c, "mean", 0), d = real_or(c, "stddev", 0.05)](const Shape& shape) { return truncated_normal(shape, m, d); };
      }},
     {"random_uniform", [](const Json& c) -> Initializer {
-       return [a = real(c, "minval", -0.05), b = real(c, "maxval", 0.05)](const Shape& shape) { return random_uniform(shape, a, b); };
+       return [a = real_or(c, "minval", -0.05), b = real_or(c, "maxval", 0.05)](const Shape& shape) { return random_uniform(shape, a, b); };
      }},
     {"glorot_uniform", scaled<1.0, true, true>},
     {"glorot_normal", scaled<1.0, true, false>},
@@ -98,21 +94,20 @@ constexpr InitializerRecord kInitializers[] = {
     {"lecun_uniform", scaled<1.0, false, true>},
     {"lecun_normal", scaled<1.0, false, false>},
     {"variance_scaling", make_variance_scaling},
-    {"orthogonal", [](const Json& c) -> Initializer { return [g = real(c, "gain", 1)](const Shape& shape) { return orthogonal(shape, g); }; }},
-    {"identity", [](const Json& c) -> Initializer { return [g = real(c, "gain", 1)](const Shape& shape) { return identity_matrix(shape, g); }; }},
+    {"orthogonal", [](const Json& c) -> Initializer { return [g = real_or(c, "gain", 1)](const Shape& shape) { return orthogonal(shape, g); }; }},
+    {"identity", [](const Json& c) -> Initializer { return [g = real_or(c, "gain", 1)](const Shape& shape) { return identity_matrix(shape, g); }; }},
 };
 
 }  // namespace
 
 Initializer read_initializer(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
-  const bool object = json.is_object() && json.contains("class_name") && json["class_name"].is_string();
-  if (!object && !json.is_string()) fail(ErrorCode::invalid_argument, "an initializer must be a name or an object with class_name, got ", shown(json));
-  const std::string name = snake_case(object ? json["class_name"].get<std::string>() : json.get<std::string>());
-  const Json config = object ? json.value("config", Json::object()) : Json::object();
+  const auto given = named(json);
+  if (!given) fail(ErrorCode::invalid_argument, "an initializer must be a name or an object with class_name, got ", shown(json));
+  const std::string name = snake_case(given->name);
   std::vector<std::string_view> known;
   for (const InitializerRecord& record : kInitializers) {
-    if (record.name == name || (name == "orthogonal_initializer" && record.name == "orthogonal")) return record.make(config);
+    if (record.name == name || (name == "orthogonal_initializer" && record.name == "orthogonal")) return record.make(given->config);
     known.push_back(record.name);
   }
   fail(ErrorCode::invalid_argument, "unknown initializer '", name, "'; the known ones are ", join(known));

@@ -35,6 +35,23 @@ Json parse_json(std::string_view text, const std::string& file) {
   }
 }
 
+double real_or(const Json& object, const char* key, double fallback) {
+  return object.contains(key) && object[key].is_number() ? object[key].get<double>() : fallback;
+}
+
+std::string text_or(const Json& object, const char* key, const char* fallback) {
+  return object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : fallback;
+}
+
+std::optional<NamedJson> named(const Json& value) {
+  if (value.is_string()) return NamedJson{.name = value.get<std::string>()};
+  if (!value.is_object() || !value.contains("class_name") || !value["class_name"].is_string()) return std::nullopt;
+  NamedJson found{.name = value["class_name"].get<std::string>()};
+  found.has_config = value.contains("config") && value["config"].is_object();
+  if (found.has_config) found.config = value["config"];
+  return found;
+}
+
 std::string shown(const Json& value) {
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (text.size() > 80) text = text.substr(0, 77) + "...";

@@ -81,15 +81,15 @@ class Arguments {
       if (json_.contains(key) && !json_[key].is_null() && json_[key] != false) return false;
     return true;
   }
-  double real(const char* key, double fallback) const { return json_.contains(key) && json_[key].is_number() ? json_[key].get<double>() : fallback; }
+  double real(const char* key, double fallback) const { return real_or(json_, key, fallback); }
   bool flag(const char* key) const { return json_.contains(key) && json_[key] == true; }
   GradientLimits limits() const { return {.clipnorm = real("clipnorm", 0), .global_clipnorm = real("global_clipnorm", 0), .clipvalue = real("clipvalue", 0)}; }
   /// None for a schedule that is not known.
   std::optional<LearningRate> rate(double fallback) const {
     if (!json_.contains("learning_rate") || json_["learning_rate"].is_number()) return LearningRate(real("learning_rate", fallback));
-    const Json& value = json_["learning_rate"];
-    if (!value.is_object() || !value.contains("class_name") || !value["class_name"].is_string() || !value.contains("config")) return std::nullopt;
-    RateSchedule schedule = read_schedule(value["class_name"].get<std::string>(), value["config"].dump());
+    const auto given = named(json_["learning_rate"]);
+    if (!given || !given->has_config) return std::nullopt;
+    RateSchedule schedule = read_schedule(given->name, given->config.dump());
     return schedule ? std::optional(LearningRate(std::move(schedule))) : std::nullopt;
   }
 

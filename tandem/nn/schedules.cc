@@ -91,15 +91,30 @@ RateSchedule PiecewiseConstantDecay(std::vector<double> boundaries, std::vector<
   });
 }
 
+namespace {
+
+std::optional<std::vector<double>> numbers_of(const Json& object, const char* key) {
+  if (!object.contains(key) || !object[key].is_array()) return std::nullopt;
+  std::vector<double> numbers;
+  for (const Json& item : object[key]) {
+    if (!item.is_number()) return std::nullopt;
+    numbers.push_back(item.get<double>());
+  }
+  return numbers;
+}
+
+}  // namespace
+
 RateSchedule read_schedule(std::string_view class_name, std::string_view arguments) {
   const Json json = Json::parse(arguments, nullptr, false);
   if (!json.is_object()) return nullptr;
-  const auto real = [&](const char* key, double fallback) { return json.contains(key) && json[key].is_number() ? json[key].get<double>() : fallback; };
+  const auto real = [&](const char* key, double fallback) { return real_or(json, key, fallback); };
   const bool staircase = json.value("staircase", Json(false)) == true;
   const double initial = real("initial_learning_rate", 0), steps = real("decay_steps", 0);
   if (class_name == "PiecewiseConstantDecay") {
-    if (!json.contains("boundaries") || !json.contains("values")) return nullptr;
-    return PiecewiseConstantDecay(json["boundaries"].get<std::vector<double>>(), json["values"].get<std::vector<double>>());
+    const auto boundaries = numbers_of(json, "boundaries"), values = numbers_of(json, "values");
+    if (!boundaries || !values) return nullptr;
+    return PiecewiseConstantDecay(*boundaries, *values);
   }
   if (class_name == "ExponentialDecay") return ExponentialDecay({initial, steps, real("decay_rate", 1), staircase});
   if (class_name == "InverseTimeDecay") return InverseTimeDecay({initial, steps, real("decay_rate", 1), staircase});

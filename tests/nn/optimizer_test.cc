@@ -150,6 +150,11 @@ TEST(LearningRateSchedules, FollowKerasFormulas) {
     EXPECT_NEAR(at(read_schedule(schedule->class_name(), schedule->arguments()), 5), at(schedule, 5), 1e-12);
 }
 
+TEST(Schedules, WhatAFileSaysWronglyIsNoSchedule) {
+  for (const char* arguments : {R"({"boundaries": "1, 2", "values": [1, 2]})", R"({"boundaries": [1], "values": [1, "two"]})", "[]", "{", "{}"})
+    EXPECT_EQ(read_schedule("PiecewiseConstantDecay", arguments), nullptr) << arguments;
+}
+
 TEST(LearningRateSchedules, DecideTheStep) {
   const Variable w(Tensor::scalar(0.0, DType::f64));
   Sgd sgd({.learning_rate = PiecewiseConstantDecay({0, 1}, {1, 0.1, 0.01})});
