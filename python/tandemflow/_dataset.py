@@ -182,6 +182,8 @@ class Dataset:
         """An element for each row: of an array, of a tuple or dict of arrays, of a data frame."""
         if type(tensors).__name__ == "DataFrame":
             return Dataset(_tandem.dataset_from_tensor_slices(tensors.to_numpy()))
+        if any(type(part).__name__ == "RaggedTensor" for part in _parts(tensors)):
+            return _rows_of_ragged(tensors)
         return Dataset(_tandem.dataset_from_tensor_slices(tensors))
 
     @staticmethod
@@ -462,3 +464,30 @@ def _signature(types, shapes):
 
 
 _tandem.register_dataset_classes(Dataset, TensorSpec, DatasetSpec)
+
+
+def _parts(tensors):
+    """What tuples and dicts hold; a list is one tensor."""
+    if not isinstance(tensors, (tuple, dict)):
+        return [tensors]
+    return [part for item in (tensors.values() if isinstance(tensors, dict) else tensors) for part in _parts(item)]
+
+
+def _with_parts(tensors, change):
+    if isinstance(tensors, dict):
+        return {key: _with_parts(item, change) for key, item in tensors.items()}
+    return tuple(_with_parts(item, change) for item in tensors) if isinstance(tensors, tuple) else change(tensors)
+
+
+def _rows_of_ragged(tensors):
+    """An element for each row, as long as the row is."""
+    tensors = _with_parts(tensors, lambda part: part if type(part).__name__ == "RaggedTensor" else _tandem.to_tensor(part))
+    parts = _parts(tensors)
+    if any(getattr(part, "ragged_rank", 1) > 1 for part in parts):
+        raise NotImplementedError("from_tensor_slices: the rows of a RaggedTensor must be tensors; those of this one are ragged themselves")
+    lengths = [len(part) for part in parts]
+    if len(set(lengths)) > 1:
+        raise ValueError(f"from_tensor_slices: all parts must have the same number of rows, got {lengths}")
+    signature = _with_parts(tensors, lambda part: TensorSpec(part.shape[1:], part.dtype))
+    rows = Dataset.from_generator(lambda: (_with_parts(tensors, lambda part: part[i]) for i in range(lengths[0])), output_signature=signature)
+    return rows._next(rows._handle.assert_cardinality(lengths[0]))

@@ -2,6 +2,7 @@
 import html
 import json
 import os
+import sys
 from dataclasses import dataclass, fields
 from os import PathLike
 
@@ -104,14 +105,27 @@ def _explain_function(concrete, tensors, machine):
     return FunctionExplanation(*concrete.explain(tensors, *_machine_json(machine)))
 
 
-def explain(what, *args, machine=None, **kwargs):
-    """How things came to be, or will.
+def explain(what, *args, machine=None, verbose=True, **kwargs):
+    """How things came to be, or will: printed, unless verbose is False, and returned; notebooks show it as a table.
 
     explain(tensor) says why a tensor was computed where it was. explain(function, *args) says for every op of a
     function where it runs with such arguments, why, and what that is predicted to take; nothing runs. With machine="FILE",
     such as machines/rtx3080.json, it says so for hardware that is not here. explain(model) does it for the training step
     that fit ran last, or for a call with 32 samples where there was none.
     """
+    explanation = _explained(what, args, kwargs, machine)
+    if verbose and not _shows_html():
+        print(explanation)
+    return explanation
+
+
+def _shows_html():
+    """Whether a notebook shows what its cells return."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return shell is not None
+
+
+def _explained(what, args, kwargs, machine):
     if hasattr(what, "_step_to_explain") and not args and not kwargs:
         what = what._step_to_explain()
     if isinstance(what, ConcreteFunction):

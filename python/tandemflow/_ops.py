@@ -283,8 +283,9 @@ def add_n(inputs, name=None):
 
 
 def argmax(input, axis=None, output_type=_dtypes.int64, name=None):
-    """Where the largest value along the axis stands."""
-    return records["argmax"](input, axis, output_type)
+    """Where the largest value along the axis stands; of bools the first that is true."""
+    input = _tandem.to_tensor(input)
+    return records["argmax"](records["cast"](input, _dtypes.uint8) if input.dtype == _dtypes.bool else input, axis, output_type)
 
 
 def _converted(values):

@@ -1,6 +1,10 @@
 """Exceptions under TensorFlow's names. Each is also the built-in exception that fits: either may be caught."""
 from . import _names, _tandem
 
+# TensorFlow's numbers of kinds of errors.
+(OK, CANCELLED, UNKNOWN, INVALID_ARGUMENT, DEADLINE_EXCEEDED, NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED, RESOURCE_EXHAUSTED, FAILED_PRECONDITION,
+ ABORTED, OUT_OF_RANGE, UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS, UNAUTHENTICATED) = range(17)  # fmt: skip
+
 
 class OpError(Exception):
     """What goes wrong in an op or in the runtime. The message begins with a code that has a page in docs/errors."""

@@ -129,6 +129,54 @@ class VarLenFeature:
         return name, self.dtype, [], True, None
 
 
+class FixedLenSequenceFeature(VarLenFeature):
+    """A feature with any number of values, of which shorter examples have fewer: zeros or empty strings follow in parse_example."""
+
+    def __init__(self, shape, dtype, allow_missing=False, default_value=None):
+        if _tandem.as_ints(shape) or default_value is not None:
+            raise NotImplementedError(f"FixedLenSequenceFeature: only shape [] without a default_value is there, got {shape} and {default_value}")
+        super().__init__(dtype)
+
+
+def decode_csv(records, record_defaults, field_delim=",", use_quote_delim=True, na_value="", select_cols=None, name=None):
+    """The columns of lines of text, a tensor each; record_defaults say their dtypes and what stands where a field is empty."""
+    import csv
+
+    import numpy
+
+    records, defaults = _tandem.to_tensor(records), [_tandem.to_tensor(value) for value in record_defaults]
+    lines = [line.decode() for line in numpy.asarray(records.numpy()).reshape(-1)]
+    quoting = csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
+    rows = list(csv.reader(lines, delimiter=field_delim, quoting=quoting))
+    wanted = range(len(defaults)) if select_cols is None else select_cols
+    for row in rows:
+        if len(row) <= max(wanted, default=-1) or select_cols is None and len(row) != len(defaults):
+            from .errors import InvalidArgumentError
+
+            raise InvalidArgumentError(f"decode_csv: expected {len(defaults)} fields but have {len(row)} in record {row}")
+    columns = []
+    for at, default in zip(wanted, defaults):
+        given = default.numpy().reshape(-1)[0] if default.shape.num_elements() else None
+        values = [_field(row[at], given, na_value, default.dtype, at) for row in rows]
+        columns.append(_tandem.to_tensor(numpy.array(values, object if default.dtype == _dtypes.string else None).reshape(records.shape.as_list()), default.dtype))
+    return columns
+
+
+def _field(text, default, na_value, dtype, column):
+    from .errors import InvalidArgumentError
+
+    if text in ("", na_value):
+        if default is None:
+            raise InvalidArgumentError(f"decode_csv: field {column} is required but missing")
+        return default
+    if dtype == _dtypes.string:
+        return text.encode()
+    try:
+        return float(text) if dtype.is_floating else int(text)
+    except ValueError:
+        raise InvalidArgumentError(f"decode_csv: field {column} is not a valid {dtype.name}: {text!r}") from None
+
+
 def _parse(parse, serialized, features):
     if not features:
         raise ValueError("Missing: `features` was not given or is empty.")

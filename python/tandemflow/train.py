@@ -100,6 +100,7 @@ class Example:
 __getattr__, __dir__ = _names.lazy(
     __name__,
     _names.places_of(
+        _moving_average="ExponentialMovingAverage",
         _checkpoint="Checkpoint CheckpointManager get_checkpoint_state latest_checkpoint list_variables load_variable update_checkpoint_state"
     ),
 )

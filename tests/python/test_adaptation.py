@@ -40,7 +40,7 @@ def time_of(step, steps):
         y = step(x, w)
         y.numpy()
         times.append(time.perf_counter() - begin)
-        devices.append(tf.explain(y).device)
+        devices.append(tf.explain(y, verbose=False).device)
     return statistics.mean(times)
 
 def fixed(step, device, steps):
@@ -95,14 +95,14 @@ def test_a_function_that_left_its_device_for_others_says_so():
     for _ in range(4):  # others may be at work on this machine too
         lines = run(PROGRAM + """
 time_of(automatic, 40)
-before = tf.explain(automatic(x, w)).device
+before = tf.explain(automatic(x, w), verbose=False).device
 with Competitor(0 if before == "/CPU:0" else 1):
     time_of(automatic, 40)
-    after = tf.explain(automatic(x, w))
+    after = tf.explain(automatic(x, w), verbose=False)
     here, there = fixed(cpu, "/CPU:0", 4), fixed(gpu, "/GPU:0", 4)
     print(there / here if before == "/GPU:0" else here / there)
     print(before != after.device, after.reason)
-    print(tf.explain(automatic, x, w).ops[0]["text"])
+    print(tf.explain(automatic, x, w, verbose=False).ops[0]["text"])
 """)
         if lines[1] == "True contention":
             assert "is slowed" in lines[2], lines

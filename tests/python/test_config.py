@@ -90,7 +90,7 @@ def test_an_op_that_asks_for_a_hidden_device_says_so():
     code = """
     with tf.device("/GPU:0"):
         x = tf.constant([1.0]) + 1
-    print(x.device, tf.explain(x).reason, tf.explain(x).requested, bool(tf.explain(x).remedy))
+    print(x.device, tf.explain(x, verbose=False).reason, tf.explain(x, verbose=False).requested, bool(tf.explain(x, verbose=False).remedy))
     """
     expected = ["/job:localhost/replica:0/task:0/device:CPU:0 not_visible /GPU:0 True"]
     assert run(code, **POCL, CUDA_VISIBLE_DEVICES="-1") == expected
@@ -268,7 +268,7 @@ def test_a_device_without_float64_falls_back_and_says_why():
     with tf.device("/GPU:0"):
         c = tf.matmul(a, a)
         tf.matmul(a, a)
-    e = tf.explain(c)
+    e = tf.explain(c, verbose=False)
     print(e.requested, e.device, e.reason, e.remedy)
     print("float64" in e.text)
     """
@@ -341,7 +341,7 @@ def test_scopes_of_every_kind():
     x = tf.constant([1.0])
 
     def requested():
-        return tf.explain(x + x).requested
+        return tf.explain(x + x, verbose=False).requested
 
     logical = tf.config.list_logical_devices("CPU")[0]
     with tf.device("/GPU:0"):

@@ -68,7 +68,7 @@ def test_an_op_larger_than_the_device_runs_on_the_host_and_says_so():
     code = LIMITED.format(limit=8) + """
 with tf.device("/GPU:0"):
     x = tf.random.normal([2048, 2048])
-print(x.device, tf.explain(x).reason)
+print(x.device, tf.explain(x, verbose=False).reason)
 """
     lines = run(code, **POCL)
     assert lines[-1].startswith("/job:localhost/replica:0/task:0/device:CPU:0") and "memory" in lines[-1]

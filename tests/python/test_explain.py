@@ -35,7 +35,7 @@ def run(code, **environment):
 
 
 def test_every_op_is_a_dict_with_all_that_is_known():
-    e = tf.explain(chain, large(), large(), machine=RTX3080)
+    e = tf.explain(chain, large(), large(), machine=RTX3080, verbose=False)
     assert [list(op) for op in e.ops] == [KEYS] * 3
     first = e.ops[0]
     assert (first["op"], first["dtype"], first["shape"], first["requested"]) == ("matmul", "float32", "[512, 512]", "")
@@ -46,14 +46,14 @@ def test_every_op_is_a_dict_with_all_that_is_known():
 
 
 def test_crossings_come_first_in_the_text():
-    e = tf.explain(chain, large(), large(), machine=RTX3080)
+    e = tf.explain(chain, large(), large(), machine=RTX3080, verbose=False)
     assert [(c["from"], c["to"], c["bytes"]) for c in e.crossings] == [("/CPU:0", "/GPU:0", 512 * 512 * 4)] * 2
     assert str(e).startswith("2 crossings, 2 MiB, ")
     assert "on desktop with an NVIDIA GeForce RTX 3080; " in str(e) and e.predicted_here_us > e.predicted_us
 
 
 def test_json_and_html_say_the_same():
-    e = tf.explain(chain, large(), large(), machine=RTX3080)
+    e = tf.explain(chain, large(), large(), machine=RTX3080, verbose=False)
     assert json.loads(e.to_json())["ops"] == e.ops
     page = e._repr_html_()
     assert page.count("<tr>") == 4 and "cheaper_here" in page and "2 crossings" in page
@@ -63,23 +63,23 @@ def test_json_and_html_say_the_same():
 def test_a_machine_may_be_a_dict_and_a_wrong_one_is_refused():
     with open(RTX3080, encoding="utf-8") as file:
         machine = json.load(file)
-    assert tf.explain(chain, large(), large(), machine=machine).ops[0]["chosen"] == "/GPU:0"
+    assert tf.explain(chain, large(), large(), machine=machine, verbose=False).ops[0]["chosen"] == "/GPU:0"
     machine["devices"][1]["launch_us"] = -1
     with pytest.raises(ValueError, match="launch_us"):
-        tf.explain(chain, large(), large(), machine=machine)
+        tf.explain(chain, large(), large(), machine=machine, verbose=False)
     with pytest.raises(TypeError, match="machine file or a dict"):
-        tf.explain(chain, large(), large(), machine=3)
+        tf.explain(chain, large(), large(), machine=3, verbose=False)
     with pytest.raises(TypeError, match="takes nothing else"):
-        tf.explain(large(), large())
+        tf.explain(large(), large(), verbose=False)
 
 
 def test_a_small_function_stays_on_the_cpu():
     small = tf.ones([2, 2])
-    assert [op["reason"] for op in tf.explain(chain, small, small, machine=RTX3080).ops] == ["too_small"] * 3
+    assert [op["reason"] for op in tf.explain(chain, small, small, machine=RTX3080, verbose=False).ops] == ["too_small"] * 3
 
 
 def test_a_scan_is_sequential():
-    e = tf.explain(lambda x: tf.cumsum(x), tf.ones([1000]), machine=RTX3080)
+    e = tf.explain(lambda x: tf.cumsum(x), tf.ones([1000]), machine=RTX3080, verbose=False)
     assert [(op["chosen"], op["reason"]) for op in e.ops] == [("/CPU:0", "sequential")]
 
 
@@ -91,7 +91,7 @@ def f(x):
     return tf.reduce_sum(x * 2.0)
 x = tf.ones([4])
 tf.config.list_logical_devices()
-e = tf.explain(f, x)
+e = tf.explain(f, x, verbose=False)
 print(len(e.ops), {op["chosen"] for op in e.ops}, e.predicted_us > 0)
 print(f(x).numpy())
 """
@@ -103,10 +103,10 @@ def test_first_gpu_is_the_rule_of_tensorflow():
     code = """
 tf.config.set_placement_policy("first_gpu")
 x = tf.ones([2]) + 1.0
-print(tf.config.get_placement_policy(), tf.explain(x).device, tf.explain(x).reason)
+print(tf.config.get_placement_policy(), tf.explain(x, verbose=False).device, tf.explain(x, verbose=False).reason)
 tf.config.set_placement_policy("auto")
 y = tf.ones([2]) + 1.0
-print(tf.explain(y).device)
+print(tf.explain(y, verbose=False).device)
 try:
     tf.config.set_placement_policy("fastest")
 except Exception as error:
@@ -126,7 +126,7 @@ x = tf.ones([64, 64])
 
 def test_a_lock_is_written_and_used_by_the_next_program(tmp_path):
     lock = str(tmp_path / "placement.json")
-    run(LOCKED + f"e = tf.explain(chain, x); e.write_lock({lock!r}); e.write_lock({lock!r})")
+    run(LOCKED + f"e = tf.explain(chain, x, verbose=False); e.write_lock({lock!r}); e.write_lock({lock!r})")
     with open(lock, encoding="utf-8") as file:
         content = json.load(file)
     assert [(f["name"], len(f["ops"])) for f in content["functions"]] == [("chain", 2)]
@@ -134,10 +134,10 @@ def test_a_lock_is_written_and_used_by_the_next_program(tmp_path):
         op["device"] = "/GPU:0"
     with open(lock, "w", encoding="utf-8") as file:
         json.dump(content, file)
-    show = "print(tf.explain(chain(x)).device, tf.config.get_placement_lock()); print(*tf.config.placement_drift(), sep='\\n')"
+    show = "print(tf.explain(chain(x), verbose=False).device, tf.config.get_placement_lock()); print(*tf.config.placement_drift(), sep='\\n')"
     lines = run(LOCKED + show, TANDEM_PLACEMENT_LOCK=lock)
     assert lines[0] == f"/GPU:0 {lock}"
-    change = f"tf.config.set_placement_lock({lock!r}); print(tf.explain(chain(x)).device); tf.config.set_placement_lock(None); print(tf.config.get_placement_lock())"
+    change = f"tf.config.set_placement_lock({lock!r}); print(tf.explain(chain(x), verbose=False).device); tf.config.set_placement_lock(None); print(tf.config.get_placement_lock())"
     assert run(LOCKED + change) == ["/GPU:0", "None"]
 
 
@@ -147,3 +147,14 @@ def test_a_lock_that_is_none_is_refused_with_the_place(tmp_path):
     with pytest.raises(ValueError, match=r"placement.json:2: functions\[0\].name: needs a string, got 3"):
         tf.config.set_placement_lock(wrong)
     assert tf.config.get_placement_lock() is None
+
+
+def test_explanations_are_printed_unless_asked_not_to(capsys):
+    x = tf.square(tf.constant([1.0, 2.0]))
+    e = tf.explain(x)
+    assert capsys.readouterr().out == f"{e}\n" and "square" in e.op
+    f = tf.explain(lambda v: tf.exp(v), x)
+    assert capsys.readouterr().out == f"{f}\n"
+    tf.explain(x, verbose=False)
+    tf.explain(lambda v: tf.exp(v), x, verbose=False)
+    assert capsys.readouterr().out == ""

@@ -108,4 +108,6 @@ def functions_run_eagerly():
     return _tandem.functions_run_eagerly()
 
 
+experimental_run_functions_eagerly, experimental_functions_run_eagerly = run_functions_eagerly, functions_run_eagerly
+
 __getattr__, __dir__ = _names.lazy(__name__)

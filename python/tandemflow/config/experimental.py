@@ -137,6 +137,18 @@ def list_logical_devices(device_type=None):
     return _devices.logical(_tandem.list_logical_devices(_devices.kind(device_type)))
 
 
+def set_visible_devices(devices, device_type=None):
+    """See tf.config.set_visible_devices."""
+    from . import set_visible_devices
+
+    set_visible_devices(devices, device_type)
+
+
+def get_visible_devices(device_type=None):
+    """See tf.config.get_visible_devices."""
+    return _devices.physical(_tandem.get_visible_devices(_devices.kind(device_type)))
+
+
 def set_virtual_device_configuration(device, logical_devices):
     """See tf.config.set_logical_device_configuration."""
     _devices.set_logical(device, logical_devices)

@@ -29,3 +29,10 @@ def set_epsilon(value):
     """Sets the small number that losses and metrics keep away from zero with."""
     global _epsilon
     _epsilon = float(value)
+
+
+def standardize_dtype(dtype):
+    """The name of a dtype, however it is given; of None the default."""
+    if dtype is None:
+        return floatx()
+    return {bool: "bool", int: "int64", float: "float32", str: "string"}.get(dtype) or _dtypes.as_dtype(dtype).name

@@ -176,6 +176,11 @@ class Layer(metaclass=_LayerType):
         for layer in self._own_layers():
             layer.trainable = value
 
+    @property
+    def path(self):
+        """The name under which the variables' paths begin."""
+        return self.name
+
     def get_weights(self):
         """The values as NumPy arrays."""
         return [v.numpy().copy() for v in self.weights]

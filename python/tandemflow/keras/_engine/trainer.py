@@ -126,6 +126,11 @@ class Trainer:
     # --- Metrics ---
 
     @property
+    def metrics_variables(self):
+        """The variables of all metrics."""
+        return [variable for metric in self.metrics for variable in metric.variables]
+
+    @property
     def metrics(self):
         """The loss, the metrics of compile and those the model holds."""
         out = [self._loss_tracker] if self._loss_tracker is not None else []

@@ -2,6 +2,7 @@
 import importlib
 
 _WHERE = {
+    "_engine.floats": ["standardize_dtype"],
     "_engine.naming": ["clear_session"],
     "_engine.keras_tensor": ["is_keras_tensor"],
     "_engine.registry": [
