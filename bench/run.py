@@ -80,7 +80,7 @@ def python_rows(names):
         if reference is None:  # measured in turn with it, best of each
             text, goal, reference = "C++", f"<= {known['at_most']}", 1e9
             for _ in range(ROUNDS):
-                reference = min(reference, next(r["value"] for r in native_rows([known["reference"]])["rows"] if r["name"] == known["reference"]))
+                reference = min(reference, next(r["value"] for r in native_rows([known["of"]])["rows"] if r["name"] == known["reference"]))
                 values[name] = min(values[name], python_values([name])[name])
         rows.append({"name": name, "value": values[name], "unit": known["unit"], "reference": text, "reference_value": reference,
                      "ratio": values[name] / reference, "goal": goal})
