@@ -33,3 +33,32 @@ def test_pictures_are_prepared_inside_a_model(network, dtype):
     x = keras.Input((4, 4, 3), dtype=dtype)
     pictures = image(2, 4, 4, 3).astype(dtype)
     np.testing.assert_allclose(keras.Model(x, prepare(x))(pictures), prepare(pictures.astype("float32")), rtol=1e-5, atol=1e-4)
+
+
+def test_functional_models_are_numbered_as_in_keras():
+    keras.utils.clear_session()
+
+    def next_name():
+        x = keras.Input((3,))
+        return keras.Model(x, layers.Dense(1)(x)).name
+
+    assert next_name() == "functional"
+    keras.Sequential([keras.Input((3,)), layers.Dense(2)])
+    assert next_name() == "functional_2"
+    grown = keras.Sequential()
+    grown.add(keras.Input((3,)))
+    assert next_name() == "functional_3"
+    grown.add(layers.Dense(2))
+    assert next_name() == "functional_5"
+    late = keras.Sequential([layers.Dense(2)])
+    assert next_name() == "functional_6"
+    late(image(1, 3))
+    assert next_name() == "functional_8"
+
+
+def test_functions_in_a_summary_have_the_names_of_keras():
+    x = keras.Input((3,))
+    lines = []
+    keras.Model(x, keras.ops.logical_and(x / 2 - 1, x)).summary(print_fn=lambda line, **kwargs: lines.append(line))
+    text = "\n".join(lines)
+    assert "(TrueDivide)" in text and "(Subtract)" in text and "(LogicalAnd)" in text

@@ -8,11 +8,6 @@ from .naming import unique_name
 from .shapes import infer_outputs
 
 
-def class_name_of(function_name):
-    """ "logical_and" -> "LogicalAnd", as Keras' files call it."""
-    return "".join(part.capitalize() for part in function_name.split("_"))
-
-
 class Operation(Layer):
     """One op; its constant arguments are part of it, KerasTensors are its inputs."""
 

@@ -5,7 +5,7 @@ from .input_layer import Input, InputLayer
 from .keras_tensor import KerasTensor
 from .layer import Layer
 from .model import Model
-from .naming import snake_case
+from .naming import snake_case, unique_name
 
 
 class Sequential(Model):
@@ -92,8 +92,6 @@ class Sequential(Model):
             self._draw_up(self._stack[0].output, self._stack[1:])
 
     def _input_name(self):
-        from .naming import unique_name
-
         return unique_name(snake_case("InputLayer"))
 
     @property
@@ -106,6 +104,7 @@ class Sequential(Model):
         return Layer.output.fget(self) if self._inbound_nodes else super().output
 
     def _draw_up(self, tensor, layers):
+        unique_name("functional")  # Keras makes a functional model here, and the next one has the next number
         start = tensor
         with named(self):
             for layer in layers:

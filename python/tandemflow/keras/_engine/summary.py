@@ -8,6 +8,8 @@ from ..._html import table
 from ..utils import messages
 from ..utils.console_table import Painter, render, text
 from .layer import is_shape
+from .operation import Operation
+from .operation_config import class_name_of
 from .tracking import unique
 
 
@@ -107,7 +109,7 @@ def _range_of(layers, layer_range):
 
 def _rows(layer, nodes, expand_nested, show_trainable, level=0):
     prefix = "   " * level + "└ " if level else ""
-    row = [text(f"{prefix}{layer.name} (", (type(layer).__name__, "symbol"), ")"), _shape_text(layer), _params(layer)]
+    row = [text(f"{prefix}{layer.name} (", (_kind(layer), "symbol"), ")"), _shape_text(layer), _params(layer)]
     if nodes is not None:
         row.append(_connections(layer, nodes))
     if show_trainable:
@@ -141,6 +143,11 @@ def _connections(layer, nodes):
             parts += [f"{history.operation.name}[", (str(history.node_index), "number"), "]["]
             parts += [(str(history.tensor_index), "number"), "]"]
     return text(*parts) if parts else text("-")
+
+
+def _kind(layer):
+    """The class; of a function of keras.ops the one that Keras has for it."""
+    return class_name_of(layer.function) if isinstance(layer, Operation) else type(layer).__name__
 
 
 def _shape_text(layer):
