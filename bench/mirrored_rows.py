@@ -40,7 +40,7 @@ class Training:
                 self._model = self._compiled(parts)
         each = self.seconds_a_step()
         self._epochs = max(1, int(seconds / (each * self._steps)))
-        self._fit(max(self._epochs, int(1.5 / (each * self._steps))))  # shards settle
+        self._fit(max(self._epochs, int(3 / (each * self._steps))))  # shards settle
 
     @staticmethod
     def _compiled(parts):

@@ -14,6 +14,7 @@
 #include "tandem/core/spill.h"
 #include "tandem/core/tensor.h"
 #include "tandem/data/dataset.h"
+#include "tandem/dist/distributed_dataset.h"
 #include "tandem/dist/mirrored.h"
 #include "tandem/nn/layers.h"
 #include "tandem/nn/model_file.h"

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # OpenCL drivers compile kernels with a compiler of their own, which no sanitizer sees and which leaks at exit;
 # `scripts/test --asan OpenCl` runs them all the same.
 WITHOUT_DRIVERS = "-*OpenCl*:Devices*"
-THREADED = "*Threads*:*Cores*:*Eager*:*EventSink*:*Decision*:*Pool*:*Variable*:*Library*:DatasetThreads*"
+THREADED = "*Threads*:*Lanes*:*Cores*:*Eager*:*EventSink*:*Decision*:*Pool*:*Variable*:*Library*:DatasetThreads*"
 
 
 class Tally:

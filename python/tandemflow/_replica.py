@@ -1,13 +1,58 @@
-"""The replica of a strategy that is in progress on this thread; see tandemflow/distribute."""
+"""The replica of a strategy that is in progress on this thread, and what its thread takes over from the one it stands for.
+
+See tandemflow/distribute.
+"""
 import contextlib
 import threading
 
-state = threading.local()
+_states = []
+
+
+def thread_state():
+    """Like threading.local(); a thread that runs a replica begins with what the calling thread has."""
+    made = threading.local()
+    _states.append(made)
+    return made
+
+
+state = thread_state()
+
+
+class _OneAtATime:
+    """A lock that its holder may take again; a thread that stands for the holder is the holder."""
+
+    def __init__(self):
+        self._lock, self._held = threading.Lock(), thread_state()
+
+    def __enter__(self):
+        if not getattr(self._held, "depth", 0):
+            self._lock.acquire()
+            self._held.depth = 0
+        self._held.depth += 1
+
+    def __exit__(self, *error):
+        self._held.depth -= 1
+        if not self._held.depth:
+            self._lock.release()
+
+
+building = _OneAtATime()  # models are built and traced by one thread at a time
 
 
 def current():
     """None where there is one replica only."""
     return getattr(state, "replica", None)
+
+
+def snapshot():
+    """What this thread has. Stacks are copied: what a replica pushes is seen by no other."""
+    return [(one, {k: list(v) if isinstance(v, list) else v for k, v in one.__dict__.items()}) for one in _states]
+
+
+def install(taken):
+    """Gives this thread what another had when the snapshot was taken."""
+    for one, values in taken:
+        one.__dict__.update({k: list(v) if isinstance(v, list) else v for k, v in values.items()})
 
 
 @contextlib.contextmanager

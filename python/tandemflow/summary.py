@@ -6,9 +6,9 @@ import struct
 import threading
 import time
 
-from . import _names, _protobuf, _tandem
+from . import _names, _protobuf, _replica, _tandem
 
-_local = threading.local()
+_local = _replica.thread_state()
 _numbers = iter(range(1 << 62))
 
 

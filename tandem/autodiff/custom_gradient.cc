@@ -133,7 +133,10 @@ Tensors trace_gradient(CustomOp& op, const Tensors& operands, const CustomGrad& 
   return body.captures;
 }
 
-Tensors with_gradient(const Tensors& inputs, const std::function<WithGradient(const Tensors&)>& function, bool recomputes) {
+enum class GradientKind { early, late, recomputing };
+
+Tensors with_gradient(const Tensors& inputs, const std::function<WithGradient(const Tensors&)>& function, GradientKind kind) {
+  const bool recomputes = kind == GradientKind::recomputing;
   auto op = std::make_shared<CustomOp>();
   WithGradient made;
   Tensors variables;
@@ -152,7 +155,7 @@ Tensors with_gradient(const Tensors& inputs, const std::function<WithGradient(co
   op->recomputes = recomputes;
   operands.insert(operands.end(), inputs.begin(), inputs.end());
   operands.insert(operands.end(), variables.begin(), variables.end());
-  if (Trace::current()) {
+  if (Trace::current() && kind != GradientKind::late) {
     const Tensors captures = trace_gradient(*op, operands, made.grad);
     op->grad_reads = {.inputs = GradReads::kAll};
     operands.insert(operands.end(), captures.begin(), captures.end());
@@ -166,7 +169,11 @@ Tensors with_gradient(const Tensors& inputs, const std::function<WithGradient(co
 }  // namespace
 
 Tensors custom_gradient(const Tensors& inputs, const std::function<WithGradient(const Tensors&)>& function) {
-  return with_gradient(inputs, function, false);
+  return with_gradient(inputs, function, GradientKind::early);
+}
+
+Tensors late_gradient(const Tensors& inputs, const std::function<WithGradient(const Tensors&)>& function) {
+  return with_gradient(inputs, function, GradientKind::late);
 }
 
 Tensors recompute_grad(const Tensors& inputs, const std::function<Tensors(const Tensors&)>& function) {
@@ -186,7 +193,7 @@ Tensors recompute_grad(const Tensors& inputs, const std::function<Tensors(const 
       for (const Tensor& source : sources) all.push_back(is_floating(source.dtype()) ? grads[next++] : Tensor());
       return all;
     }};
-  }, true);
+  }, GradientKind::recomputing);
 }
 
 std::optional<OpParts> made_op::custom_gradient_parts(const OpDef& op) {

@@ -22,6 +22,9 @@ struct WithGradient {
 ///     return {{exp(in[0])}, [](const Tensors& dy, const Tensors&) { return Tensors{clip_by_value(dy[0], low, high)}; }};
 ///   })[0];
 Tensors custom_gradient(const Tensors& inputs, const std::function<WithGradient(const Tensors&)>& function);
+/// The same for a gradient that can be computed only when a tape asks for it, as one that needs what other replicas
+/// bring: it is called then, also in a traced function, and no sooner.
+Tensors late_gradient(const Tensors& inputs, const std::function<WithGradient(const Tensors&)>& function);
 
 /// Calls function(inputs) and keeps nothing of its inside: the gradient calls it again. Memory for time.
 Tensors recompute_grad(const Tensors& inputs, const std::function<Tensors(const Tensors&)>& function);

@@ -53,6 +53,14 @@ class GradientTape final : public Dispatcher {
   /// True when a tape of the calling thread records.
   static bool any_recording() { return recording_count_ > 0; }
 
+  /// How many tapes of a thread record; for a thread that works in the place of another.
+  struct Counts {
+    int recording = 0, pauses = 0;
+  };
+  static Counts exchange(Counts counts) {
+    return {std::exchange(recording_count_, counts.recording), std::exchange(pauses_, counts.pauses)};
+  }
+
   /// While it lives, the thread's tapes that record now let ops pass; tapes begun inside record.
   class Pause {
    public:

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <exception>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <sstream>
 #include <string>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "tandem/base/core_roles.h"
+#include "tandem/base/core_share.h"
 #include "tandem/base/environment.h"
 #include "tandem/base/event_sink.h"
 #include "tandem/base/threads.h"
@@ -35,6 +37,19 @@ constexpr int kNoQuota = 1 << 20;
 
 /// True on a thread that is inside a slice: what it starts runs inline.
 thread_local bool inside_slice = false;
+
+/// The pool of a thread that has a share of the cores only; null: the process's.
+thread_local Cores* shared_pool = nullptr;
+
+/// Part `part` of `parts` of the cores; made when it is first asked for.
+Cores* pool_of(int part, int parts) {
+  static auto& mutex = *new std::mutex;
+  static auto& pools = *new std::map<std::pair<int, int>, std::unique_ptr<Cores>>;
+  std::lock_guard lock(mutex);
+  auto& pool = pools[{part, parts}];
+  if (!pool) pool = std::make_unique<Cores>([parts] { return std::max(1, Cores::process().threads() / parts); });
+  return pool.get();
+}
 
 void pause() { __builtin_ia32_pause(); }
 
@@ -195,6 +210,7 @@ void Cores::set_threads(int threads) {
 
 void Cores::parallel(std::int64_t slices, SliceBody body) {
   if (slices <= 0) return;
+  if (shared_pool && this != shared_pool) return shared_pool->parallel(slices, body);
   State& s = *state_;
   std::unique_lock lock(s.job_mutex, std::defer_lock);
   int helpers = 0;
@@ -212,5 +228,8 @@ Cores& Cores::process() {
   static Cores& cores = *new Cores(usable_cores);
   return cores;
 }
+
+CoreShare::CoreShare(int part, int parts) : before_(std::exchange(shared_pool, parts > 1 ? pool_of(part, parts) : nullptr)) {}
+CoreShare::~CoreShare() { shared_pool = before_; }
 
 }  // namespace tandem

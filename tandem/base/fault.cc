@@ -27,6 +27,7 @@ constexpr std::array kFaults{
     FaultInfo{Fault::opencl_self_test, "opencl.self_test", "a device gives a wrong result when it is tried out"},
     FaultInfo{Fault::cache_read, "cache.read", "a compiled program on disk is damaged"},
     FaultInfo{Fault::cache_write, "cache.write", "the disk does not take a compiled program"},
+    FaultInfo{Fault::plan_device, "plan.device", "a device with memory of its own fails while it runs a step"},
 };
 
 /// When one site fails.

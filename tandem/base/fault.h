@@ -20,6 +20,7 @@ enum class Fault {
   opencl_self_test,
   cache_read,
   cache_write,
+  plan_device,
 };
 
 struct FaultInfo {

@@ -15,6 +15,11 @@ void WorkingSet::clear() {
   more_.clear();
 }
 
+void WorkingSet::start_to_host(Storage& storage) {
+  std::lock_guard lock(Residency::mutex());
+  if (!storage.host_.address() && !storage.elsewhere().copies.empty()) Residency::start_download(storage, storage.elsewhere().copies.front());
+}
+
 void WorkingSet::release(const Storage& storage) {
   if (count_ == 0) return;
   std::lock_guard lock(Residency::mutex());

@@ -20,6 +20,8 @@ class WorkingSet {
   const void* read(Storage& storage, MemorySpace& space);
   /// The address to write to; all other copies are given up.
   void* write(Storage& storage, MemorySpace& space);
+  /// Starts a copy to the host, where the bytes will be read.
+  static void start_to_host(Storage& storage);
   /// Lets go of one storage, of all.
   void release(const Storage& storage);
   void clear();

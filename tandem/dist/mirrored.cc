@@ -81,13 +81,17 @@ void MirroredStrategy::set_speeds(std::vector<double> speeds) const {
   state_->measured = true;
 }
 
+bool works_alone(std::string_view device) { return device.find("CPU") == std::string_view::npos; }
+
+std::vector<std::int64_t> MirroredStrategy::shard_rows(std::int64_t rows) const { return shard_sizes(rows, state_->speeds); }
+
 std::vector<Shard> MirroredStrategy::shards(std::int64_t rows) const {
-  const auto sizes = shard_sizes(rows, state_->speeds);
+  const auto sizes = shard_rows(rows);
   std::vector<Shard> out;
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < sizes.size(); begin += sizes[i++])
     if (sizes[i] > 0) out.push_back({state_->devices[i], begin, sizes[i]});
-  std::stable_partition(out.begin(), out.end(), [](const Shard& shard) { return shard.device.find("CPU") == std::string::npos; });
+  std::stable_partition(out.begin(), out.end(), [](const Shard& shard) { return works_alone(shard.device); });
   return out;
 }
 

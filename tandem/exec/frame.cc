@@ -1,7 +1,9 @@
 #include "tandem/exec/frame.h"
 
 #include "tandem/base/event_sink.h"
+#include "tandem/base/fault.h"
 #include "tandem/exec/device_error.h"
+#include "tandem/exec/meanwhile.h"
 #include "tandem/exec/numerics.h"
 #include "tandem/exec/write_locks.h"
 
@@ -12,7 +14,8 @@ Frame::Frame(const Plan& plan)
       operands_(plan.operand_count_),
       words_(plan.words_),
       tensors_(plan.slots_.size()),
-      storages_(plan.slots_.size()) {
+      storages_(plan.slots_.size()),
+      progress_(plan.lanes_.empty() ? nullptr : std::make_unique<LaneProgress>(plan.lanes_.size())) {
   for (const Plan::Arena& arena : plan.arenas_) arenas_.emplace_back(*arena.space, arena.bytes);
   for (const Plan::ArenaOperand& operand : plan.arena_operands_) {
     void* base = arenas_[operand.arena].address();
@@ -24,7 +27,8 @@ void Frame::run(std::span<const TensorRef> arguments, std::span<Tensor> results,
   times_ = times;
   WriteLocks locks(plan_.writes_);
   begin(arguments);
-  execute(0, plan_.commit_);
+  if (plan_.lanes_.empty() || times_) execute(0, plan_.commit_);  // what is timed runs op by op
+  else execute_lanes();
   if (!plan_.writes_.empty()) {
     locks.close();
     open_writes();
@@ -38,6 +42,7 @@ void Frame::run(std::span<const TensorRef> arguments, std::span<Tensor> results,
 void Frame::begin(std::span<const TensorRef> arguments) {
   next_action_ = 0;
   drawn_.clear();
+  watch_devices();
   for (std::size_t s = 0; s < plan_.slots_.size(); ++s) {
     const Plan::Slot& slot = plan_.slots_[s];
     switch (slot.kind) {
@@ -69,10 +74,41 @@ void Frame::execute(std::uint32_t from, std::uint32_t to) {
     if (action.before > to) break;
     run_kernels(from, action.before);
     from = std::max(from, action.before);
-    perform_for(action);
+    perform_for(action, held_);
     ++next_action_;
   }
   run_kernels(from, to);
+}
+
+void Frame::execute_lanes() {
+  progress_->reset();
+  run_lanes(plan_.lanes_.size(), [this](std::size_t lane) {
+    try {
+      execute_lane(lane);
+    } catch (...) {
+      progress_->fail();
+      throw;
+    }
+  });
+  while (next_action_ < plan_.actions_.size() && plan_.actions_[next_action_].before < plan_.commit_) ++next_action_;
+}
+
+void Frame::execute_lane(std::size_t lane) {
+  WorkingSet none;  // lanes other than the caller's have nothing on devices with memory of their own
+  for (const Plan::LaneItem& item : plan_.lanes_[lane]) {
+    if (item.is_action) {
+      perform_for(plan_.actions_[item.index], lane == 0 ? held_ : none);
+      continue;
+    }
+    run_kernels(item.index, item.index + 1);
+    if (item.awaited) progress_->advance(lane, item.index + 1);
+  }
+}
+
+/// A device that fails in the middle, on purpose.
+void Frame::watch_devices() const {
+  for (const Device* device : plan_.own_memory_)
+    if (fault(Fault::plan_device)) fail(ErrorCode::device_failed, "a step failed on ", device->name().short_name(), ": made to fail");
 }
 
 void Frame::run_kernels(std::uint32_t from, std::uint32_t to) {
@@ -102,11 +138,11 @@ void Frame::run_kernels(std::uint32_t from, std::uint32_t to) {
 }
 
 /// What goes wrong is told by the name of the op it was done for.
-void Frame::perform_for(const Plan::Action& action) {
+void Frame::perform_for(const Plan::Action& action, WorkingSet& held) {
   const bool for_an_op = action.kind != Plan::Action::Kind::call && action.before < plan_.instructions_.size();
-  if (!for_an_op) return perform(action);
+  if (!for_an_op) return perform(action, held);
   try {
-    perform(action);
+    perform(action, held);
   } catch (const Error& error) {
     rethrow_naming(error, plan_.instructions_[action.before].call->decision->op);
   }
@@ -138,18 +174,18 @@ void Frame::bind(std::uint32_t first, std::uint32_t last, const void* address) {
   for (std::uint32_t i = first; i < last; ++i) operands_[plan_.targets_[i]] = const_cast<void*>(address);
 }
 
-void Frame::perform(const Plan::Action& action) {
+void Frame::perform(const Plan::Action& action, WorkingSet& held) {
   using Kind = Plan::Action::Kind;
   switch (action.kind) {
     case Kind::allocate: {
       const Plan::Slot& slot = plan_.slots_[action.tensor];
       tensors_[action.tensor] = Tensor::uninitialized(slot.spec, *action.space, slot.decision);
       storages_[action.tensor] = &tensors_[action.tensor].storage();
-      return bind(action.first, action.last, held_.write(*storages_[action.tensor], *action.space));
+      return bind(action.first, action.last, held.write(*storages_[action.tensor], *action.space));
     }
-    case Kind::bind: return bind(action.first, action.last, held_.read(*storages_[action.tensor], *action.space));
+    case Kind::bind: return bind(action.first, action.last, held.read(*storages_[action.tensor], *action.space));
     case Kind::release:
-      held_.release(*storages_[action.tensor]);
+      held.release(*storages_[action.tensor]);
       tensors_[action.tensor] = {};
       return;
     case Kind::call: {
@@ -158,6 +194,11 @@ void Frame::perform(const Plan::Action& action) {
       if (times_) times_->ops.push_back({nullptr, static_cast<double>(ticks() - start) * nanoseconds_per_tick() / 1e3});
       return;
     }
+    case Kind::to_host: return WorkingSet::start_to_host(*storages_[action.tensor]);
+    case Kind::await:
+      if (!times_) progress_->await(action.tensor, action.first);
+      return;
+    case Kind::meanwhile: return Meanwhile::call();
   }
 }
 
@@ -192,6 +233,7 @@ void Frame::open_writes() {
     Tensor& target = tensors_[write.output.slot];
     target = ours ? old.sharing(write.output.spec, write.output.decision)
                   : Tensor::uninitialized(write.output.spec, *write.space, write.output.decision);
+    if (ours) held_.read(target.storage(), *write.space);  // the old value may have been evicted, and is read by what overwrites it
     bind(write.first, write.last, held_.write(target.storage(), *write.space));
   }
 }

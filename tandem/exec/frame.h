@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "tandem/core/working_set.h"
+#include "tandem/exec/lanes.h"
 #include "tandem/exec/plan.h"
 #include "tandem/op/random_state.h"
 
@@ -21,10 +22,13 @@ class Frame {
  private:
   void begin(std::span<const TensorRef> arguments);
   void execute(std::uint32_t from, std::uint32_t to);
+  void execute_lanes();
+  void execute_lane(std::size_t lane);
+  void watch_devices() const;
   void run_kernels(std::uint32_t from, std::uint32_t to);
   void run_timed(std::uint32_t from, std::uint32_t to);
-  void perform(const Plan::Action& action);
-  void perform_for(const Plan::Action& action);
+  void perform(const Plan::Action& action, WorkingSet& held);
+  void perform_for(const Plan::Action& action, WorkingSet& held);
   void perform_call(const Plan::Call& call);
   void bind(std::uint32_t first, std::uint32_t last, const void* address);
   void open_writes();
@@ -39,6 +43,7 @@ class Frame {
   std::vector<Storage*> storages_;  // by slot
   WorkingSet held_;                 // what kernels of this run use in devices' own memory
   std::vector<RandomState::Call> drawn_;
+  std::unique_ptr<LaneProgress> progress_;
   std::size_t next_action_ = 0;
   RunTimes* times_ = nullptr;       // null: nobody wants to know
 };

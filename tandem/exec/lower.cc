@@ -1,6 +1,7 @@
 // From a graph to a plan: kernels chosen, values given a place, instructions in order.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -20,6 +21,7 @@ struct Step {
   std::shared_ptr<const PreparedCall> call;  // null: the op runs by itself
   bool commits = false;                      // writes variables over their old values
   MemorySpace* space = nullptr;
+  std::uint32_t lane = 0;                    // which thread runs it
 };
 
 /// All that lowering knows of a value, views resolved to what they view.
@@ -29,6 +31,9 @@ struct Home {
   bool stored = false;                    // a tensor of the frame, not a place in an arena
   bool leaves = false;                    // a result or a variable's new value
   int uses = 0;                           // by steps
+  std::uint32_t lane = 0;                 // that makes it
+  bool read_by_host = false;              // made elsewhere, and read there
+  bool crosses = false;                   // between lanes
   std::uint32_t slot = 0;                 // when stored
   std::uint32_t arena = 0;
   std::size_t offset = 0;
@@ -58,12 +63,16 @@ class Lowering {
 
   std::unique_ptr<Plan> run() {
     prepare_steps();
-    if (options_.placement) order_by_start();
+    find_own_memory();
+    if (options_.placement || !plan_->own_memory_.empty()) order_by_start();
     choose_commits();
+    choose_lanes();
     find_homes();
+    find_idle_point();
     make_slots();
     emit();
     finish_actions();
+    finish_lanes();
     finish_writes();
     prepare_for_shortage();
     return std::move(plan_);
@@ -120,7 +129,7 @@ class Lowering {
     return rules.placed = rules.chosen.has_value();
   }
 
-  /// In the order in which the placer starts them.
+  /// In the order in which the placer starts them; without it devices that work by themselves get their work as early as can be.
   void order_by_start() {
     std::vector<std::int32_t> step_of(graph_.nodes.size(), -1);
     for (std::size_t s = 0; s < steps_.size(); ++s) step_of[static_cast<std::size_t>(steps_[s].node)] = static_cast<std::int32_t>(s);
@@ -128,7 +137,8 @@ class Lowering {
     std::int32_t last_effect = -1;  // effects keep the order of the program
     for (const Step& step : steps_) {
       const auto node = static_cast<std::size_t>(step.node);
-      items.push_back({.start = options_.placement->ops[node].start_us, .blocks = !step.space || step.space->is_host()});
+      items.push_back({.start = options_.placement ? options_.placement->ops[node].start_us : 0,
+                       .queue = step.call && !step.space->is_host() ? step.call->device : nullptr});
       for (GraphValue input : graph_.nodes[node].inputs)
         if (const std::int32_t maker = step_of[static_cast<std::size_t>(root(input).node)]; maker >= 0) items.back().inputs.push_back(maker);
       if (!has_effects(graph_.nodes[node])) continue;
@@ -196,6 +206,33 @@ class Lowering {
     std::stable_partition(steps_.begin(), steps_.end(), [](const Step& step) { return !step.commits; });
   }
 
+  // --- Threads ---
+
+  static void add_once(std::vector<Device*>& devices, Device* device) {
+    if (std::find(devices.begin(), devices.end(), device) == devices.end()) devices.push_back(device);
+  }
+
+  void find_own_memory() {
+    for (const Step& step : steps_)
+      if (step.call && !step.space->is_host()) add_once(plan_->own_memory_, step.call->device);
+  }
+
+  /// A lane for each device that computes on the host: devices with memory of their own work by themselves, the first lane gives
+  /// them what to do. What runs by itself (control flow) keeps everything on one thread.
+  void choose_lanes() {
+    std::vector<Device*> hosts;
+    for (const Step& step : steps_) {
+      if (!step.call) return;
+      if (step.space->is_host()) add_once(hosts, step.call->device);
+    }
+    if (hosts.size() < 2) return;
+    std::sort(hosts.begin(), hosts.end(), [](Device* a, Device* b) { return a->name().index < b->name().index; });
+    for (Step& step : steps_)
+      if (step.space->is_host() && !step.commits)
+        step.lane = static_cast<std::uint32_t>(std::find(hosts.begin(), hosts.end(), step.call->device) - hosts.begin());
+    plan_->lanes_.resize(hosts.size());
+  }
+
   // --- Where values live ---
 
   Home& home(GraphValue value) {
@@ -213,16 +250,35 @@ class Lowering {
       const Step& step = steps_[s];
       const Node& node = graph_.nodes[static_cast<std::size_t>(step.node)];
       for (std::size_t k = 0; k < node.outputs.size(); ++k)
-        homes_[static_cast<std::size_t>(step.node)][k] = {.space = step.space, .made = static_cast<std::int32_t>(s), .stored = !step.call};
+        homes_[static_cast<std::size_t>(step.node)][k] = {
+            .space = step.space, .made = static_cast<std::int32_t>(s), .stored = !step.call, .lane = step.lane};
       for (GraphValue input : node.inputs) {
         Home& h = home(input);
         h.last_use = static_cast<std::int32_t>(s);
         ++h.uses;
-        if (!step.call || h.space != step.space) h.stored = true;
+        h.crosses |= h.made >= 0 && h.lane != step.lane;
+        h.read_by_host |= h.space && !h.space->is_host() && (!step.space || step.space->is_host());
+        if (!step.call || h.space != step.space || h.crosses) h.stored = true;
       }
     }
     for (GraphValue result : graph_.results) home(result).stored = home(result).leaves = true;
     for (const Graph::Write& write : graph_.writes) home(write.value).stored = home(write.value).leaves = true;
+  }
+
+  /// After the last work for devices with memory of their own that comes before the host first waits for one of them.
+  void find_idle_point() {
+    std::optional<std::size_t> given;
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+      const Step& step = steps_[s];
+      if (step.call && !step.space->is_host()) {
+        given = s;
+        continue;
+      }
+      const auto& inputs = graph_.nodes[static_cast<std::size_t>(step.node)].inputs;
+      if (!std::any_of(inputs.begin(), inputs.end(), [&](GraphValue input) { return home(input).read_by_host; })) continue;
+      idle_after_ = given;
+      return;
+    }
   }
 
   void make_slots() {
@@ -259,6 +315,7 @@ class Lowering {
       if (steps_[s].call) emit_kernel(s);
       else emit_call(s);
       release_after(s);
+      if (idle_after_ == s) plan_->actions_.push_back({.kind = Plan::Action::Kind::meanwhile, .before = count()});
     }
     if (steps_.empty() || !steps_.back().commits) plan_->commit_ = count();
     else if (steps_.front().commits) plan_->commit_ = 0;
@@ -280,11 +337,26 @@ class Lowering {
     plan_->words_.insert(plan_->words_.end(), node.attrs.run_time().begin(), node.attrs.run_time().end());
     if (node.op->random) draws_[step.node] = {instruction.words + key_word(*node.op)};
     place_outputs(s, node);
+    await_inputs(step, node);
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
-      operand(instruction.inputs + static_cast<std::uint32_t>(i), node.inputs[i], *step.space);
+      operand(instruction.inputs + static_cast<std::uint32_t>(i), node.inputs[i], step);
     for (std::size_t k = 0; k < node.outputs.size(); ++k)
-      operand(instruction.outputs + static_cast<std::uint32_t>(k), {step.node, static_cast<std::int32_t>(k)}, *step.space);
+      operand(instruction.outputs + static_cast<std::uint32_t>(k), {step.node, static_cast<std::int32_t>(k)}, step);
     plan_->instructions_.push_back(instruction);
+    for (const Home& made : homes_[static_cast<std::size_t>(step.node)])
+      if (made.read_by_host && !step.commits)
+        plan_->actions_.push_back({.kind = Plan::Action::Kind::to_host, .before = count(), .tensor = made.slot, .lane = step.lane});
+  }
+
+  /// What other lanes make has to be there. Without calls, step s is instruction s.
+  void await_inputs(const Step& step, const Node& node) {
+    for (GraphValue input : node.inputs) {
+      const Home& h = home(input);
+      if (!h.crosses || h.lane == step.lane || step.commits) continue;
+      plan_->actions_.push_back({.kind = Plan::Action::Kind::await, .before = count(), .tensor = h.lane,
+                                 .first = static_cast<std::uint32_t>(h.made) + 1, .lane = step.lane});
+      awaited_.insert(h.made);
+    }
   }
 
   /// Which run-time word of a random op is its key; the counter follows it.
@@ -328,14 +400,14 @@ class Lowering {
   }
 
   void allocate_at(std::size_t s, const Home& made) {
-    const auto key = std::pair(made.slot, steps_[s].space);
-    if (auto& binding = bindings_[key]; binding.first_use < 0) binding.first_use = static_cast<std::int32_t>(count());
-    allocated_.emplace(made.slot, steps_[s].space);
+    const User maker{steps_[s].space, steps_[s].lane};
+    if (auto& binding = bindings_[{made.slot, maker}]; binding.first_use < 0) binding.first_use = static_cast<std::int32_t>(count());
+    allocated_.emplace(made.slot, maker);
   }
 
   void take(Home& made, std::size_t bytes) {
     if (made.space->is_host()) {
-      auto [found, fresh] = host_arenas_.try_emplace(made.space);
+      auto [found, fresh] = host_arenas_.try_emplace({made.space, made.lane});
       if (fresh) {
         found->second.index = static_cast<std::uint32_t>(plan_->arenas_.size());
         plan_->arenas_.push_back({made.space, 0});
@@ -366,17 +438,18 @@ class Lowering {
       if (Home& h = homes_[static_cast<std::size_t>(steps_[s].node)][k]; h.uses == 0) ended.insert(&h);
     for (Home* h : ended) {
       if (h->made < 0 || h->leaves) continue;
-      if (h->stored) plan_->actions_.push_back({.kind = Plan::Action::Kind::release, .before = count(), .tensor = h->slot});
+      if (h->crosses) continue;  // the frame lets go of it at the end
+      if (h->stored) plan_->actions_.push_back({.kind = Plan::Action::Kind::release, .before = count(), .tensor = h->slot, .lane = steps_[s].lane});
       else if (!taken_over_.contains(h)) give_back(*h);
     }
   }
 
   void give_back(const Home& h) {
-    if (h.space->is_host()) host_arenas_.at(h.space).plan.give_back(h.offset);
+    if (h.space->is_host()) host_arenas_.at({h.space, h.lane}).plan.give_back(h.offset);
     else free_blocks_[h.space].emplace(plan_->arenas_[h.arena].bytes, h.arena);
   }
 
-  void operand(std::uint32_t at, GraphValue value, MemorySpace& space) {
+  void operand(std::uint32_t at, GraphValue value, const Step& step) {
     const Home& h = home(value);
     if (!h.stored) {
       plan_->arena_operands_.push_back({at, h.arena, h.offset});
@@ -386,7 +459,7 @@ class Lowering {
       write_operands_[root(value)].push_back(at);
       return;
     }
-    Binding& binding = bindings_[{h.slot, &space}];
+    Binding& binding = bindings_[{h.slot, {step.space, step.lane}}];
     if (binding.first_use < 0) binding.first_use = static_cast<std::int32_t>(count());
     binding.operands.push_back(at);
   }
@@ -411,15 +484,27 @@ class Lowering {
     for (auto& [key, binding] : bindings_) {
       const auto first = static_cast<std::uint32_t>(plan_->targets_.size());
       plan_->targets_.insert(plan_->targets_.end(), binding.operands.begin(), binding.operands.end());
-      const auto made = allocated_.find(key.first);
-      const bool makes = made != allocated_.end() && made->second == key.second;
+      const auto& [slot, user] = key;
+      const auto& [space, lane] = user;
+      const auto made = allocated_.find(slot);
+      const bool makes = made != allocated_.end() && made->second == user;
       bindings.push_back({.kind = makes ? Plan::Action::Kind::allocate : Plan::Action::Kind::bind,
-                          .before = static_cast<std::uint32_t>(binding.first_use), .tensor = key.first, .space = key.second,
-                          .first = first, .last = static_cast<std::uint32_t>(plan_->targets_.size())});
+                          .before = static_cast<std::uint32_t>(binding.first_use), .tensor = slot, .space = space,
+                          .first = first, .last = static_cast<std::uint32_t>(plan_->targets_.size()), .lane = lane});
     }
     // Calls and releases keep their order; what binds comes after them and before its instruction.
     plan_->actions_.insert(plan_->actions_.end(), bindings.begin(), bindings.end());
     std::stable_sort(plan_->actions_.begin(), plan_->actions_.end(), [](const auto& a, const auto& b) { return a.before < b.before; });
+  }
+
+  void finish_lanes() {
+    if (plan_->lanes_.empty()) return;
+    std::size_t at = 0;
+    for (std::uint32_t i = 0; i < plan_->commit_; ++i) {
+      for (; at < plan_->actions_.size() && plan_->actions_[at].before <= i; ++at)
+        plan_->lanes_[plan_->actions_[at].lane].push_back({.is_action = true, .index = static_cast<std::uint32_t>(at)});
+      plan_->lanes_[steps_[i].lane].push_back({.is_action = false, .index = i, .awaited = awaited_.contains(static_cast<std::int32_t>(i))});
+    }
   }
 
   Plan::Output output_of(GraphValue value) {
@@ -476,13 +561,16 @@ class Lowering {
   std::map<GraphValue, std::vector<std::uint32_t>> write_operands_;
   std::vector<std::vector<Home>> homes_;
   std::set<const Home*> taken_over_;  // whose bytes were handed on to an output
-  std::map<std::uint32_t, MemorySpace*> allocated_;  // slots that a kernel fills, and where
-  std::map<std::pair<std::uint32_t, MemorySpace*>, Binding> bindings_;
+  using User = std::pair<MemorySpace*, std::uint32_t>;  // space and lane
+  std::map<std::uint32_t, User> allocated_;  // slots that a kernel fills
+  std::map<std::pair<std::uint32_t, User>, Binding> bindings_;
+  std::set<std::int32_t> awaited_;    // steps that other lanes wait for
+  std::optional<std::size_t> idle_after_;  // the step after which the host has time
   struct HostArena {
     std::uint32_t index = 0;
     ArenaPlan plan;
   };
-  std::map<MemorySpace*, HostArena> host_arenas_;
+  std::map<std::pair<MemorySpace*, std::uint32_t>, HostArena> host_arenas_;  // by space and lane
   std::map<MemorySpace*, std::multimap<std::size_t, std::uint32_t>> free_blocks_;
 };
 

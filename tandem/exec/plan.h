@@ -44,13 +44,25 @@ class Plan {
       bind,      // the address of tensor `tensor` in `space` goes to the operands `first`…`last` of `targets`
       release,   // tensor `tensor` is not needed any more
       call,      // run `calls[tensor]`
+      to_host,   // start copying tensor `tensor` to the host: it will be read there
+      await,     // wait until lane `tensor` has come to instruction `first`
+      meanwhile,  // devices are at work and the host would wait next: Meanwhile::call
     };
     Kind kind;
     std::uint32_t before;  // the instruction it precedes
     std::uint32_t tensor = 0;
     MemorySpace* space = nullptr;
     std::uint32_t first = 0, last = 0;
+    std::uint32_t lane = 0;
   };
+
+  /// Where several devices compute on the host, each has a lane: what one thread does before variables are written.
+  struct LaneItem {
+    bool is_action;
+    std::uint32_t index;
+    bool awaited = false;  // another lane waits for this instruction
+  };
+  using Lane = std::vector<LaneItem>;
 
   /// An op that runs by itself (control flow, a traced function): takes and gives tensors.
   struct Call {
@@ -127,6 +139,8 @@ class Plan {
   std::vector<Instruction> instructions_;
   std::uint32_t commit_ = 0;  // first instruction that writes variables in place
   std::vector<Action> actions_;
+  std::vector<Lane> lanes_;              // empty: one thread runs all
+  std::vector<Device*> own_memory_;      // devices used that have memory of their own
   std::vector<std::uint32_t> targets_;
   std::vector<Call> calls_;
   std::vector<Slot> slots_;

@@ -7,12 +7,14 @@
 namespace tandem {
 
 struct StartItem {
-  double start = 0;     // as the placer predicts
-  bool blocks = false;  // keeps the thread at work; the others are only handed to a device
+  double start = 0;       // as the placer predicts
+  const void* queue = nullptr;  // the device it is only handed to; null: it keeps the thread at work
   std::vector<std::int32_t> inputs = {};  // items that come before it
 };
 
-/// By start as far as inputs allow; at the same time what does not block comes first. All items, as their numbers.
+/// What is handed to a device comes as early as its inputs allow, because the thread cannot hand anything over while it is at
+/// work itself; for one device in the order of their starts, because its queue works them off in order. What keeps the thread at work
+/// comes by start. All items, as their numbers.
 std::vector<std::int32_t> start_order(std::span<const StartItem> items);
 
 }  // namespace tandem

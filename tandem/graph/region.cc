@@ -257,6 +257,13 @@ bool Region::can_be_reduced() const {
   return end >= kShortRow || end == joined_end(domain, axes, {domain});
 }
 
+/// Is the value made where another device was asked for? Views are looked through.
+static bool comes_from_elsewhere(const Graph& graph, GraphValue value, const std::optional<DeviceName>& here) {
+  while (graph.node(value).op->view) value = graph.node(value).inputs[static_cast<std::size_t>(value.output)];
+  const Node& maker = graph.node(value);
+  return !is_source(maker) && maker.requested != here;
+}
+
 bool Region::serves_product(std::int32_t at) const {
   const Node& product = node(at);
   if (!fused_product_like(*product.op) || product.requested != node(root()).requested || is_read_outside(at)) return false;
@@ -265,6 +272,8 @@ bool Region::serves_product(std::int32_t at) const {
   const Shape& domain = spec.shape();
   for (GraphValue value : outside_) {
     if (value.node == at || graph_->node(value).op == &fill_op) continue;
+    // The product is most of the work: it does not wait for another device.
+    if (comes_from_elsewhere(*graph_, value, product.requested)) return false;
     const Shape& other = graph_->spec(through_broadcast(*graph_, value)).shape();
     const bool is_vector = other.rank() > 0 && other[-1] == domain[-1] && other.elements() == domain[-1];
     if (other.elements() != 1 && !is_vector && other.elements() != domain.elements()) return false;

@@ -12,13 +12,13 @@ InitScope::InitScope()
     : stack_(DispatchStack::exchange(nullptr)),
       trace_(std::exchange(Trace::current_, nullptr)),
       tracing_(std::exchange(RandomState::tracing(), false)),
-      draws_(SharedDraws::exchange(nullptr)) {}
+      draws_(ReplicaDraws::exchange(nullptr)) {}
 
 InitScope::~InitScope() {
   DispatchStack::exchange(stack_);
   Trace::current_ = trace_;
   RandomState::tracing() = tracing_;
-  SharedDraws::exchange(draws_);
+  ReplicaDraws::exchange(draws_);
 }
 
 Trace::Trace() : outer_(current_), outer_tracing_(RandomState::tracing()) {

@@ -1,6 +1,7 @@
 // A trace: a dispatcher that runs nothing and writes every op down as a node of a graph.
 #pragma once
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tandem/graph/graph.h"
@@ -20,6 +21,8 @@ class Trace final : public Dispatcher {
 
   /// The innermost trace of the calling thread; null when ops run at once.
   static Trace* current() { return current_; }
+  /// For a thread that works in the place of another; returns what was.
+  static Trace* exchange(Trace* trace) { return std::exchange(current_, trace); }
 
   Tensor parameter(const TensorSpec& spec);
   /// The variable's value at this point of the function.
@@ -76,7 +79,7 @@ class InitScope {
   Dispatcher* stack_;
   Trace* trace_;
   bool tracing_;
-  SharedDraws* draws_;
+  ReplicaDraws* draws_;
 };
 
 }  // namespace tandem

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <random>
 
+#include "tandem/core/lent_memory.h"
+#include "tandem/exec/meanwhile.h"
 #include "tandem/op/random_state.h"
 
 namespace tandem {
@@ -15,10 +17,14 @@ std::size_t row_bytes(const Tensor& array) {
   return array.spec().bytes() / static_cast<std::size_t>(std::max<std::int64_t>(array.shape()[0], 1));
 }
 
-Tensor host_rows(const Tensor& like, std::int64_t rows) {
-  std::vector<std::int64_t> sizes(like.shape().begin(), like.shape().end());
+Shape with_rows(const Shape& shape, std::int64_t rows) {
+  std::vector<std::int64_t> sizes(shape.begin(), shape.end());
   sizes[0] = rows;
-  return Tensor::uninitialized({like.dtype(), Shape(std::span<const std::int64_t>(sizes))}, host_memory(), like.impl()->decision);
+  return Shape(std::span<const std::int64_t>(sizes));
+}
+
+Tensor host_rows(const Tensor& like, std::int64_t rows) {
+  return Tensor::uninitialized({like.dtype(), with_rows(like.shape(), rows)}, host_memory(), like.impl()->decision);
 }
 
 /// Rows in random order lie in memory that no cache holds yet: they are asked for a few rows before they are copied.
@@ -27,6 +33,17 @@ constexpr std::int64_t kRowsAhead = 8;
 void fetch_early(const char* row, std::size_t bytes) {
   constexpr std::size_t kLine = 64, kMost = 1024;  // the processor follows longer rows by itself
   for (std::size_t at = 0; at < std::min(bytes, kMost); at += kLine) __builtin_prefetch(row + at);
+}
+
+/// May a tensor that the function is given live on after the call: as a result, in a variable, or in what runs by itself?
+bool gives_arguments_away(const GraphFunction& function) {
+  const Graph& graph = function.graph();
+  const auto is_argument = [&](GraphValue value) {
+    while (graph.node(value).op->view) value = graph.node(value).inputs[static_cast<std::size_t>(value.output)];
+    return graph.node(value).op == &parameter_op;
+  };
+  return std::ranges::any_of(graph.results, is_argument) || std::ranges::any_of(graph.writes, is_argument, &Graph::Write::value) ||
+         std::ranges::any_of(graph.nodes, [](const Node& node) { return node.op->execute != nullptr; });
 }
 
 }  // namespace
@@ -49,15 +66,19 @@ void ArrayLoop::shuffle() {
   std::seed_seq seed{call.key, call.key >> 32, call.counter};
   std::mt19937_64 random(seed);
   for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random() % i]);
+  ahead_of_ = -1;
 }
 
-Tensor ArrayLoop::rows_of(const Tensor& array, std::int64_t first, std::int64_t count) const {
-  Tensor out = host_rows(array, count);
+Tensor ArrayLoop::rows_of(const Tensor& array, std::int64_t first, std::int64_t count, bool lends) const {
   const std::size_t bytes = row_bytes(array);
-  auto* to = static_cast<char*>(out.storage().address());
   const auto* from = static_cast<const char*>(array.raw_data());
+  const auto* begin = from + static_cast<std::size_t>(first) * bytes;
+  if (order_.empty() && lends)
+    return lent_tensor({array.dtype(), with_rows(array.shape(), count)}, const_cast<char*>(begin), array.impl()->decision, [array] {});
+  Tensor out = host_rows(array, count);
+  auto* to = static_cast<char*>(out.storage().address());
   if (order_.empty()) {
-    std::memcpy(to, from + static_cast<std::size_t>(first) * bytes, static_cast<std::size_t>(count) * bytes);
+    std::memcpy(to, begin, static_cast<std::size_t>(count) * bytes);
     return out;
   }
   const auto row = [&](std::int64_t i) { return from + static_cast<std::size_t>(order_[static_cast<std::size_t>(i)]) * bytes; };
@@ -68,30 +89,61 @@ Tensor ArrayLoop::rows_of(const Tensor& array, std::int64_t first, std::int64_t 
   return out;
 }
 
-Tensors ArrayLoop::batch(std::int64_t step) const {
+void ArrayLoop::divide(std::vector<std::int64_t> full, std::vector<std::int64_t> rest) {
+  full_parts_ = std::move(full);
+  rest_parts_ = std::move(rest);
+  ahead_of_ = -1;
+}
+
+Tensors ArrayLoop::batch(std::int64_t step, bool lends) const {
   const std::int64_t first = step * batch_size_, count = std::min(batch_size_, rows_ - first);
+  const std::vector<std::int64_t>& parts = count == batch_size_ ? full_parts_ : rest_parts_;
   Tensors out;
-  out.reserve(arrays_.size());
-  for (const Tensor& array : arrays_) out.push_back(rows_of(array, first, count));
+  out.reserve(arrays_.size() * std::max<std::size_t>(parts.size(), 1));
+  for (const Tensor& array : arrays_) {
+    if (parts.empty()) out.push_back(rows_of(array, first, count, lends));
+    std::int64_t begin = first;
+    for (const std::int64_t rows : parts) {
+      out.push_back(rows_of(array, begin, rows, lends));
+      begin += rows;
+    }
+  }
   return out;
+}
+
+Tensors ArrayLoop::take_batch(std::int64_t step, bool lends) {
+  const bool is_there = std::exchange(ahead_of_, -1) == step;
+  return is_there ? std::move(ahead_) : batch(step, lends);
+}
+
+void ArrayLoop::read_ahead(std::int64_t step, bool lends) {
+  ahead_ = batch(step, lends);
+  ahead_of_ = step;
 }
 
 std::int64_t ArrayLoop::run(const GraphFunction& full, const GraphFunction* rest, std::int64_t first, std::int64_t last, double seconds) {
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   constexpr std::int64_t kStepsBetweenLooks = 8;  // a look at the clock is not free beside a step of a few microseconds
-  std::int64_t step = first;
-  while (step < last) {
-    const bool is_rest = rest && (step + 1) * batch_size_ > rows_;
-    results_ = (is_rest ? *rest : full)(batch(step));
+  const bool lends = !gives_arguments_away(full) && !(rest && gives_arguments_away(*rest));
+  done_ = first;
+  while (done_ < last) {
+    const bool is_rest = rest && (done_ + 1) * batch_size_ > rows_;
+    const Tensors now = take_batch(done_, lends);
+    {
+      const Meanwhile gather([&] {
+        if (done_ + 1 < last) read_ahead(done_ + 1, lends);
+      });
+      results_ = (is_rest ? *rest : full)(now);
+    }
     if (collects_) {
       if (collected_.empty()) collected_.assign(results_.size(), RowCollector(rows_));
       for (std::size_t i = 0; i < results_.size(); ++i) collected_[i].add(results_[i]);
     }
-    ++step;
-    if ((step - first) % kStepsBetweenLooks == 0 && Clock::now() >= deadline) break;
+    ++done_;
+    if ((done_ - first) % kStepsBetweenLooks == 0 && Clock::now() >= deadline) break;
   }
-  return step;
+  return done_;
 }
 
 void ArrayLoop::collect() {

@@ -2,19 +2,9 @@
 
 #include "tandem/autodiff/tape.h"
 #include "tandem/nn/optimizers.h"
-#include "tandem/op/shared_draws.h"
 
 namespace tandem {
 namespace {
-
-Tensor rows_of(const Tensor& array, const Shard& shard) {
-  if (!array.defined()) return array;
-  const DeviceScope on_host("/CPU:0");
-  Ints begin(static_cast<std::size_t>(array.rank()), 0), size(array.shape().begin(), array.shape().end());
-  begin[0] = shard.begin;
-  size[0] = shard.rows;
-  return slice(array, begin, size);
-}
 
 Tensors rows_of(const Tensors& arrays, const Shard& shard) {
   Tensors out;
@@ -146,24 +136,22 @@ Tensor CompiledModel::learn_mirrored(const Batch& batch) const {
   const std::int64_t rows = batch.inputs[0].shape()[0];
   std::map<std::int64_t, Tensors> parts;  // of the outputs, by first row
   std::vector<Variable> variables;
-  Tensors sums;
+  PerReplica brought;
+  std::vector<std::string> devices;
   SharedDraws draws;
   for (const Shard& shard : strategy_->shards(rows)) {
     const Batch mine{rows_of(batch.inputs, shard), rows_of(batch.targets, shard), rows_of(batch.weights, shard)};
-    const DeviceScope on(shard.device);
-    draws.begin_replica(shard.begin, shard.rows, rows);
+    const ReplicaScope on(draws, shard, rows);
     GradientTape tape;
     const Tensors outputs = parts[shard.begin] = forward(mine.inputs, true);
     Tensor loss = parts.size() == 1 ? penalties() : Tensor();
     for (std::size_t i = 0; i < outputs_.size(); ++i)
       loss = sum_of(loss, loss_of(outputs_[i], mine.targets[i], outputs[i], mine.weights, rows) * outputs_[i].weight);
     variables = trainable_variables();
-    const Tensors gradients = tape.gradient(loss, Tensors(variables.begin(), variables.end()));
-    sums.resize(gradients.size());
-    for (std::size_t i = 0; i < gradients.size(); ++i)
-      if (gradients[i].defined()) sums[i] = sum_of(sums[i], gradients[i]);
-    draws.end_replica();
+    brought.push_back(tape.gradient(loss, Tensors(variables.begin(), variables.end())));
+    devices.push_back(shard.device);
   }
+  const DeviceScope at_home(strategy_->home());
   Tensors whole;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     Tensors in_order;
@@ -171,7 +159,7 @@ Tensor CompiledModel::learn_mirrored(const Batch& batch) const {
     whole.push_back(in_order.size() == 1 ? in_order[0] : concat(in_order, 0));
   }
   const Tensor loss = observe(batch, whole);
-  optimizer_->apply_gradients(variables, sums);
+  optimizer_->apply_gradients(variables, LocalCommunicator(devices, {strategy_->home()}).all_reduce(brought, ReduceOp::sum));
   return loss;
 }
 

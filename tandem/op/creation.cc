@@ -103,7 +103,7 @@ namespace {
 
 template <class Make>
 Tensor drawn(const Shape& shape, const Make& make) {
-  SharedDraws* shared = SharedDraws::current();
+  ReplicaDraws* shared = ReplicaDraws::current();
   return shared ? shared->draw(shape, make) : make(shape);
 }
 

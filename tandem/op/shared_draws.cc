@@ -5,30 +5,18 @@
 
 namespace tandem {
 
-thread_local SharedDraws* SharedDraws::current_ = nullptr;
+thread_local ReplicaDraws* ReplicaDraws::current_ = nullptr;
 
-void SharedDraws::begin_replica(std::int64_t begin, std::int64_t rows, std::int64_t total) {
-  begin_ = begin;
-  rows_ = rows;
-  total_ = total;
-  next_ = 0;
-  current_ = this;
-}
-
-void SharedDraws::end_replica() {
-  if (current_ == this) current_ = nullptr;
-}
-
-Tensor SharedDraws::draw(const Shape& shape, const std::function<Tensor(const Shape&)>& make) {
+Tensor ReplicaDraws::draw(const Shape& shape, const std::function<Tensor(const Shape&)>& make) {
   if (shape.rank() == 0 || shape[0] != rows_) return make(shape);
   std::vector<std::int64_t> sizes(shape.begin(), shape.end());
   const DeviceScope on_host("/CPU:0");
-  if (next_ == drawn_.size()) {
+  if (next_ == all_.drawn.size()) {
     sizes[0] = total_;
-    drawn_.push_back(make(Shape(std::span<const std::int64_t>(sizes))));
+    all_.drawn.push_back(make(Shape(std::span<const std::int64_t>(sizes))));
     sizes[0] = rows_;
   }
-  const Tensor& all = drawn_[next_++];
+  const Tensor& all = all_.drawn[next_++];
   Ints begin(sizes.size(), 0);
   begin[0] = begin_;
   return rows_ == total_ ? all : slice(all, begin, sizes);

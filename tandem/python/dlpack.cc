@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "tandem/python/convert.h"
-#include "tandem/python/lent_memory.h"
+#include "tandem/core/lent_memory.h"
 #include "tandem/python/module.h"
 #include "tandem/python/numpy_bridge.h"
 #include "tandem/python/symbolic.h"
@@ -136,7 +136,7 @@ Tensor taken(Managed* managed) {
   if (!is_dense(given)) raise(PyExc_ValueError, "from_dlpack: the values do not lie side by side, row by row; make a contiguous copy first");
   const TensorSpec spec(dtype_of(given.dtype), Shape(std::span<const std::int64_t>(given.shape, static_cast<std::size_t>(given.ndim))));
   char* const data = static_cast<char*>(given.data) + given.byte_offset;
-  return lent_tensor(spec, data, [managed] {
+  return lent_tensor(spec, data, Tensor(0).impl()->decision, [managed] {
     if (managed->deleter) managed->deleter(managed);
   });
 }

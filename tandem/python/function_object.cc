@@ -278,6 +278,8 @@ void note_variable_creation() {
   creation.happened = true;
 }
 
+void* exchange_tracing(void* tracing) { return std::exchange(Tracing::current, static_cast<Tracing*>(tracing)); }
+
 PyTypeObject function_type = {
     .ob_base = {PyObject_HEAD_INIT(nullptr) 0},
     .tp_name = "tandemflow.FunctionCore",

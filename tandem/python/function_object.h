@@ -11,4 +11,7 @@ extern PyTypeObject function_type;
 /// run the graph, which would not make another.
 void note_variable_creation();
 
+/// What is being traced on this thread, for another that works in its place; returns what was.
+void* exchange_tracing(void* tracing);
+
 }  // namespace tandem::python

@@ -76,6 +76,7 @@ NB_MODULE(_tandem, module) {
   add_saved_functions(module);
   add_tracing(module);
   add_training(module);
+  add_distribute(module);
   add_control_flow(module);
   add_python_calls(module);
   add_dataset_loops(module);

@@ -17,6 +17,7 @@ void add_config(nb::module_& module);     // how the devices are set up
 void add_tape(nb::module_& module);
 void add_tracing(nb::module_& module);
 void add_training(nb::module_& module);
+void add_distribute(nb::module_& module);
 void add_files(nb::module_& module);
 void add_lending(nb::module_& module);  // tensors over the memory of others
 void add_datasets(nb::module_& module);

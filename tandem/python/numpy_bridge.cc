@@ -6,7 +6,7 @@
 
 #include "tandem/python/convert.h"
 #include "tandem/python/errors.h"
-#include "tandem/python/lent_memory.h"
+#include "tandem/core/lent_memory.h"
 
 namespace tandem::python {
 namespace {
@@ -240,7 +240,7 @@ std::optional<Tensor> lend_numpy(PyObject* array) {
   const TensorSpec spec(*dtype, shape_of(*buffer));
   void* const data = (*buffer)->buf;
   auto* const view = new Py_buffer(buffer->take());
-  return lent_tensor(spec, data, [view] {
+  return lent_tensor(spec, data, Tensor(0).impl()->decision, [view] {
     if (may_take_lock()) {
       const PyGILState_STATE state = PyGILState_Ensure();
       PyBuffer_Release(view);

@@ -2,25 +2,11 @@
 #include "tandem/autodiff/tape.h"
 
 #include "tandem/autodiff/custom_gradient.h"
-#include "tandem/python/convert.h"
 #include "tandem/python/module.h"
+#include "tandem/python/tensor_lists.h"
 
 namespace tandem::python {
 namespace {
-
-/// None stays undefined.
-Tensors tensors_of(nb::handle list) {
-  Tensors out;
-  for (nb::handle item : nb::borrow<nb::sequence>(list))
-    out.push_back(item.is_none() ? Tensor() : to_tensor(item.ptr()));
-  return out;
-}
-
-nb::list list_of(Tensors tensors) {
-  nb::list out;
-  for (Tensor& tensor : tensors) out.append(tensor.defined() ? to_object(std::move(tensor)) : nb::none());
-  return out;
-}
 
 Unconnected unconnected(bool zero) { return zero ? Unconnected::zero : Unconnected::none; }
 
@@ -83,11 +69,13 @@ CustomGrad python_gradient(nb::handle backward) {
 }
 
 /// function(inputs) gives a list of results and what python_gradient takes.
-nb::list custom(nb::handle inputs, nb::handle function) {
-  return list_of(custom_gradient(tensors_of(inputs), [&](const Tensors& given) -> WithGradient {
+nb::list custom(nb::handle inputs, nb::handle function, bool late) {
+  const auto with_gradient = [&](const Tensors& given) -> WithGradient {
     const nb::tuple made = nb::cast<nb::tuple>(function(list_of(given)));
     return {tensors_of(made[0]), python_gradient(made[1])};
-  }));
+  };
+  const Tensors given = tensors_of(inputs);
+  return list_of(late ? late_gradient(given, with_gradient) : custom_gradient(given, with_gradient));
 }
 
 /// function(inputs) gives a list of results.
@@ -117,7 +105,7 @@ void add_tape(nb::module_& module) {
       .def("jacobian", jacobian)
       .def("batch_jacobian", batch_jacobian)
       .def("watched_variables", [](const GradientTape& tape) { return variables_of(tape.watched_variables()); });
-  module.def("custom_gradient", custom);
+  module.def("custom_gradient", custom, nb::arg("inputs"), nb::arg("function"), nb::arg("late") = false);
   module.def("recompute_grad", recompute);
 }
 

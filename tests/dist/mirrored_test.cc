@@ -48,6 +48,41 @@ TEST(Mirrored, GivesTheResultsOfOneDeviceForAnyDivision) {
   }
 }
 
+TEST(Mirrored, ALoopOfOnesOwnHasTheResultsOfOneDevice) {
+  const MirroredStrategy strategy({"/GPU:0", "/CPU:0"});
+  strategy.set_speeds({1, 2});
+  set_seed(1);
+  const Tensor x = random_normal({9, 4});
+  const Variable w(random_normal({4, 2}));
+  const auto loss_of = [&](const Tensor& rows) { return compute_average_loss(reduce_sum(square(matmul(rows, w)), {1})); };
+  GradientTape tape;
+  const Tensor truth = loss_of(x), gradient = tape.gradient(truth, w);
+  EXPECT_EQ(get_replica_context(), nullptr);
+  const PerReplica parts = strategy.distribute({x});
+  EXPECT_EQ(parts[0][0].shape(), (Shape{3, 4}));
+  const PerReplica results = strategy.run([&](const Tensors& in) -> Tensors {
+    EXPECT_EQ(get_replica_context()->total, 9);
+    GradientTape inner;
+    const Tensor loss = loss_of(in[0]);
+    return {loss, inner.gradient(loss, w), in[0]};
+  }, parts);
+  EXPECT_NEAR(strategy.reduce(ReduceOp::sum, results).item<double>(), truth.item<double>(), 1e-4);
+  PerReplica gradients;
+  for (const Tensors& one : results) gradients.push_back({one[1]});
+  EXPECT_LT(reduce_max(abs(strategy.sum(gradients)[0] - gradient)).item<double>(), 1e-5);
+  EXPECT_LT(reduce_max(abs(strategy.gather(results, 0, 2) - x)).item<double>(), 1e-6);
+  EXPECT_LT(reduce_max(abs(strategy.reduce(ReduceOp::mean, results, 2, 0) - reduce_mean(x, {0}))).item<double>(), 1e-5);
+}
+
+TEST(Mirrored, AReplicaDrawsTheNumbersOfItsRows) {
+  const MirroredStrategy strategy({"/GPU:0", "/CPU:0"});
+  set_seed(4);
+  const Tensor whole = random_uniform({6, 2});
+  set_seed(4);
+  const PerReplica drawn = strategy.run([](const Tensors& in) { return Tensors{random_uniform(in[0].shape())}; }, strategy.distribute({zeros({6, 2})}));
+  EXPECT_LT(reduce_max(abs(strategy.gather(drawn, 0) - whole)).item<double>(), 1e-7);
+}
+
 TEST(Mirrored, RefusesWhatCannotBe) {
   const auto message = [](auto make) -> std::string {
     try {
@@ -60,7 +95,11 @@ TEST(Mirrored, RefusesWhatCannotBe) {
   EXPECT_NE(message([] { MirroredStrategy({"/GPU:7"}); }).find("/GPU:7 is not available; the devices are /CPU:0"), std::string::npos);
   EXPECT_NE(message([] { MirroredStrategy({"/CPU:0", "CPU:0"}); }).find("given twice"), std::string::npos);
   EXPECT_NE(message([] { MirroredStrategy({"/CPU:0"}).set_speeds({1, 2}); }).find("needs 1 numbers"), std::string::npos);
-  const MirroredStrategy strategy({"/CPU:0"});
+  const OneDeviceStrategy strategy("/CPU:0");
+  EXPECT_NE(message([&] { strategy.run([](const Tensors& in) { return in; }, {}); }).find("1 replicas, inputs for 0"), std::string::npos);
+  EXPECT_NE(message([&] { strategy.reduce(ReduceOp::sum, {{}}); }).find("no replica has a value"), std::string::npos);
+  const auto nested = [&](const Tensors& in) { return strategy.run([](const Tensors& more) { return more; }, {in})[0]; };
+  EXPECT_NE(message([&] { strategy.run(nested, {{ones({2})}}); }).find("inside a replica"), std::string::npos);
   const auto scope = strategy.scope();
   EXPECT_NE(message([&] { const auto inner = strategy.scope(); }).find("do not nest"), std::string::npos);
 }

@@ -164,9 +164,18 @@ TEST(GraphPlacement, AnotherMachineShowsItsPlanNextToThisOne) {
   EXPECT_NE(e.to_text().find("on a desktop; "), std::string::npos) << e.to_text();
 }
 
-TEST(StartOrder, FollowsInputsThenStartThenWhatDoesNotBlock) {
-  const std::vector<StartItem> items{{.start = 0, .blocks = true}, {.start = 0}, {.start = 5, .inputs = {0}}, {.start = 1, .inputs = {2}}};
-  EXPECT_EQ(start_order(items), (std::vector<std::int32_t>{1, 0, 2, 3}));
+TEST(StartOrder, HandsOverAsEarlyAsCanBeAndKeepsTheOrderOfEachDevice) {
+  const int gpu = 0, other_gpu = 1;
+  const auto order = [](const std::vector<StartItem>& items) { return start_order(items); };
+  using Order = std::vector<std::int32_t>;
+  // What is handed over goes before what keeps the thread at work, also when it is to start later.
+  EXPECT_EQ(order({{.start = 0}, {.start = 4, .queue = &gpu}, {.start = 5, .queue = &gpu, .inputs = {0}}, {.start = 1, .inputs = {2}}}),
+            (Order{1, 0, 2, 3}));
+  // It does not overtake what its device is to do before.
+  EXPECT_EQ(order({{.start = 0}, {.start = 9, .queue = &gpu}, {.start = 1, .queue = &gpu, .inputs = {0}}, {.start = 7, .queue = &other_gpu}}),
+            (Order{3, 0, 2, 1}));
+  // Starts that contradict the inputs keep nothing back.
+  EXPECT_EQ(order({{.start = 9, .queue = &gpu}, {.start = 1, .queue = &gpu, .inputs = {0}}}), (Order{0, 1}));
 }
 
 }  // namespace

@@ -156,3 +156,33 @@ def test_fit_leaves_the_arrays_it_reads_alone():
 def test_pickles_hold_the_values():
     tensor = tf.constant([[1.0, 2.0]])
     assert np.array_equal(pickle.loads(pickle.dumps(tensor)).numpy(), tensor.numpy())
+
+
+def test_a_variable_that_a_step_assigns_its_batch_to_keeps_its_values():
+    class Keeps(tf.keras.layers.Layer):
+        def build(self, shape):
+            self.seen = self.add_weight(shape=(4, 3), initializer="zeros", trainable=False)
+            self.scale = self.add_weight(shape=(), initializer="ones")
+
+        def call(self, inputs):
+            self.seen.assign(inputs)
+            return inputs * self.scale
+
+        def compute_output_shape(self, shape):
+            return shape
+
+    x = np.arange(24, dtype="float32").reshape(8, 3)
+    model = tf.keras.Sequential([tf.keras.Input((3,)), Keeps()])
+    model.compile("sgd", "mse")
+    model.fit(x, x, batch_size=4, shuffle=False, verbose=0)
+    expected = x[4:].copy()
+    x[:] = -1
+    np.testing.assert_array_equal(model.layers[0].seen.numpy(), expected)
+
+
+def test_rows_in_their_order_are_read_where_they_lie():
+    x = np.random.RandomState(0).rand(1000, 7).astype("float32")
+    model = tf.keras.Sequential([tf.keras.Input((7,)), tf.keras.layers.Dense(3)])
+    kernel, bias = model.get_weights()
+    for batch_size in (1, 7, 64, 999):
+        np.testing.assert_allclose(model.predict(x, batch_size=batch_size, verbose=0), x @ kernel + bias, rtol=1e-5, atol=1e-6)

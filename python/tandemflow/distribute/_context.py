@@ -1,22 +1,28 @@
 """Where a program is: in the scope of a strategy, inside one of its replicas, or in neither."""
 import contextlib
 
+from .. import _ops, _tandem
+from .._device import device
+from .._gradient import flatten, pack_like
 from .._replica import current as current_replica
 from .._replica import state as _state
+from .._replica import updated_on
+from ._reduce import ReduceOp, added
+from ._replicas import Meeting
+from ._values import regroup, select
 
 
 class ReplicaContext:
     """One replica of a `strategy.run`, while its function runs.
 
-    Replicas run one after another on the calling thread, each giving its device work to do; what they do together
-    (adding up gradients) happens when the last one comes to it.
+    Replicas run one at a time, each giving its device work to do; at the calls below they wait for one another.
     """
 
-    def __init__(self, strategy, replica, begin, rows, total, meeting):
+    def __init__(self, strategy, replica, begin=0, rows=None, total=None):
         self._strategy = strategy
         self.replica_id_in_sync_group = replica
         self.begin, self.rows, self.total = begin, rows, total  # of the global batch: its rows here, and all
-        self._meeting = meeting
+        self._runner = None  # what lets it meet the others; None: it is the only one
 
     @property
     def num_replicas_in_sync(self):
@@ -30,36 +36,113 @@ class ReplicaContext:
     def devices(self):
         return (self._strategy.devices[self.replica_id_in_sync_group],)
 
+    def _meet(self, what, value, merge):
+        """merge(values of all replicas) -> a result for each; returns this one's."""
+        if self._runner is None:
+            return merge([value])[0]
+        return self._runner.meet(Meeting(what, value, merge))
+
+    def merge_call(self, merge_fn, args=(), kwargs=None):
+        """merge_fn(strategy, *args) once for all replicas, with PerReplica values of what each brings."""
+
+        def merge(brought):
+            alone = len(brought) == 1
+            by_replica = sorted(range(len(brought)), key=lambda i: brought[i][0])
+            values = [brought[i][1] for i in by_replica]
+            args, kwargs = values[0] if alone else regroup(values)
+            result = merge_fn(self._strategy, *args, **kwargs)
+            return [result if alone else select(result, by_replica.index(i)) for i in range(len(brought))]
+
+        return self._meet("merge_call", (self.replica_id_in_sync_group, (tuple(args), dict(kwargs or {}))), merge)
+
     def apply_together(self, apply, pairs):
-        """`apply(pairs)` with the gradients of all replicas added up; called for each replica, done with the last."""
-        self._meeting.apply_together(apply, pairs)
+        """`apply(pairs)` once, with the gradients of all replicas added up."""
+        strategy = self._strategy
+
+        def merge(brought):
+            variables = [variable for _, variable in brought[0][1]]
+            homes = strategy.homes_of(variables)
+            gradients = [[gradient for gradient, _ in pairs] for _, pairs in brought]
+            total = _tandem.all_reduce(gradients, [name for name, _ in brought], homes, False)
+            with device(strategy.home), updated_on(variables, homes):
+                apply(list(zip(total, variables)))
+            return [None] * len(brought)
+
+        if self._runner is None:
+            apply(list(pairs))
+        else:
+            self._meet("apply_gradients", (self.devices[0], list(pairs)), merge)
 
     def update_together(self, update, values):
         """`update(*values)` once, with the averages of what the replicas bring, weighted by their rows."""
-        self._meeting.update_together(update, values, self.rows or 1)
 
-    def merge_call(self, merge_fn, args=(), kwargs=None):
-        if self.num_replicas_in_sync == 1:
-            return merge_fn(self._strategy, *args, **(kwargs or {}))
-        raise NotImplementedError(
-            "merge_call needs all replicas at one point of the program at once, and they run one after another here; "
-            "return the values from strategy.run and merge them outside, or use strategy.reduce"
-        )
+        def merge(brought):
+            shares = [rows / max(self.total, 1) for _, rows in brought]
+            with device(self._strategy.home):
+                averages = [added([v * share for v, share in zip(of_all, shares)]) for of_all in zip(*(values for values, _ in brought))]
+                update(*averages)
+            return [None] * len(brought)
+
+        if self._runner is None:
+            update(*values)
+        else:
+            self._meet("an update of moving averages", (list(values), self.rows), merge)
 
     def all_reduce(self, reduce_op, value, options=None):
-        if self.num_replicas_in_sync == 1:
+        """The sum, or the mean, of what all replicas bring; differentiable: gradients are reduced in the same way."""
+        reduce_op = ReduceOp.of(reduce_op)
+        if self._runner is None:
             return value
-        raise NotImplementedError(
-            "all_reduce inside a replica needs the values of replicas that run later here; return the value from "
-            "strategy.run and call strategy.reduce outside (optimizer.apply_gradients adds gradients up by itself)"
-        )
+        leaves = [_tandem.to_tensor(leaf) for leaf in flatten(value)]
+        mean = reduce_op is ReduceOp.MEAN
+
+        def merge(brought):
+            devices, values = zip(*brought)
+            return [_tandem.all_reduce(values, devices, [self._strategy.home], mean)] * len(brought)
+
+        def forward(inputs):
+            outputs = self._meet("all_reduce", (self.devices[0], list(inputs)), merge)
+            return outputs, lambda gradients, variables: self.all_reduce(reduce_op, list(gradients))
+
+        return pack_like(value, iter(_tandem.custom_gradient(leaves, forward, late=True)))
+
+    def all_gather(self, value, axis, options=None):
+        """What all replicas bring, one after another along an axis; differentiable."""
+        if self._runner is None:
+            return value
+        leaves = [_tandem.to_tensor(leaf) for leaf in flatten(value)]
+
+        def merge(brought):
+            by_replica = sorted(range(len(brought)), key=lambda i: brought[i][0])
+            devices = [brought[i][1] for i in by_replica]
+            values = [brought[i][2] for i in by_replica]
+            gathered = _tandem.all_gather(values, devices, [self._strategy.home], axis)
+            begins = [[sum(parts[k].shape[axis] for parts in values[:i]) for k in range(len(leaves))] for i in range(len(values))]
+            return [(gathered, begins[by_replica.index(i)]) for i in range(len(brought))]
+
+        def forward(inputs):
+            outputs, begins = self._meet("all_gather", (self.replica_id_in_sync_group, self.devices[0], list(inputs)), merge)
+
+            def backward(gradients, variables):
+                total = self.all_reduce(ReduceOp.SUM, list(gradients))
+                return [_rows(t, axis, begin, leaf.shape[axis]) for t, begin, leaf in zip(total, begins, inputs)]
+
+            return outputs, backward
+
+        return pack_like(value, iter(_tandem.custom_gradient(leaves, forward, late=True)))
+
+
+def _rows(tensor, axis, begin, count):
+    starts, sizes = [0] * tensor.ndim, list(tensor.shape)
+    starts[axis], sizes[axis] = begin, count
+    return _ops.slice(tensor, starts, sizes)
 
 
 def get_replica_context():
     """The replica in progress; the only one where no strategy is in force; None in the scope of a strategy."""
-    context = getattr(_state, "replica", None)
+    context = current_replica()
     if context is None and not has_strategy():
-        return get_strategy()._single_context()
+        return ReplicaContext(get_strategy(), 0)
     return context
 
 
@@ -105,10 +188,21 @@ def experimental_set_strategy(strategy):
 
 @contextlib.contextmanager
 def replica_entered(context):
-    """Inside a replica the strategy is that of the run, in whatever scope it was called."""
-    before, strategies = getattr(_state, "replica", None), getattr(_state, "strategies", [])
-    _state.replica, _state.strategies = context, [context.strategy]
+    before = current_replica()
+    _state.replica = context
     try:
-        yield context
+        with entered_again(context.strategy):
+            yield context
     finally:
-        _state.replica, _state.strategies = before, strategies
+        _state.replica = before
+
+
+@contextlib.contextmanager
+def entered_again(strategy):
+    """Inside a replica the strategy is that of the run, in whatever scope it was called."""
+    before = getattr(_state, "strategies", [])
+    _state.strategies = [strategy]
+    try:
+        yield
+    finally:
+        _state.strategies = before

@@ -1,8 +1,11 @@
 """The same model on several devices, each with its part of every batch."""
 from .. import _tandem, config
+from .._logging import get_logger
 from ._cross_device_ops import reduction_device
 from ._shards import Shards, Tuner
 from ._strategy import Strategy
+
+_DEVICE_ERRORS = (404, 405)  # device_lost, device_failed
 
 
 def _short(name):
@@ -29,27 +32,31 @@ class MirroredStrategy(Strategy):
     """A replica on each GPU, or on the devices given, the CPU among them if wanted; on the CPU where there is no GPU.
 
     A global batch is divided by the measured speed of the devices; gradients are weighted by the rows they come from, so
-    that results are those of one device, for any division. With `sharded=True` each variable is updated on one of the
-    devices, where its optimizer state lives; the others copy its value while they compute with it.
+    that results are those of one device, for any division. A device that fails leaves the group, unless
+    `on_failure="stop"`. With `sharded=True` each variable and its optimizer state live on one device, and the others
+    borrow the variable while they compute with it: a model may be larger than one device.
     """
 
-    def __init__(self, devices=None, cross_device_ops=None, sharded=False):
+    def __init__(self, devices=None, cross_device_ops=None, on_failure="leave", sharded=False):
         if not devices:
             devices = config.list_logical_devices("GPU") or config.list_logical_devices("CPU")[:1]
+        if on_failure not in ("leave", "stop"):
+            raise ValueError(f'on_failure must be "leave" or "stop", got {on_failure!r}')
         super().__init__(check_devices(devices))
         self._shards = Shards(self.devices)
         self._home = reduction_device(cross_device_ops)
+        self._on_failure = on_failure
         self._sharded = bool(sharded)
 
     @property
     def home(self):
-        """The host, unless cross_device_ops says otherwise: every GPU is one copy away from it."""
+        """The host, unless cross_device_ops says otherwise: what lies there survives the loss of a GPU."""
         return self._home if len(self.devices) > 1 else self.devices[0]
 
     def homes_of(self, variables):
         if not self._sharded or len(self.devices) == 1:
             return [self.home]
-        return spread([variable.dtype.size * _count(variable.shape) for variable in variables], self.devices)
+        return _tandem.spread([variable.dtype.size * _count(variable.shape) for variable in variables], self.devices)
 
     def sizes(self, rows):
         return self._shards.sizes(rows)
@@ -76,15 +83,29 @@ class MirroredStrategy(Strategy):
         """Why the shards are as they are."""
         return self._shards.reason
 
+    def leave(self, error):
+        """Takes the device that an error names out of the group; False when there is none, or when told to stop."""
+        text = str(error)
+        failed = [i for i, name in enumerate(self.devices) if _names(text, name)]
+        by_device = getattr(error, "error_code", 0) in _DEVICE_ERRORS
+        if not by_device or not failed or self._on_failure == "stop" or len(self.devices) == 1:
+            return False
+        if self._sharded or self.devices[failed[0]] == self.home:
+            return False  # variables that lived there are lost
+        name = self.devices[failed[0]]
+        self._shards.leave(failed[0], "it failed")
+        self.devices = list(self._shards.devices)
+        get_logger().warning(
+            "MirroredStrategy: %s failed and has left the group; its rows go to %s and the step is done again. %s",
+            name, ", ".join(self.devices), text,
+        )  # fmt: skip
+        return True
 
-def spread(bytes_of, devices):
-    """A device for each: the largest first, each to the device that has the fewest bytes so far."""
-    filled, homes = [0] * len(devices), [None] * len(bytes_of)
-    for k in sorted(range(len(bytes_of)), key=lambda k: -bytes_of[k]):
-        least = filled.index(min(filled))
-        homes[k] = devices[least]
-        filled[least] += bytes_of[k]
-    return homes
+
+def _names(text, device):
+    """Does the text name this device, and not only one whose number begins with its?"""
+    after = text.partition(device)[2]
+    return device in text and not after[:1].isdigit()
 
 
 def _count(shape):

@@ -28,6 +28,14 @@ class Shards:
     def set(self, speeds, reason):
         self.speeds, self.reason = list(speeds), reason
 
+    def leave(self, replica, why):
+        """Without one replica from now on."""
+        self.speeds = [s for i, s in enumerate(self.speeds) if i != replica]
+        gone = self.devices.pop(replica)
+        if sum(self.speeds) <= 0:
+            self.speeds = [1.0] * len(self.devices)
+        self.reason = f"{', '.join(self.shares(self.speeds))}: {gone} has left the group ({why})"
+
     def shares(self, speeds):
         total = sum(speeds)
         return [f"{d} {100 * s / total:.0f} %" for d, s in zip(self.devices, speeds)]
@@ -36,12 +44,14 @@ class Shards:
 class Tuner:
     """Finds the shards with which steps are fastest, while training goes on: results do not depend on the division.
 
-    Speeds measured alone do not know what replicas wait for one another; so each device in turn is tried with a little more
-    and a little less, and what makes steps faster is kept. When steps become much slower later, it begins anew.
+    Speeds measured alone do not know what replicas wait for one another; so each device in turn is tried with more and with
+    less, at first much, then little, and what makes steps faster is kept. When steps become much slower later, it begins
+    anew.
     """
 
-    FACTOR = 1.2  # by which a share is changed to try it
-    GAIN = 0.97  # a step must become this much faster to count
+    FACTORS = (1.25, 1.1, 1.04)  # by which a share is changed to try it
+    GAIN = 0.99  # a step must become this much faster to count
+    STRETCHES = 2  # a division is judged by the faster of so many
     DRIFT = 1.4  # so much slower, for a while, and the search begins anew
     PATIENCE = 20  # stretches
 
@@ -52,15 +62,10 @@ class Tuner:
     def _begin(self, cause):
         self._cause = cause
         self._best = None  # (seconds a step, speeds)
-        self._to_try = self._trials()
-        self._warm = False
+        self._factors = list(self.FACTORS) if min(self._shards.speeds) > 0 else []
+        self._to_try = []  # (device, factor); a success is tried again before going on
+        self._warm, self._seen = False, []
         self._slow = 0
-
-    def _trials(self):
-        """(device, factor) to try next; a success is tried again before going on."""
-        count = len(self._shards.speeds)
-        pairs = [(i, f) for i in range(1, count) for f in (self.FACTOR, 1 / self.FACTOR)]
-        return pairs if count > 1 and min(self._shards.speeds) > 0 else []
 
     @property
     def best_seconds(self):
@@ -76,25 +81,31 @@ class Tuner:
             self._warm = True
             return False
         each = seconds / max(steps, 1)
-        if self._best is None:
-            self._best = (each, list(self._shards.speeds))
-            return self._try_next()
-        if self._to_try:
-            return self._judge(each)
-        self._slow = self._slow + 1 if each > self.DRIFT * self._best[0] else 0
-        if self._slow < self.PATIENCE:
+        if self.settled:
+            return self._watch(each)
+        self._seen.append(each)
+        if len(self._seen) < self.STRETCHES:
             return False
-        self._begin(f"steps had become slower than {1e3 * self._best[0]:.2f} ms")
+        return self._judge(min(self._seen))
+
+    def _watch(self, each):
+        self._slow = self._slow + 1 if each > self.DRIFT * self._best[0] else 0
+        if self._slow >= self.PATIENCE:
+            self._begin(f"steps had become slower than {1e3 * self._best[0]:.2f} ms")
         return False
 
     def _judge(self, each):
-        trial = self._to_try[0]
-        if each < self.GAIN * self._best[0]:
+        if self._best is None:
             self._best = (each, list(self._shards.speeds))
-            opposite = (trial[0], 1 / trial[1])
-            self._to_try = [t for t in self._to_try if t != opposite]  # the same way once more, not back
+        elif each < self.GAIN * self._best[0]:
+            self._best = (each, list(self._shards.speeds))
+            device, factor = self._to_try[0]
+            self._to_try = [trial for trial in self._to_try if trial != (device, 1 / factor)]  # the same way once more, not back
         else:
             self._to_try.pop(0)
+        if not self._to_try and self._factors:
+            factor = self._factors.pop(0)
+            self._to_try = [(i, f) for i in range(1, len(self._shards.speeds)) for f in (factor, 1 / factor)]
         return self._try_next()
 
     def _try_next(self):
@@ -105,5 +116,5 @@ class Tuner:
             speeds[device] *= factor
         text = f"by how long steps take: {', '.join(self._shards.shares(speeds))}; the best so far is {1e3 * self._best[0]:.2f} ms a step"
         self._shards.set(speeds, text + (f" ({self._cause})" if self._cause else ""))
-        self._warm = speeds == before
+        self._warm, self._seen = speeds == before, []
         return speeds != before

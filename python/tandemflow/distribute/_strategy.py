@@ -6,7 +6,7 @@ from .._device import device
 from .._gradient import flatten
 from ._context import ReplicaContext, current_replica, entered, replica_entered
 from ._reduce import ReduceOp, joined, reduced, reduced_along
-from ._meeting import Meeting
+from ._replicas import run_together
 from ._values import DistributedValues, InputContext, PerReplica, map_replicas, regroup, select
 
 
@@ -58,7 +58,7 @@ class Strategy:
             )
         kwargs = kwargs or {}
         if len(self.devices) == 1:
-            with replica_entered(self._single_context()), self.on_device():
+            with replica_entered(ReplicaContext(self, 0)), self.on_device():
                 return fn(*select(args, 0), **select(kwargs, 0))
         rows = _rows_of((args, kwargs), len(self.devices))
         return self.run_replicas(lambda i: fn(*select(args, i), **select(kwargs, i)), rows)
@@ -71,17 +71,19 @@ class Strategy:
         """function(replica) in each replica that has rows; a replica without any brings nothing."""
         begins = [sum(rows[:i]) for i in range(len(rows))]
         active = [i for i in self._order() if rows[i] > 0] or self._order()
-        meeting, draws = Meeting(len(active), self), _tandem.SharedDraws()
-        results = [None] * len(rows)
-        for i in active:
-            meeting.next_replica()
-            context = ReplicaContext(self, i, begins[i], rows[i], sum(rows), meeting)
-            with replica_entered(context), device(self.devices[i]), draws.replica(begins[i], rows[i], sum(rows)):
-                results[i] = function(i)
-        return regroup([results[i] for i in sorted(active)])
+        draws = _tandem.SharedDraws()
 
-    def _single_context(self):
-        return ReplicaContext(self, 0, 0, None, None, Meeting(1, self))
+        def body_of(i):
+            def body(runner):
+                context = ReplicaContext(self, i, begins[i], rows[i], sum(rows))
+                context._runner = runner
+                with replica_entered(context), device(self.devices[i]), _tandem.Draws(draws, begins[i], rows[i], sum(rows)):
+                    return function(i)
+
+            return body
+
+        results = dict(zip(active, run_together([body_of(i) for i in active])))
+        return regroup([results[i] for i in sorted(active)])
 
     @property
     def home(self):
@@ -122,7 +124,7 @@ class Strategy:
         return value.values if isinstance(value, DistributedValues) else (value,)
 
     def experimental_distribute_values_from_function(self, value_fn):
-        contexts = [ReplicaContext(self, i, 0, None, None, None) for i in range(len(self.devices))]
+        contexts = [ReplicaContext(self, i) for i in range(len(self.devices))]
         values = [value_fn(context) for context in contexts]
         return values[0] if len(values) == 1 else PerReplica(*values)
 

@@ -1,10 +1,9 @@
 """Inside, layers read their variables in the dtype they compute in."""
 import contextlib
-import threading
 
-from ... import _tandem
+from ... import _replica, _tandem
 
-_state = threading.local()
+_state = _replica.thread_state()
 
 
 def is_active():

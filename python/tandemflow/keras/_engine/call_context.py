@@ -1,9 +1,10 @@
 """What nested layer calls share: who was called first, and whether this is training."""
 import contextlib
-import threading
 
-_state = threading.local()
-building = threading.RLock()  # whoever calls a layer first makes its variables; others wait for them
+from ... import _replica
+
+_state = _replica.thread_state()
+building = _replica.building  # whoever calls a layer first makes its variables; others wait for them
 
 
 class CallContext:

@@ -77,6 +77,18 @@ class ArraySource:
         self.loop = _tandem.ArrayLoop(leaves, self.batch_size, who)
         self.steps, self.rows = self.loop.steps, self.loop.rows
         self.shuffle = bool(shuffle)
+        self.structure = self.data  # of a batch
+
+    def divide(self, sizes):
+        """Batches come in parts from now on, sizes(rows) says of how many rows, one a replica; None: whole again."""
+        rest = self.loop.remainder
+        self.loop.divide(sizes(self.batch_size) if sizes else [], sizes(rest) if sizes and rest else [])
+        self.structure = self.data
+        if sizes:
+            from ...distribute import PerReplica
+
+            count = len(sizes(self.batch_size))
+            self.structure = pack_like(self.data, (PerReplica(*[leaf] * count) for leaf in flatten(self.data)))
 
     def begin_epoch(self):
         if self.shuffle:
@@ -88,7 +100,7 @@ class ArraySource:
 
     def batches(self):
         """(structure, leaves) of each batch."""
-        return ((self.data, self.batch(step)) for step in range(self.steps))
+        return ((self.structure, self.batch(step)) for step in range(self.steps))
 
     def end_epoch(self):
         pass

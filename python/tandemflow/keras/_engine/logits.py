@@ -3,9 +3,10 @@
 Notes are taken only inside a `with remembered():` block, as a training step is, and forgotten at its end.
 """
 import contextlib
-import threading
 
-_state = threading.local()
+from ... import _replica
+
+_state = _replica.thread_state()
 
 
 @contextlib.contextmanager

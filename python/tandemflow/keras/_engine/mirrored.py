@@ -6,8 +6,8 @@ import time
 from ... import _ops, _tandem
 from ..._device import device
 from ..._function import Function
-from ..._gradient import GradientTape, flatten, pack_like
 from ..._logging import get_logger
+from ..._gradient import GradientTape, flatten, pack_like
 from .data_sources import unpack_x_y_sample_weight
 
 _HOST = "/CPU:0"
@@ -19,13 +19,28 @@ def current_strategy():
     return distribute.get_strategy() if distribute is not None and distribute.has_strategy() else None
 
 
-def _parts(structure, sizes):
-    """The structure once for each replica, with its rows of every tensor."""
-    bounds = [0, *itertools.accumulate(sizes)]
+def _shards(structure, strategy):
+    """How many rows each replica gets, and the structure once for each, with its rows of every tensor."""
+    from ...distribute._values import map_replicas, select
+
+    divided = []
+    map_replicas(lambda values: divided.append(values) or values, structure)
+    if divided:
+        return [part.shape[0] for part in divided[0]], [select(structure, i) for i in range(len(divided[0]))]
     leaves = flatten(structure)
+    sizes = strategy.sizes(leaves[0].shape[0])
+    bounds = [0, *itertools.accumulate(sizes)]
     with device(_HOST):
         cut = [[leaf[a:b] for leaf in leaves] for a, b in zip(bounds, bounds[1:])]
-    return [pack_like(structure, iter(part)) for part in cut]
+    return sizes, [pack_like(structure, iter(part)) for part in cut]
+
+
+def _whole(structure):
+    """The structure with the parts of divided tensors put together."""
+    from ...distribute._values import map_replicas
+
+    with device(_HOST):
+        return map_replicas(lambda parts: _ops.concat([part for part in parts if part.shape[0]], 0), structure)
 
 
 def _joined(parts):
@@ -39,9 +54,8 @@ def _joined(parts):
 def learn(model, data):
     """One step of the optimizer; returns x, y, y_pred and sample_weight of the whole batch."""
     strategy = model._distribute_strategy
-    rows = flatten(data)[0].shape[0]
-    sizes = strategy.sizes(rows)
-    shards = _parts(data, sizes)
+    sizes, shards = _shards(data, strategy)
+    rows = sum(sizes)
     variables = model.trainable_weights
     losses, outputs = {}, {}
 
@@ -62,15 +76,14 @@ def learn(model, data):
     with device(_HOST):
         loss = _ops.add_n([losses[i] for i in sorted(losses)])
         model._loss_tracker.update_state(loss, sample_weight=rows)
-    x, y, sample_weight = unpack_x_y_sample_weight(data)
+    x, y, sample_weight = unpack_x_y_sample_weight(_whole(data))
     return x, y, _joined([outputs[i] for i in sorted(outputs)]), sample_weight
 
 
 def infer(model, x):
     """The outputs of the model without training."""
     strategy = model._distribute_strategy
-    sizes = strategy.sizes(flatten(x)[0].shape[0])
-    shards = _parts(x, sizes)
+    sizes, shards = _shards(x, strategy)
     outputs = {}
 
     def replica(i):
@@ -90,8 +103,12 @@ class Division:
         self._single = None  # (seconds, device) of the fastest device alone
         self._tuner = None
         self._steps, self._seconds = 0, 0.0  # since the last judgement
-        if self._strategy.adapts() and not model._overrides("train_step"):
+        if model._overrides("train_step"):
+            return
+        if self._strategy.adapts():
             self._find_tuner()
+        if source.loop is not None:
+            source.divide(self._strategy.sizes)
 
     def _find_tuner(self):
         """The one of the last fit, if that was of the same kind; what it has found still holds."""
@@ -109,8 +126,7 @@ class Division:
         data = unpack_x_y_sample_weight(pack_like(self._source.data, iter(leaves)))
         seconds = [_seconds(_gradients(self._model, *data), leaves, name) for name in self._strategy.devices]
         self._single = min(zip(seconds, self._strategy.devices))
-        if self._strategy.take_speeds([leaves[0].shape[0] / s for s in seconds]):
-            self._model._retrace()
+        self._strategy.take_speeds([leaves[0].shape[0] / s for s in seconds])
 
     def note(self, steps, seconds):
         """Takes how long some steps were; True when batches are divided in another way from now on."""
@@ -121,8 +137,10 @@ class Division:
             return False
         changed = self._tuner.note(self._steps, self._seconds)
         self._steps, self._seconds = 0, 0.0
-        if changed:
-            self._model._retrace()
+        if changed and self._source.loop is not None:
+            self._source.divide(self._strategy.sizes)
+        elif changed:
+            self._model._retrace()  # batches are divided inside the step
         elif self._single is not None and self._tuner.settled:
             self._compare(*self._single)
             self._single = None
@@ -136,6 +154,16 @@ class Division:
                 "MirroredStrategy: a step takes %.3f ms on %s together and about %.3f ms on %s alone: OneDeviceStrategy(%r) is faster here",
                 1e3 * together, ", ".join(self._strategy.devices), 1e3 * single, name, name,
             )  # fmt: skip
+
+    def recover(self, error):
+        """Whether the step can be done again, without the device that failed."""
+        if not self._strategy.leave(error):
+            return False
+        self._model._retrace()
+        if self._source.loop is not None and self._source.structure is not self._source.data:
+            self._source.divide(self._strategy.sizes if len(self._strategy.devices) > 1 else None)
+        self._tuner = self._model._mirrored_tuner = None  # the next fit measures again
+        return True
 
 
 def _gradients(model, x, y, sample_weight):

@@ -1,8 +1,9 @@
 """Names of layers and models: "dense", "dense_1", …"""
 import re
-import threading
 
-_state = threading.local()
+from ... import _replica
+
+_state = _replica.thread_state()
 
 
 def snake_case(name):

@@ -8,12 +8,13 @@ import contextlib
 import difflib
 import importlib
 import inspect
-import threading
 import types
+
+from ... import _replica
 
 _registered = {}  # "package>name" -> class or function
 _names = {}  # the other way round
-_scopes = threading.local()
+_scopes = _replica.thread_state()
 _unsafe_allowed = False
 
 

@@ -86,7 +86,14 @@ class Loop:
         done = 0
         while done < last and not self.stopped():
             begin, before = time.perf_counter(), done
-            done = loop.run(full, rest, done, last, SHOW_EVERY)
+            try:
+                done = loop.run(full, rest, done, last, SHOW_EVERY)
+            except Exception as error:
+                if self.division is None or not self.division.recover(error):
+                    raise
+                done = loop.done
+                full, rest = self._concrete(last)
+                continue
             changed = self.division is not None and self.division.note(done - before, time.perf_counter() - begin)
             if done < last:
                 self.callbacks.show(done, self.logs(loop.results(full)))
@@ -100,7 +107,7 @@ class Loop:
     def _concrete(self, last):
         """The traced step for whole batches, and for the last one where it is smaller."""
         source = self.source
-        function = self.step.for_structure(source.data)
+        function = self.step.for_structure(source.structure)
         leaves = source.batch(0)
         self.step.note(function, leaves)
         full = function.get_concrete_function(*leaves)._concrete
@@ -115,11 +122,8 @@ class Loop:
                 break
             if self.hooked:
                 self.begin(done)
-            function = self.step.for_structure(structure, leaves)
-            if done == 0:
-                self.step.note(function, leaves)
             begin = time.perf_counter()
-            self.results = function(*leaves)
+            self.results = self._one(done, structure, leaves)
             if self.division is not None:
                 self.division.note(1, time.perf_counter() - begin)
             if self.collect is not None:
@@ -135,6 +139,22 @@ class Loop:
                 break
         self.callbacks.note_steps(done)
         return done
+
+    def _one(self, done, structure, leaves):
+        try:
+            return self._run_step(done, structure, leaves)
+        except Exception as error:
+            if self.division is None or not self.division.recover(error):
+                raise
+        if self.source.loop is not None:  # divided for those that are left
+            structure, leaves = self.source.structure, self.source.batch(done)
+        return self._run_step(done, structure, leaves)
+
+    def _run_step(self, done, structure, leaves):
+        function = self.step.for_structure(structure, leaves)
+        if done == 0:
+            self.step.note(function, leaves)
+        return function(*leaves)
 
 
 class Collector:

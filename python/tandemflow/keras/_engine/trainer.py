@@ -245,7 +245,7 @@ class Trainer:
         return on_device
 
     def _retrace(self):
-        """Steps are traced anew: batches are divided in another way."""
+        """Steps are traced anew: the replicas are other ones."""
         for function in (self.train_function, self.test_function, self.predict_function):
             if function is not None:
                 function.forget()

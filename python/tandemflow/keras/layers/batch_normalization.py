@@ -1,4 +1,6 @@
 """keras.layers.BatchNormalization."""
+import math
+
 from ... import _network, _ops, _replica
 from .._engine.floats import epsilon
 from .._engine.input_spec import InputSpec
@@ -50,12 +52,11 @@ class BatchNormalization(ConfiguredLayer):
         if not training or not self.trainable:
             gamma, beta = (None if v is None else _ops.cast(v, x.dtype) for v in (self.gamma, self.beta))
             out = _network.batch_normalization(x, self.moving_mean, self.moving_variance, beta, gamma, self.epsilon)
-        elif mask is None:
+        elif mask is None and not self._shares_moments():
             out, mean, variance = _network.batch_normalization_training(x, *self._scale_and_offset(x), self.epsilon)
             self._update(mean, variance)
         else:
-            weights = _ops.expand_dims(_ops.cast(mask, x.dtype), -1)
-            mean, variance = _masked_moments(x, weights if order is None else _ops.transpose(weights, order))
+            mean, variance = self._moments(x, mask, order)
             self._update(mean, variance)
             gamma, beta = self._scale_and_offset(x)
             out = _network.batch_normalization(x, mean, variance, beta, gamma, self.epsilon)
@@ -77,11 +78,23 @@ class BatchNormalization(ConfiguredLayer):
         beta = _ops.zeros([size], x.dtype) if self.beta is None else _ops.cast(self.beta, x.dtype)
         return gamma, beta
 
+    def _shares_moments(self):
+        """Whether mean and variance are those of the rows of all replicas."""
+        return self.synchronized and _replica.current() is not None
+
+    def _moments(self, x, mask, order):
+        weights = None
+        if mask is not None:
+            weights = _ops.expand_dims(_ops.cast(mask, x.dtype), -1)
+            weights = weights if order is None else _ops.transpose(weights, order)
+        sum_all = _replica.current().all_reduce if self._shares_moments() else (lambda op, value: value)
+        return _moments(x, weights, lambda value: sum_all("SUM", value))
+
     def _update(self, mean, variance):
         replica = _replica.current()
         if replica is None:
             self._assign_moving(mean, variance)
-        else:  # one step for all replicas
+        else:
             replica.update_together(self._assign_moving, (mean, variance))
 
     def _assign_moving(self, mean, variance):
@@ -92,11 +105,15 @@ class BatchNormalization(ConfiguredLayer):
         return input_shape
 
 
-def _masked_moments(x, weights):
-    """Mean and variance of the features over what has the weight 1 and not 0."""
+def _moments(x, weights, sum_all):
+    """Mean and variance of the features; over what has the weight 1 and not 0, where weights are given."""
     axes = list(range(x.ndim - 1))
-    spread = _ops.broadcast_to(weights, x.shape)
-    count = _ops.reduce_sum(spread, axes) + epsilon()
-    mean = _ops.reduce_sum(x * spread, axes) / count
-    distance = (x - mean) * spread
-    return mean, _ops.reduce_sum(distance * distance, axes) / count
+    if weights is None:
+        spread, count = None, _ops.fill([x.shape[-1]], _ops.cast(float(math.prod(x.shape[:-1])), x.dtype))
+    else:
+        spread = _ops.broadcast_to(weights, x.shape)
+        count = _ops.reduce_sum(spread, axes) + epsilon()
+    total, count = sum_all([_ops.reduce_sum(x if spread is None else x * spread, axes), count])
+    mean = total / count
+    distance = x - mean if spread is None else (x - mean) * spread
+    return mean, sum_all(_ops.reduce_sum(distance * distance, axes)) / count

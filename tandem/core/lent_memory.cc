@@ -1,8 +1,8 @@
-#include "tandem/python/lent_memory.h"
+#include "tandem/core/lent_memory.h"
 
 #include <cstring>
 
-namespace tandem::python {
+namespace tandem {
 namespace {
 
 /// A space of one block, which is there already. Being no device's space, it is never written to in place. It ends with
@@ -34,9 +34,9 @@ class LentMemory final : public MemorySpace {
 
 }  // namespace
 
-Tensor lent_tensor(const TensorSpec& spec, void* data, std::function<void()> release) {
+Tensor lent_tensor(const TensorSpec& spec, void* data, const Decision* decision, std::function<void()> release) {
   auto* space = new LentMemory(data, std::move(release));
-  return Tensor::uninitialized(spec, *space, Tensor(0).impl()->decision);
+  return Tensor::uninitialized(spec, *space, decision);
 }
 
-}  // namespace tandem::python
+}  // namespace tandem

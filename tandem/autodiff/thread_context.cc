@@ -1,0 +1,22 @@
+#include "tandem/autodiff/thread_context.h"
+
+#include "tandem/op/random_state.h"
+
+namespace tandem {
+
+ThreadContext ThreadContext::current() {
+  const ThreadContext found = ThreadContext().exchange();
+  found.exchange();
+  return found;
+}
+
+ThreadContext ThreadContext::exchange() const {
+  ThreadContext before;
+  before.stack_ = DispatchStack::exchange(stack_);
+  before.trace_ = Trace::exchange(trace_);
+  before.tracing_ = std::exchange(RandomState::tracing(), tracing_);
+  before.tapes_ = GradientTape::exchange(tapes_);
+  return before;
+}
+
+}  // namespace tandem

@@ -1,0 +1,20 @@
+#include "tandem/exec/meanwhile.h"
+
+#include <utility>
+
+namespace tandem {
+namespace {
+
+thread_local Meanwhile* innermost = nullptr;
+
+}  // namespace
+
+Meanwhile::Meanwhile(std::function<void()> task) : task_(std::move(task)), outer_(std::exchange(innermost, this)) {}
+Meanwhile::~Meanwhile() { innermost = outer_; }
+
+void Meanwhile::call() {
+  if (!innermost || !innermost->task_) return;
+  std::exchange(innermost->task_, nullptr)();
+}
+
+}  // namespace tandem

@@ -1,0 +1,49 @@
+#include "tandem/exec/meanwhile.h"
+
+#include <gtest/gtest.h>
+
+#include "tandem/tandem.h"
+
+namespace tandem {
+namespace {
+
+/// How often the task is called while a function runs twice.
+int calls(const std::function<Tensor(const Tensor&)>& body) {
+  const Function traced = function([&](const Tensors& in) { return Tensors{body(in[0])}; });
+  const Tensor x = ones({4, 4});
+  traced.call({x});
+  int called = 0;
+  const Meanwhile count([&] { ++called; });
+  traced.call({x});
+  traced.call({x});
+  return called;
+}
+
+Tensor on_gpu(const Tensor& x) {
+  const DeviceScope scope("/GPU:0");
+  return matmul(x, x);
+}
+
+Tensor on_host(const Tensor& x) {
+  const DeviceScope scope("/CPU:0");
+  return matmul(x, x);
+}
+
+TEST(Meanwhile, IsCalledOnceBeforeTheHostWaitsForADevice) {
+  EXPECT_EQ(calls([](const Tensor& x) { return on_host(on_gpu(x)); }), 1);
+  EXPECT_EQ(calls([](const Tensor& x) { return on_host(x); }), 0) << "nobody is waited for";
+  EXPECT_EQ(calls([](const Tensor& x) { return on_gpu(on_host(x)); }), 0);
+}
+
+TEST(Meanwhile, WhatItThrowsEndsThePlanAndTheNextRunIsWhole) {
+  const Function traced = function([](const Tensors& in) { return Tensors{on_host(on_gpu(in[0]))}; });
+  const Tensor x = ones({2, 2});
+  {
+    const Meanwhile failing([] { fail(ErrorCode::invalid_argument, "no batch"); });
+    EXPECT_THROW(traced.call({x}), Error);
+  }
+  EXPECT_EQ(reduce_max(traced.call({x})[0]).item<double>(), 8);
+}
+
+}  // namespace
+}  // namespace tandem
