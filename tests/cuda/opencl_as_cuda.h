@@ -136,6 +136,7 @@ HERE long get_global_id(int axis) {
   return axis == 0 ? (long)blockIdx.x * blockDim.x + threadIdx.x : (long)blockIdx.y * blockDim.y + threadIdx.y;
 }
 HERE int atomic_cmpxchg(int* p, int expected, int value) { return atomicCAS(p, expected, value); }
+#define GET8(type, p) vload8(0, p)
 #define PUT8(type, p, v) vstore8(v, 0, p)
 #define KERNEL extern "C" __global__ void
 #define __kernel extern "C" __global__

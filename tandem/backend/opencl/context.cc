@@ -78,7 +78,8 @@ Context::Context(cl_device_id device, Traits traits, std::string device_name, co
       PoolOptions{.limit = memory.memory_limit.value_or(traits_.memory_bytes / 10 * 8),
                   .largest = traits_.largest_buffer,
                   .alignment = traits_.alignment,
-                  .grow = memory.growth});
+                  .grow = memory.growth,
+                  .large_pages = traits_.cpu_type});
   error_word_ = {.memory = make_buffer(sizeof(ErrorReport)), .bytes = sizeof(ErrorReport)};
   const ErrorReport zeros{};
   check(clEnqueueWriteBuffer(reports_.get(), error_word_.memory.get(), CL_TRUE, 0, sizeof(zeros), &zeros, 0, nullptr, nullptr),

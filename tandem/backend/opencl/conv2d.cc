@@ -1,4 +1,4 @@
-// Convolution: filters packed into panels, patches read where they lie.
+// Convolution: filters packed into panels unless they are few, patches read where they lie.
 #include "tandem/backend/opencl/convolve.h"
 #include "tandem/backend/opencl/source.h"
 
@@ -15,9 +15,10 @@ class Conv2d final : public PreparedKernel {
 
   void run(const KernelArgs& args) const override {
     if (empty_) return;
+    if (convolve_.reads_in_place()) return convolve_.run(args.inputs[0], convolve_.in_place(args.inputs[1]), args.outputs[0], args);
     const Scratch panels(packing_.context().pool(), convolve_.panel_bytes());
     if (convolve_.patch()) packing_.pack_b({args.inputs[1], 0, g_.out_channels, 1}, convolve_.patch(), g_.out_channels, panels.get());
-    convolve_.run(args.inputs[0], panels.get(), args.outputs[0], args);
+    convolve_.run(args.inputs[0], convolve_.packed(panels.get()), args.outputs[0], args);
   }
 
  private:

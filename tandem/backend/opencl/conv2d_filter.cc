@@ -17,8 +17,8 @@ constexpr std::string_view kFilterSums = R"(
 
 static void keep_row(__global P* to, int columns, P8 low, P8 high, int add) {
   if (columns == 16) {
-    vstore8(add ? low + vload8(0, to) : low, 0, to);
-    vstore8(add ? high + vload8(1, to) : high, 1, to);
+    PUT8(P8, to, add ? low + GET8(P8, to) : low);
+    PUT8(P8, to + 8, add ? high + GET8(P8, to + 8) : high);
     return;
   }
   P all[16];

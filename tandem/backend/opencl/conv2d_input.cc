@@ -117,7 +117,7 @@ class TurnedRound final : public PreparedKernel {
     if (convolve_.patch())
       Launch(context_, pack_).buffer(args.inputs[0]).buffer(panels.get()).value(g_.rows.kernel * g_.columns.kernel).value(g_.out_channels)
           .value(g_.in_channels).run(blocks(g_.out_channels, kTileColumns));
-    convolve_.run(args.inputs[1], panels.get(), args.outputs[0], args);
+    convolve_.run(args.inputs[1], convolve_.packed(panels.get()), args.outputs[0], args);
   }
 
  private:

@@ -7,17 +7,19 @@ namespace {
 
 constexpr std::int64_t kStrip = 8;                // tiles of a work-item
 constexpr std::size_t kCacheBytes = 128 * 1024;  // panels that stay in a core's own cache
+constexpr std::size_t kNearBytes = 16 * 1024;    // filters that stay in its nearest one wherever they lie
 
 constexpr std::string_view kConvolve = R"(
 #define LINE(r) (P)T_load(x, from[r] + k)
 #define EDGE(r) (from[r] < 0 ? (P)0 : (P)T_load(x, from[r] + k))
 
-#define COLUMNS const P8 b0 = vload8(0, pb), b1 = vload8(1, pb);
+#define COLUMNS const P8 b0 = GET8(P8, pb), b1 = GET8(P8, pb + 8);
 
 // Pixels run fastest over work-items: panels of filters stay in the cache while the image passes by. An item makes STRIP tiles
 // one after another, so that dividing to find its first pixel costs little; for `at_once` panels, if they fit into the cache.
-KERNEL convolve(__global const T_mem* x, __global const P* panels, __global T_mem* c, const long pixels, const long n,
-                const long at_once, const Image g EPILOGUE_PARAMETERS) {
+// The lines of a panel are `step` elements apart, the panels `panel`.
+KERNEL convolve(__global const T_mem* x, __global const P* panels, const long step, const long panel, __global T_mem* c,
+                const long pixels, const long n, const long at_once, const Image g EPILOGUE_PARAMETERS) {
   const long item = get_global_id(0), row_panels = (pixels + 5) / 6, strips = (row_panels + STRIP - 1) / STRIP;
   const long group = item / strips, first_row = (item - group * strips) * STRIP, last_row = min(row_panels, first_row + STRIP);
   const long last_column = min((group + 1) * at_once, (n + 15) / 16);
@@ -40,13 +42,13 @@ KERNEL convolve(__global const T_mem* x, __global const P* panels, __global T_me
     }
     const int rows = (int)min(6l, pixels - row * 6), add = 0;
     for (long column = group * at_once; column < last_column; ++column) {
-      __global const P* pb = panels + column * g.kh * g.kw * g.c * 16;
+      __global const P* pb = panels + column * panel;
       TILE
       if (inside) {
         for (long ky = 0; ky < g.kh; ++ky)
           for (long kx = 0; kx < pieces; ++kx) {
             for (int r = 0; r < 6; ++r) from[r] = base[r] + (ky * g.dy * g.w + kx * g.dx) * g.c;
-            for (long k = 0; k < length; ++k, pb += 16) { COLUMNS STEP_TILE(LINE) }
+            for (long k = 0; k < length; ++k, pb += step) { COLUMNS STEP_TILE(LINE) }
           }
       } else {
         for (long ky = 0; ky < g.kh; ++ky)
@@ -60,11 +62,11 @@ KERNEL convolve(__global const T_mem* x, __global const P* panels, __global T_me
               any |= ok;
             }
             if (all) {
-              for (long k = 0; k < g.c; ++k, pb += 16) { COLUMNS STEP_TILE(LINE) }
+              for (long k = 0; k < g.c; ++k, pb += step) { COLUMNS STEP_TILE(LINE) }
             } else if (any) {
-              for (long k = 0; k < g.c; ++k, pb += 16) { COLUMNS STEP_TILE(EDGE) }
+              for (long k = 0; k < g.c; ++k, pb += step) { COLUMNS STEP_TILE(EDGE) }
             } else {
-              pb += g.c * 16;
+              pb += g.c * step;
             }
           }
       }
@@ -84,11 +86,16 @@ Convolve::Convolve(Context& context, DType dtype, const ConvGeometry& geometry, 
                                   kTileText, kImageText, kConvolve),
                              "convolve")) {}
 
-void Convolve::run(const void* x, const void* panels, void* y, const KernelArgs& args) const {
+bool Convolve::reads_in_place() const {
+  return packed_bytes(dtype_) == dtype_size(dtype_) && g_.out_channels % kTileColumns == 0 && panel_bytes() <= kNearBytes;
+}
+
+void Convolve::run(const void* x, const Filters& filters, void* y, const KernelArgs& args) const {
   const std::int64_t pixels = g_.batch * g_.rows.output * g_.columns.output;
   Launch launch(*context_, kernel_);
   const std::int64_t columns = blocks(g_.out_channels, kTileColumns), at_once = panel_bytes() <= kCacheBytes ? columns : 1;
-  launch.buffer(x).buffer(panels).buffer(y).value(pixels).value(g_.out_channels).value(at_once).value(image_words(g_));
+  launch.buffer(x).buffer(filters.buffer).value(filters.step).value(filters.panel).buffer(y).value(pixels)
+      .value(g_.out_channels).value(at_once).value(image_words(g_));
   epilogue_.add(launch, args, true);
   launch.run(blocks(blocks(pixels, kTileRows), kStrip) * blocks(columns, at_once));
 }

@@ -5,17 +5,28 @@
 
 namespace tandem::opencl {
 
-/// y[pixels, outputs] = patches of x times the filters, packed as panels[outputs/16][patch][16].
+/// y[pixels, outputs] = patches of x times the filters.
 class Convolve {
  public:
+  /// Sixteen outputs are a panel, which has a line for each element of the patch.
+  struct Filters {
+    const void* buffer;
+    std::int64_t step, panel;  // elements from one line to the next, and from one panel to the next
+  };
   Convolve(Context& context, DType dtype, const ConvGeometry& geometry, Epilogue epilogue = {});
 
   std::int64_t patch() const { return g_.rows.kernel * g_.columns.kernel * g_.in_channels; }
   std::size_t panel_bytes() const {
     return static_cast<std::size_t>(packed_elements(g_.out_channels, patch(), kTileColumns)) * packed_bytes(dtype_);
   }
+  /// Are filters[patch][outputs] so few that they need not be packed?
+  bool reads_in_place() const;
+  Filters in_place(const void* filters) const { return {filters, g_.out_channels, kTileColumns}; }
+  /// Packed as panels[outputs/16][patch][16].
+  Filters packed(const void* panels) const { return {panels, kTileColumns, patch() * kTileColumns}; }
+
   /// `args` are those of the fused region when there is an epilogue.
-  void run(const void* x, const void* panels, void* y, const KernelArgs& args) const;
+  void run(const void* x, const Filters& filters, void* y, const KernelArgs& args) const;
 
  private:
   Context* context_;

@@ -44,7 +44,7 @@ KERNEL gather(__global const E* x, __global const void* indices, const int wide,
       for (; k < inner; ++k) to[k] = (E)0;
       continue;
     }
-    for (; k + 8 <= inner; k += 8) vstore8(vload8(0, from + k), 0, to + k);
+    for (; k + 8 <= inner; k += 8) PUT8(E8, to + k, GET8(E8, from + k));
     for (; k < inner; ++k) to[k] = from[k];
   }
 }
@@ -84,7 +84,7 @@ KERNEL one_hot(__global const void* indices, const int bytes, __global E* y, con
     if (inner == 1) {
       const long index = index_of(indices, bytes, o);
       long p = 0;
-      for (; p + 8 <= depth; p += 8) vstore8((E8)(off), 0, to + p);
+      for (; p + 8 <= depth; p += 8) PUT8(E8, to + p, (E8)(off));
       for (; p < depth; ++p) to[p] = off;
       if (index >= 0 && index < depth) to[index] = on;
       continue;
@@ -97,7 +97,7 @@ KERNEL one_hot(__global const void* indices, const int bytes, __global E* y, con
 
 std::string element_source(std::size_t bytes, std::string_view more, std::string_view body) {
   const char* type = bytes == 1 ? "uchar" : bytes == 2 ? "ushort" : bytes == 4 ? "uint" : "ulong";
-  return text(prelude(false), kForEach, "typedef ", type, " E;\ntypedef ", type, "8 E8;\n", more, body);
+  return text(prelude(false), kForEach, "typedef ", type, " E;\ntypedef ", type, "8 E8;\n#define E8_anywhere ", type, "8_anywhere\n", more, body);
 }
 
 Prepared prepare_gather(const KernelCall& call) {
@@ -142,7 +142,7 @@ Prepared prepare_one_hot(const KernelCall& call) {
   std::int64_t inner = 1;
   for (int i = axis + 1; i < out.rank(); ++i) inner *= out[i];
   const DType dtype = call.outputs[0].dtype();
-  const std::int64_t depth = out[axis], outer = depth * inner ? out.elements() / (depth * inner) : 0;
+  const std::int64_t depth = out[axis], outer = depth * inner > 0 ? out.elements() / (depth * inner) : 0;
   const std::int64_t per_item = context.elements_per_item(outer, static_cast<double>(depth * inner));
   const auto index_bytes = static_cast<cl_int>(dtype_size(call.dtype()));
   const KernelFunction kernel = context.kernel(element_source(dtype_size(dtype), "", kOneHot), "one_hot");

@@ -38,8 +38,8 @@ KERNEL pack_b(__global const T_mem* b, const long offset, const long row_stride,
   const int columns = (int)min(16l, n - panel * 16);
   if (columns == 16 && column_stride == 1) {
     for (long k = 0; k < depth; ++k) {
-      vstore8(AS_P8(T_load8(b, from + k * row_stride)), 0, to + k * 16);
-      vstore8(AS_P8(T_load8(b, from + k * row_stride + 8)), 0, to + k * 16 + 8);
+      PUT8(P8, to + k * 16, AS_P8(T_load8(b, from + k * row_stride)));
+      PUT8(P8, to + k * 16 + 8, AS_P8(T_load8(b, from + k * row_stride + 8)));
     }
   } else {
     for (long k = 0; k < depth; ++k)
@@ -63,7 +63,7 @@ KERNEL multiply(__global const P* a, __global const P* b, __global T_mem* c, con
   __global const P* pb = b + ((b_matrix * column_panels + column) * depth + k_begin) * 16;
   TILE
   for (long k = k_begin; k < k_end; ++k, pa += 6, pb += 16) {
-    const P8 b0 = vload8(0, pb), b1 = vload8(1, pb);
+    const P8 b0 = GET8(P8, pb), b1 = GET8(P8, pb + 8);
     STEP_TILE(PACKED)
   }
   const int rows = (int)min(6l, m - row * 6), columns = (int)min(16l, n - column * 16);
@@ -126,7 +126,7 @@ std::string gemm_prelude(DType dtype) {
   const DType lane = lane_dtype(dtype);
   // Integers wrap, which only unsigned ones do by the language.
   const std::string p = lane == DType::i32 ? "uint" : lane == DType::i64 ? "ulong" : lane == DType::f64 ? "double" : "float";
-  return text(prelude(lane == DType::f64), define_dtype("T", dtype), "typedef ", p, " P;\ntypedef ", p, "8 P8;\n#define AS_P8 as_", p,
+  return text(prelude(lane == DType::f64), define_dtype("T", dtype), "typedef ", p, " P;\ntypedef ", p, "8 P8;\n#define P8_anywhere ", p, "8_anywhere\n#define AS_P8 as_", p,
               "8\n#define AS_T8 as_", lane_type(expr::lane_of(dtype)), "8\n",
               is_floating(lane) ? "#define MAD(a, b, c) fma(a, b, c)\n" : "#define MAD(a, b, c) ((a) * (b) + (c))\n");
 }

@@ -1,7 +1,10 @@
 #include "tandem/backend/opencl/memory.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 #include "tandem/base/fault.h"
 
@@ -14,7 +17,16 @@ std::size_t size_class(std::size_t bytes, std::size_t alignment) {
   return std::max((bytes + step - 1) / step * step, alignment);
 }
 
-constexpr std::size_t kLeastChunk = std::size_t{256} << 10, kMostChunk = std::size_t{16} << 20;
+constexpr std::size_t kLeastChunk = std::size_t{256} << 10, kMostChunk = std::size_t{16} << 20, kLargePage = std::size_t{2} << 20;
+
+/// Bytes in large pages; null when they are fewer than a page has, or when there are none left.
+void* take_large_pages(std::size_t bytes) {
+  if (bytes < kLargePage) return nullptr;
+  const std::size_t whole = (bytes + kLargePage - 1) / kLargePage * kLargePage;
+  void* block = std::aligned_alloc(kLargePage, whole);
+  if (block) madvise(block, whole, MADV_HUGEPAGE);
+  return block;
+}
 
 }  // namespace
 
@@ -168,8 +180,16 @@ bool BufferPool::reserve() {
 MemoryHandle BufferPool::create(std::size_t bytes) const {
   if (fault(Fault::opencl_alloc)) return {};
   cl_int status = CL_SUCCESS;
+  void* const block = options_.large_pages ? take_large_pages(bytes) : nullptr;
   // Host-allocated buffers are made at once; others at their first use, where PoCL can only abort.
-  MemoryHandle memory(clCreateBuffer(context_, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, nullptr, &status));
+  const cl_mem_flags place = block ? CL_MEM_USE_HOST_PTR : CL_MEM_ALLOC_HOST_PTR;
+  MemoryHandle memory(clCreateBuffer(context_, CL_MEM_READ_WRITE | place, bytes, block, &status));
+  // Commands may still use a buffer that was given up; the driver knows when the last has ended.
+  const auto free_block = [](cl_mem, void* at) { std::free(at); };
+  if (block && (!memory || clSetMemObjectDestructorCallback(memory.get(), free_block, block) != CL_SUCCESS)) {
+    memory = {};
+    std::free(block);
+  }
   if (status != CL_SUCCESS && !is_out_of_memory(status)) health_.check(status, "making a buffer");
   return memory;
 }

@@ -39,6 +39,7 @@ struct PoolOptions {
   std::size_t largest = 0;     // the longest buffer the driver makes
   std::size_t alignment = 128; // of parts of a buffer
   bool grow = true;            // false: the whole limit is taken from the driver at the first use
+  bool large_pages = false;    // buffers lie in memory of our own, in large pages: a CPU-type device
 };
 
 /// Blocks may be freed and handed out again while commands are at work on them: a block knows the last ones.

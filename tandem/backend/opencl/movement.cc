@@ -15,7 +15,7 @@ std::string_view bits_type(std::size_t bytes) {
 
 /// Rows side by side in both operands are copied in vectors; a stride takes one element at a time.
 std::string copy_source(std::size_t bytes) {
-  return text(prelude(false), nest_source(2), "typedef ", bits_type(bytes), " E;\ntypedef ", bits_type(bytes), "8 E8;\n", R"(
+  return text(prelude(false), nest_source(2), "typedef ", bits_type(bytes), " E;\ntypedef ", bits_type(bytes), "8 E8;\n#define E8_anywhere ", bits_type(bytes), "8_anywhere\n", R"(
 KERNEL copy(const Nest n, __global const E* x, const long x_offset, __global E* y, const long y_offset) {
   ITEM_ROWS {
     ROW_OFFSETS
@@ -24,11 +24,11 @@ KERNEL copy(const Nest n, __global const E* x, const long x_offset, __global E* 
     const long s0 = n.inner[0], s1 = n.inner[1];
     long j = begin;
     if (s0 == 1 && s1 == 1) {
-      for (; j + 8 <= end; j += 8) vstore8(vload8(0, from + j), 0, to + j);
+      for (; j + 8 <= end; j += 8) PUT8(E8, to + j, GET8(E8, from + j));
       for (; j < end; ++j) to[j] = from[j];
     } else if (s0 == 0 && s1 == 1) {
       const E same = from[0];
-      for (; j + 8 <= end; j += 8) vstore8((E8)(same), 0, to + j);
+      for (; j + 8 <= end; j += 8) PUT8(E8, to + j, (E8)(same));
       for (; j < end; ++j) to[j] = same;
     } else if (s1 == 1) {
       for (; j < end; ++j) to[j] = from[j * s0];
@@ -110,11 +110,11 @@ KERNEL copy_tiles(const Tiles n, __global const E* x, const long x_offset, __glo
 }
 
 std::string fill_source(std::size_t bytes) {
-  return text(prelude(false), "typedef ", bits_type(bytes), " E;\ntypedef ", bits_type(bytes), "8 E8;\n", R"(
+  return text(prelude(false), "typedef ", bits_type(bytes), " E;\ntypedef ", bits_type(bytes), "8 E8;\n#define E8_anywhere ", bits_type(bytes), "8_anywhere\n", R"(
 KERNEL fill(__global E* y, const E value, const long count, const long per_item) {
   long i = (long)get_global_id(0) * per_item;
   const long end = min(count, i + per_item);
-  for (; i + 8 <= end; i += 8) vstore8((E8)(value), 0, y + i);
+  for (; i + 8 <= end; i += 8) PUT8(E8, y + i, (E8)(value));
   for (; i < end; ++i) y[i] = value;
 }
 )");

@@ -173,10 +173,11 @@ constexpr std::string_view kDialect = R"(
 // Lane by lane, by a mask as wide as the lanes.
 #define PICK(mask, a, b) ((mask) ? (a) : (b))
 #define EIGHT(type, a, b, c, d, e, f, g, h) ((type)(a, b, c, d, e, f, g, h))
-// Eight short elements stored at once wherever they lie: PoCL's vstore8 would store them one by one.
-typedef char8 __attribute__((aligned(1))) char8_anywhere;
-typedef uchar8 __attribute__((aligned(1))) uchar8_anywhere;
-typedef ushort8 __attribute__((aligned(2))) ushort8_anywhere;
+// Eight elements at once wherever they lie: PoCL's vload8 and vstore8 take them in smaller pieces.
+#define ANYWHERE(type, bytes) typedef type##8 __attribute__((aligned(bytes))) type##8_anywhere;
+ANYWHERE(char, 1) ANYWHERE(uchar, 1) ANYWHERE(short, 2) ANYWHERE(ushort, 2) ANYWHERE(int, 4) ANYWHERE(uint, 4)
+ANYWHERE(float, 4) ANYWHERE(long, 8) ANYWHERE(ulong, 8)
+#define GET8(type, p) (*(__global const type##_anywhere*)(p))
 #define PUT8(type, p, v) (*(__global type##_anywhere*)(p) = (v))
 #endif
 )";
@@ -189,29 +190,29 @@ struct MemoryText {
 MemoryText memory_text(DType dtype) {
   switch (dtype) {
     case DType::f16:
-      return {"ushort", "vload_half(i, (__global const half*)p)", "from_f16_8(vload8(0, p + i))",
+      return {"ushort", "vload_half(i, (__global const half*)p)", "from_f16_8(GET8(ushort8, p + i))",
               "vstore_half_rte(v, i, (__global half*)p)", "PUT8(ushort8, p + i, to_f16_8(v))"};
     case DType::bf16:
-      return {"ushort", "as_float((uint)p[i] << 16)", "as_float8(convert_uint8(vload8(0, p + i)) << 16)",
+      return {"ushort", "as_float((uint)p[i] << 16)", "as_float8(convert_uint8(GET8(ushort8, p + i)) << 16)",
               "p[i] = to_bf16(v)", "PUT8(ushort8, p + i, to_bf16_8(v))"};
-    case DType::f32: return {"float", "p[i]", "vload8(0, p + i)", "p[i] = v", "vstore8(v, 0, p + i)"};
-    case DType::f64: return {"double", "p[i]", "vload8(0, p + i)", "p[i] = v", "vstore8(v, 0, p + i)"};
+    case DType::f32: return {"float", "p[i]", "GET8(float8, p + i)", "p[i] = v", "PUT8(float8, p + i, v)"};
+    case DType::f64: return {"double", "p[i]", "GET8(double8, p + i)", "p[i] = v", "PUT8(double8, p + i, v)"};
     case DType::i8:
-      return {"char", "p[i]", "convert_int8(vload8(0, p + i))", "p[i] = (char)v", "PUT8(char8, p + i, convert_char8(v))"};
+      return {"char", "p[i]", "convert_int8(GET8(char8, p + i))", "p[i] = (char)v", "PUT8(char8, p + i, convert_char8(v))"};
     case DType::u8:
-      return {"uchar", "p[i]", "convert_int8(vload8(0, p + i))", "p[i] = (uchar)v", "PUT8(uchar8, p + i, convert_uchar8(v))"};
-    case DType::i32: return {"int", "p[i]", "vload8(0, p + i)", "p[i] = v", "vstore8(v, 0, p + i)"};
+      return {"uchar", "p[i]", "convert_int8(GET8(uchar8, p + i))", "p[i] = (uchar)v", "PUT8(uchar8, p + i, convert_uchar8(v))"};
+    case DType::i32: return {"int", "p[i]", "GET8(int8, p + i)", "p[i] = v", "PUT8(int8, p + i, v)"};
     case DType::i16:
-      return {"short", "p[i]", "convert_int8(vload8(0, p + i))", "p[i] = (short)v", "vstore8(convert_short8(v), 0, p + i)"};
+      return {"short", "p[i]", "convert_int8(GET8(short8, p + i))", "p[i] = (short)v", "PUT8(short8, p + i, convert_short8(v))"};
     case DType::u16:
-      return {"ushort", "p[i]", "convert_int8(vload8(0, p + i))", "p[i] = (ushort)v", "PUT8(ushort8, p + i, convert_ushort8(v))"};
+      return {"ushort", "p[i]", "convert_int8(GET8(ushort8, p + i))", "p[i] = (ushort)v", "PUT8(ushort8, p + i, convert_ushort8(v))"};
     case DType::u32:
-      return {"uint", "p[i]", "convert_long8(vload8(0, p + i))", "p[i] = (uint)v", "vstore8(convert_uint8(v), 0, p + i)"};
+      return {"uint", "p[i]", "convert_long8(GET8(uint8, p + i))", "p[i] = (uint)v", "PUT8(uint8, p + i, convert_uint8(v))"};
     case DType::u64:
-      return {"ulong", "(long)p[i]", "as_long8(vload8(0, p + i))", "p[i] = (ulong)v", "vstore8(as_ulong8(v), 0, p + i)"};
-    case DType::i64: return {"long", "p[i]", "vload8(0, p + i)", "p[i] = v", "vstore8(v, 0, p + i)"};
+      return {"ulong", "(long)p[i]", "as_long8(GET8(ulong8, p + i))", "p[i] = (ulong)v", "PUT8(ulong8, p + i, as_ulong8(v))"};
+    case DType::i64: return {"long", "p[i]", "GET8(long8, p + i)", "p[i] = v", "PUT8(long8, p + i, v)"};
     default:
-      return {"uchar", "p[i] ? -1 : 0", "convert_int8(vload8(0, p + i)) != (int8)(0)", "p[i] = (uchar)(v & 1)",
+      return {"uchar", "p[i] ? -1 : 0", "convert_int8(GET8(uchar8, p + i)) != (int8)(0)", "p[i] = (uchar)(v & 1)",
               "PUT8(uchar8, p + i, convert_uchar8(v & (int8)(1)))"};
   }
 }
@@ -263,7 +264,7 @@ std::string_view lane_type(Lane lane) {
 
 std::string prelude(bool fp64) {
   return text("#pragma OPENCL FP_CONTRACT OFF\n", fp64 ? "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" : "",
-              kDialect, kDivide, kSmallFloats);
+              kDialect, fp64 ? "#ifdef ANYWHERE\nANYWHERE(double, 8)\n#endif\n" : "", kDivide, kSmallFloats);
 }
 
 std::string define_dtype(std::string_view slot, DType dtype) {

@@ -248,6 +248,13 @@ TEST_F(OpenCl, ConvolutionsWorkedOffInPartsAgree) {
                 {random_f32(input), random_f32(output, 2)}, 5e-5);
 }
 
+TEST_F(OpenCl, ConvolutionsWithFewFiltersAgree) {
+  for (const char* padding : {"same", "valid"})
+    for (std::int64_t outputs : {16, 20, 32})
+      expect_agrees(conv2d_op, make_attrs(conv2d_op, Ints{1, 1}, padding, Ints{1, 1}, Ints{}),
+                    {random_f32({3, 11, 9, 3}), random_f32({3, 3, 3, outputs}, 2)}, 1e-5);
+}
+
 // --- The device's promises. ---
 
 const OpDef& square() { return *find_op("square"); }
