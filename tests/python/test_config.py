@@ -502,3 +502,18 @@ def test_data_workers_keep_to_the_inter_op_setting():
     print([name for name in named(2) if name.startswith("tandem-map")])
     """
     assert run(code) == ["['tandem-map0', 'tandem-map1']"]
+
+
+def test_processes_that_a_program_starts_may_use_other_cores():
+    """What PoCL is told about cores is told to it alone."""
+    show = "import os; print([name for name in os.environ if name.startswith('POCL_')])"
+    code = f"""
+import subprocess, sys
+import tandemflow as tf
+tf.config.list_logical_devices()
+print(subprocess.run([sys.executable, "-c", {show!r}], capture_output=True, text=True).stdout, end="")
+"""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("POCL_")}
+    environment |= {"TANDEM_OPENCL_CPU_AS_GPU": "1", "TANDEM_OPENCL_CORES": "0"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "tandem/backend/opencl/context.h"
 #include "tandem/base/core_roles.h"
@@ -120,6 +121,23 @@ bool are_first_cores(const std::vector<int>& cores) {
   return true;
 }
 
+/// A variable that PoCL reads at its first call, unless the user has set it. Processes that this one starts do not get it: they
+/// may have other cores.
+class PoclVariable {
+ public:
+  PoclVariable(const char* name, const std::string& value) : name_(std::getenv(name) ? nullptr : name) {
+    if (name_) setenv(name_, value.c_str(), 1);
+  }
+  ~PoclVariable() {
+    if (name_) unsetenv(name_);
+  }
+  PoclVariable(const PoclVariable&) = delete;
+  PoclVariable& operator=(const PoclVariable&) = delete;
+
+ private:
+  const char* name_;
+};
+
 /// Where the threads run that PoCL starts at its first call: it reads its variables then, and the threads inherit the mask of
 /// the thread that makes it. What the user has set stays.
 class CoreMask {
@@ -128,8 +146,10 @@ class CoreMask {
     const std::vector<int>& wanted = active_ ? cores : process_cores();
     const bool all_of_them = active_ || static_cast<long>(wanted.size()) == sysconf(_SC_NPROCESSORS_ONLN);
     // Threads that may move are often woken on one core, and a short kernel has ended before they are parted.
-    setenv("POCL_AFFINITY", all_of_them && are_first_cores(wanted) ? "1" : "0", 0);
-    if (active_) confine(cores);
+    affinity_.emplace("POCL_AFFINITY", all_of_them && are_first_cores(wanted) ? "1" : "0");
+    if (!active_) return;
+    confine(cores);
+    threads_.emplace("POCL_MAX_PTHREAD_COUNT", text(cores.size()));  // one thread a core
   }
   ~CoreMask() {
     if (active_) sched_setaffinity(0, sizeof(old_), &old_);
@@ -142,11 +162,11 @@ class CoreMask {
     for (int core : cores) CPU_SET(core, &wanted);
     if (sched_setaffinity(0, sizeof(wanted), &wanted) != 0)
       fail(ErrorCode::invalid_argument, "OpenCL threads cannot be pinned to cores [", join(cores), "]: not all of them are there");
-    setenv("POCL_MAX_PTHREAD_COUNT", text(cores.size()).c_str(), 0);  // one thread a core
   }
 
   cpu_set_t old_;
   bool active_;
+  std::optional<PoclVariable> affinity_, threads_;
 };
 
 FoundDevice describe(cl_device_id id, const Traits& traits) {
