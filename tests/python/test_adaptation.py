@@ -103,7 +103,8 @@ def losses(scope):
         model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
         return model.fit(x, y, batch_size=256, epochs=8, shuffle=False, verbose=0).history["loss"]
 
-print(np.allclose(losses(None), losses("/CPU:0"), rtol=2e-3))
+# The last losses are near 0, where the rounding of 64 steps is all that differs: 3e-5 for a training wholly on PoCL.
+print(np.allclose(losses(None), losses("/CPU:0"), rtol=2e-3, atol=3e-4))
 """
     assert run(code) == ["True"]
 
