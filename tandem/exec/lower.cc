@@ -1,28 +1,18 @@
-// From a graph to a plan: kernels chosen, values given a place, instructions in order.
+// From steps to a plan: values given a place, instructions in order.
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
-#include <unordered_map>
 
 #include "tandem/exec/frame.h"
-#include "tandem/exec/plan.h"
-#include "tandem/exec/start_order.h"
+#include "tandem/exec/key_word.h"
+#include "tandem/exec/step_list.h"
 #include "tandem/exec/stepwise.h"
 #include "tandem/kernel/fused.h"
 #include "tandem/memory/arena_plan.h"
 
 namespace tandem {
 namespace {
-
-/// A node that runs, in its place in the order.
-struct Step {
-  std::int32_t node;
-  std::shared_ptr<const PreparedCall> call;  // null: the op runs by itself
-  bool commits = false;                      // writes variables over their old values
-  MemorySpace* space = nullptr;
-  std::uint32_t lane = 0;                    // which thread runs it
-};
 
 /// All that lowering knows of a value, views resolved to what they view.
 struct Home {
@@ -57,16 +47,15 @@ bool may_overwrite(const Node& node, std::size_t i, const TensorSpec& input) {
 
 class Lowering {
  public:
-  Lowering(const Graph& graph, const LowerOptions& options) : graph_(graph), options_(options), plan_(new Plan) {
+  Lowering(const Graph& graph, const LowerOptions& options)
+      : graph_(graph), options_(options), plan_(new Plan), list_(list_steps(graph, options)), steps_(list_.steps) {
     plan_->placement_ = options.placement;
+    plan_->prepared_ = list_.calls;
+    plan_->own_memory_ = list_.own_memory;
+    plan_->lanes_.resize(list_.lanes);
   }
 
   std::unique_ptr<Plan> run() {
-    prepare_steps();
-    find_own_memory();
-    if (options_.placement || !plan_->own_memory_.empty()) order_by_start();
-    choose_commits();
-    choose_lanes();
     find_homes();
     find_idle_point();
     make_slots();
@@ -79,164 +68,10 @@ class Lowering {
   }
 
  private:
-  // --- Kernels ---
-
-  void prepare_steps() {
-    roots_.resize(graph_.nodes.size());
-    devices_.resize(graph_.nodes.size());
-    for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
-      const Node& node = graph_.nodes[at];
-      for (std::size_t k = 0; k < node.outputs.size(); ++k)
-        roots_[at].push_back({static_cast<std::int32_t>(at), static_cast<std::int32_t>(k)});
-      if (is_source(node)) continue;
-      if (node.op->view) {
-        for (std::size_t k = 0; k < node.outputs.size(); ++k) roots_[at][k] = root(node.inputs[k]);
-        devices_[at] = devices_[static_cast<std::size_t>(node.inputs[0].node)];
-        continue;
-      }
-      Step step{.node = static_cast<std::int32_t>(at)};
-      if (!node.op->execute) {
-        step.call = prepared(at);
-        step.space = &step.call->device->memory();
-        devices_[at] = step.call->device;
-      }
-      steps_.push_back(std::move(step));
-    }
-  }
-
-  std::shared_ptr<const PreparedCall> prepared(std::size_t at) {
-    const Node& node = graph_.nodes[at];
-    Tensors operands;
-    for (GraphValue input : node.inputs) operands.push_back(Tensor::symbolic(graph_.spec(input)));
-    std::vector<TensorRef> inputs(operands.begin(), operands.end());
-    OpCall call{.op = *node.op, .inputs = inputs, .attrs = node.attrs, .outputs = {}};
-    PlacementRules rules = options_.rules;
-    if (node.requested) call.requested = &*node.requested;
-    else if (options_.scope) call.requested = &*options_.scope;
-    else if (!placed(at, rules)) call.near = near(node);
-    if (call.requested) rules.chosen = {};
-    auto& known = calls_[hash_of(call)];
-    for (const auto& [candidate, chosen] : known)
-      if (chosen == rules.chosen && candidate->key.matches(call)) return candidate;
-    known.push_back({prepare(call, options_.devices, rules), rules.chosen});
-    plan_->prepared_.push_back(known.back().call);
-    return known.back().call;
-  }
-
-  /// Has somebody said where the node runs?
-  bool placed(std::size_t at, PlacementRules& rules) const {
-    if (options_.placement && options_.placement->ops[at].choice) rules.chosen = options_.placement->ops[at].choice;
-    return rules.placed = rules.chosen.has_value();
-  }
-
-  /// In the order in which the placer starts them; without it devices that work by themselves get their work as early as can be.
-  void order_by_start() {
-    std::vector<std::int32_t> step_of(graph_.nodes.size(), -1);
-    for (std::size_t s = 0; s < steps_.size(); ++s) step_of[static_cast<std::size_t>(steps_[s].node)] = static_cast<std::int32_t>(s);
-    std::vector<StartItem> items;
-    std::int32_t last_effect = -1;  // effects keep the order of the program
-    for (const Step& step : steps_) {
-      const auto node = static_cast<std::size_t>(step.node);
-      items.push_back({.start = options_.placement ? options_.placement->ops[node].start_us : 0,
-                       .queue = step.call && !step.space->is_host() ? step.call->device : nullptr});
-      for (GraphValue input : graph_.nodes[node].inputs)
-        if (const std::int32_t maker = step_of[static_cast<std::size_t>(root(input).node)]; maker >= 0) items.back().inputs.push_back(maker);
-      if (!has_effects(graph_.nodes[node])) continue;
-      if (last_effect >= 0) items.back().inputs.push_back(last_effect);
-      last_effect = static_cast<std::int32_t>(items.size()) - 1;
-    }
-    std::vector<Step> ordered;
-    for (std::int32_t s : start_order(items)) ordered.push_back(std::move(steps_[static_cast<std::size_t>(s)]));
-    steps_ = std::move(ordered);
-  }
-
-  /// The device that made most of what the node reads; null for the host.
-  const DeviceName* near(const Node& node) const {
-    Device* device = nullptr;
-    std::size_t most = 0;
-    for (GraphValue input : node.inputs) {
-      const std::size_t bytes = graph_.spec(input).bytes();
-      if (bytes < most) continue;
-      most = bytes;
-      device = devices_[static_cast<std::size_t>(input.node)];
-    }
-    return device && device->memory().device() ? &device->name() : nullptr;
-  }
-
-  GraphValue root(GraphValue value) const { return roots_[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)]; }
-
-  // --- Order: what writes variables in place comes last ---
-
-  /// The variable that output k of a step may overwrite: its own input k, replaced by exactly this output.
-  const Cell* overwritten(const Step& step, std::size_t k) const {
-    const Node& node = graph_.nodes[static_cast<std::size_t>(step.node)];
-    if (!step.call || k >= 32 || !(node.op->in_place >> k & 1) || k >= node.inputs.size()) return nullptr;
-    const GraphValue old = root(node.inputs[k]);
-    const Node& source = graph_.node(old);
-    if (source.op != &variable_op) return nullptr;
-    for (const Graph::Write& write : graph_.writes)
-      if (write.value == GraphValue{step.node, static_cast<std::int32_t>(k)} && write.cell == source.cell) return source.cell.get();
-    return nullptr;
-  }
-
-  void choose_commits() {
-    std::vector<std::vector<int>> users(graph_.nodes.size());  // steps that read a node's outputs
-    for (std::size_t s = 0; s < steps_.size(); ++s)
-      for (GraphValue input : graph_.nodes[static_cast<std::size_t>(steps_[s].node)].inputs)
-        users[static_cast<std::size_t>(root(input).node)].push_back(static_cast<int>(s));
-    for (Step& step : steps_) {
-      if (!users[static_cast<std::size_t>(step.node)].empty()) continue;
-      for (std::size_t k = 0; k < graph_.nodes[static_cast<std::size_t>(step.node)].outputs.size(); ++k)
-        step.commits |= overwritten(step, k) != nullptr;
-    }
-    // A variable read by another step that also comes last keeps its old bytes until all have run.
-    for (std::size_t s = 0; s < steps_.size(); ++s) {
-      if (!steps_[s].commits) continue;
-      const Node& node = graph_.nodes[static_cast<std::size_t>(steps_[s].node)];
-      for (std::size_t k = 0; k < node.outputs.size(); ++k) {
-        const Cell* cell = overwritten(steps_[s], k);
-        if (!cell) continue;
-        bool alone = true;
-        for (int user : users[static_cast<std::size_t>(root(node.inputs[k]).node)])
-          alone &= static_cast<std::size_t>(user) == s || !steps_[static_cast<std::size_t>(user)].commits;
-        const auto reads = std::count_if(node.inputs.begin(), node.inputs.end(), [&](GraphValue v) { return root(v) == root(node.inputs[k]); });
-        if (alone && reads == 1) in_place_[cell] = {steps_[s].node, static_cast<std::int32_t>(k)};
-      }
-    }
-    std::stable_partition(steps_.begin(), steps_.end(), [](const Step& step) { return !step.commits; });
-  }
-
-  // --- Threads ---
-
-  static void add_once(std::vector<Device*>& devices, Device* device) {
-    if (std::find(devices.begin(), devices.end(), device) == devices.end()) devices.push_back(device);
-  }
-
-  void find_own_memory() {
-    for (const Step& step : steps_)
-      if (step.call && !step.space->is_host()) add_once(plan_->own_memory_, step.call->device);
-  }
-
-  /// A lane for each device that computes on the host: devices with memory of their own work by themselves, the first lane gives
-  /// them what to do. What runs by itself (control flow) keeps everything on one thread.
-  void choose_lanes() {
-    std::vector<Device*> hosts;
-    for (const Step& step : steps_) {
-      if (!step.call) return;
-      if (step.space->is_host()) add_once(hosts, step.call->device);
-    }
-    if (hosts.size() < 2) return;
-    std::sort(hosts.begin(), hosts.end(), [](Device* a, Device* b) { return a->name().index < b->name().index; });
-    for (Step& step : steps_)
-      if (step.space->is_host() && !step.commits)
-        step.lane = static_cast<std::uint32_t>(std::find(hosts.begin(), hosts.end(), step.call->device) - hosts.begin());
-    plan_->lanes_.resize(hosts.size());
-  }
-
   // --- Where values live ---
 
   Home& home(GraphValue value) {
-    const GraphValue at = root(value);
+    const GraphValue at = list_.root(value);
     return homes_[static_cast<std::size_t>(at.node)][static_cast<std::size_t>(at.output)];
   }
 
@@ -359,16 +194,6 @@ class Lowering {
     }
   }
 
-  /// Which run-time word of a random op is its key; the counter follows it.
-  static std::uint32_t key_word(const OpDef& op) {
-    std::uint32_t word = 0;
-    for (const AttrDef& attr : op.attrs) {
-      if (attr.name == "key") return word;
-      if (attr.at_run_time) ++word;
-    }
-    check_failed("random ops have a key", __FILE__, __LINE__, std::string(op.name));
-  }
-
   /// Finds a place for what the step makes, over an input that ends here where that is possible.
   void place_outputs(std::size_t s, const Node& node) {
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
@@ -395,8 +220,8 @@ class Lowering {
   bool is_in_place(std::int32_t node, std::size_t k) const {
     const Node& maker = graph_.nodes[static_cast<std::size_t>(node)];
     if (k >= 32 || !(maker.op->in_place >> k & 1) || k >= maker.inputs.size()) return false;
-    const auto found = in_place_.find(graph_.node(root(maker.inputs[k])).cell.get());
-    return found != in_place_.end() && found->second == GraphValue{node, static_cast<std::int32_t>(k)};
+    const auto found = list_.in_place.find(graph_.node(list_.root(maker.inputs[k])).cell.get());
+    return found != list_.in_place.end() && found->second == GraphValue{node, static_cast<std::int32_t>(k)};
   }
 
   void allocate_at(std::size_t s, const Home& made) {
@@ -439,7 +264,8 @@ class Lowering {
     for (Home* h : ended) {
       if (h->made < 0 || h->leaves) continue;
       if (h->crosses) continue;  // the frame lets go of it at the end
-      if (h->stored) plan_->actions_.push_back({.kind = Plan::Action::Kind::release, .before = count(), .tensor = h->slot, .lane = steps_[s].lane});
+      if (h->stored)
+        plan_->actions_.push_back({.kind = Plan::Action::Kind::release, .before = count(), .tensor = h->slot, .lane = steps_[s].lane});
       else if (!taken_over_.contains(h)) give_back(*h);
     }
   }
@@ -455,8 +281,8 @@ class Lowering {
       plan_->arena_operands_.push_back({at, h.arena, h.offset});
       return;
     }
-    if (is_in_place(root(value).node, static_cast<std::size_t>(root(value).output))) {
-      write_operands_[root(value)].push_back(at);
+    if (is_in_place(list_.root(value).node, static_cast<std::size_t>(list_.root(value).output))) {
+      write_operands_[list_.root(value)].push_back(at);
       return;
     }
     Binding& binding = bindings_[{h.slot, {step.space, step.lane}}];
@@ -468,7 +294,7 @@ class Lowering {
     const Node& node = graph_.nodes[static_cast<std::size_t>(steps_[s].node)];
     Plan::Call call{.op = node.op, .owner = node.owner, .attrs = node.attrs, .requested = node.requested ? node.requested : options_.scope};
     PlacementRules rules = options_.rules;
-    if (!call.requested && placed(static_cast<std::size_t>(steps_[s].node), rules)) call.near = rules.chosen->device->name();
+    if (!call.requested && is_placed(options_, static_cast<std::size_t>(steps_[s].node), rules)) call.near = rules.chosen->device->name();
     for (GraphValue input : node.inputs) call.inputs.push_back(home(input).slot);
     for (const Home& h : homes_[static_cast<std::size_t>(steps_[s].node)]) call.outputs.push_back(h.slot);
     plan_->actions_.push_back({.kind = Plan::Action::Kind::call, .before = count(), .tensor = static_cast<std::uint32_t>(plan_->calls_.size())});
@@ -520,7 +346,7 @@ class Lowering {
     }
     for (const Graph::Write& write : graph_.writes) {
       Plan::Write out{.cell = write.cell, .output = output_of(write.value)};
-      if (const auto found = in_place_.find(write.cell.get()); found != in_place_.end()) {
+      if (const auto found = list_.in_place.find(write.cell.get()); found != list_.in_place.end()) {
         out.in_place = true;
         out.space = home(write.value).space;
         out.first = static_cast<std::uint32_t>(plan_->targets_.size());
@@ -538,7 +364,7 @@ class Lowering {
     std::vector<std::optional<DeviceName>> devices;
     for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
       const Node& node = graph_.nodes[at];
-      const Device* device = devices_[at];
+      const Device* device = list_.devices[at];
       devices.push_back(node.requested ? node.requested : device ? std::optional(device->name()) : options_.scope);
     }
     plan_->stepwise_ = std::make_unique<const Stepwise>(graph_, std::move(devices));
@@ -548,16 +374,9 @@ class Lowering {
   const Graph& graph_;
   const LowerOptions& options_;
   std::unique_ptr<Plan> plan_;
-  std::vector<Step> steps_;
-  std::vector<std::vector<GraphValue>> roots_;
-  std::vector<Device*> devices_;  // that a node runs on; null for the host's own and for sources
-  struct KnownCall {
-    std::shared_ptr<const PreparedCall> call;
-    std::optional<DeviceChoice> chosen;
-  };
-  std::unordered_map<std::uint64_t, std::vector<KnownCall>> calls_;
+  const StepList list_;
+  const std::vector<Step>& steps_;
   std::map<std::int32_t, Plan::Draw> draws_;  // by node
-  std::map<const Cell*, GraphValue> in_place_;
   std::map<GraphValue, std::vector<std::uint32_t>> write_operands_;
   std::vector<std::vector<Home>> homes_;
   std::set<const Home*> taken_over_;  // whose bytes were handed on to an output

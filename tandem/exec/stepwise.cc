@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tandem/exec/key_word.h"
 #include "tandem/exec/write_locks.h"
 
 namespace tandem {
@@ -23,15 +24,6 @@ Attrs with_words(const OpDef& op, const Attrs& attrs, const RandomState::Call& c
     out.push(true, attr.name == "key" ? call.key : attr.name == "counter" ? call.counter : word);
   }
   return out;
-}
-
-std::int64_t key_of(const OpDef& op, const Attrs& attrs) {
-  std::size_t next = 0;
-  for (const AttrDef& attr : op.attrs) {
-    if (attr.name == "key") return attrs.run_time()[next];
-    next += attr.at_run_time;
-  }
-  check_failed("random ops have a key", __FILE__, __LINE__, std::string(op.name));
 }
 
 }  // namespace
@@ -72,7 +64,7 @@ std::vector<Tensors> Stepwise::compute(std::span<const TensorRef> arguments, std
     } else if (node.op == &variable_op) {
       values[n] = {node.cell->read()};
     } else if (node.op->random) {
-      const auto call = drawn.empty() ? random_state().draw(key_of(*node.op, node.attrs)) : drawn[draws++];
+      const auto call = drawn.empty() ? random_state().draw(node.attrs.run_time()[key_word(*node.op)]) : drawn[draws++];
       values[n] = run_node(n, values, with_words(*node.op, node.attrs, call));
     } else {
       values[n] = run_node(n, values, node.attrs);

@@ -88,13 +88,6 @@ CompiledModel::Batch CompiledModel::split(const Tensors& batch) const {
   return {{at(0), at(inputs)}, {at(inputs), at(arrays)}, batch.size() > arrays ? batch.back() : Tensor()};
 }
 
-std::vector<Variable> CompiledModel::trainable_variables() const {
-  std::vector<Variable> all;
-  for (const LayerPtr& layer : graph_.layers())
-    for (const Variable& variable : layer->trainable_variables()) all.push_back(variable);
-  return all;
-}
-
 Tensor CompiledModel::loss_of(const Output& output, const Tensor& y_true, const Tensor& y_pred, const Tensor& weights, std::int64_t all) const {
   const Tensor values = weighted(output.loss(y_true, y_pred), weights);
   const std::int64_t rows = y_pred.shape()[0];

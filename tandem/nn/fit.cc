@@ -16,19 +16,12 @@ void run_all(StepSource& source, const Function& step) {
   }
 }
 
-Tensor rows(const Tensor& array, std::int64_t first, std::int64_t count) {
-  if (!array.defined()) return array;
-  Ints begin(static_cast<std::size_t>(array.rank()), 0), size(array.shape().begin(), array.shape().end());
-  begin[0] = first;
-  size[0] = count;
-  return slice(array, begin, size);
-}
-
 Samples rows(const Samples& samples, std::int64_t first, std::int64_t count) {
+  const Shard part{.begin = first, .rows = count};
   Tensors x, y;
-  for (const Tensor& array : samples.x) x.push_back(rows(array, first, count));
-  for (const Tensor& array : samples.y) y.push_back(rows(array, first, count));
-  return {std::move(x), std::move(y), rows(samples.sample_weight, first, count)};
+  for (const Tensor& array : samples.x) x.push_back(rows_of(array, part));
+  for (const Tensor& array : samples.y) y.push_back(rows_of(array, part));
+  return {std::move(x), std::move(y), rows_of(samples.sample_weight, part)};
 }
 
 /// The weight of each sample by its class, which is a number or a row of a one at its place.

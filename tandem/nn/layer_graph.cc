@@ -1,5 +1,8 @@
 #include "tandem/nn/layer_graph.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include <map>
 
 namespace tandem {
@@ -67,6 +70,18 @@ Tensors LayerGraph::run(const Tensors& inputs, bool training, const std::vector<
   Tensors out;
   for (const Value& output : outputs_) out.push_back(value_of(output));
   return out;
+}
+
+std::vector<Variable> LayerGraph::variables() const {
+  std::vector<Variable> all;
+  for (const LayerPtr& layer : layers_) std::ranges::copy(layer->variables(), std::back_inserter(all));
+  return all;
+}
+
+std::vector<Variable> LayerGraph::trainable_variables() const {
+  std::vector<Variable> all;
+  for (const LayerPtr& layer : layers_) std::ranges::copy(layer->trainable_variables(), std::back_inserter(all));
+  return all;
 }
 
 std::vector<std::pair<std::string, LayerPtr>> LayerGraph::stored_layers() const {

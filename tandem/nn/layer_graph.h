@@ -44,6 +44,9 @@ class LayerGraph {
   const std::vector<std::size_t>& inputs() const { return inputs_; }
   const std::vector<Value>& outputs() const { return outputs_; }
   const std::vector<LayerPtr>& layers() const { return layers_; }
+  /// Of all layers, in their order.
+  std::vector<Variable> variables() const;
+  std::vector<Variable> trainable_variables() const;
   /// The layer that makes an output; null when that is an input as it came.
   const LayerPtr& layer_of(std::size_t output) const { return nodes_[outputs_[output].node].layer; }
   /// The activation at the end of an output that run() can leave out; empty where others read what comes after it.

@@ -56,20 +56,6 @@ const LayerPtr& Model::get_layer(std::string_view name) const {
   fail(ErrorCode::invalid_argument, "No such layer: ", name, ". Existing layers are: ", join(known));
 }
 
-std::vector<Variable> Model::variables() const {
-  std::vector<Variable> all;
-  for (const LayerPtr& layer : layers())
-    for (const Variable& variable : layer->variables()) all.push_back(variable);
-  return all;
-}
-
-std::vector<Variable> Model::trainable_variables() const {
-  std::vector<Variable> all;
-  for (const LayerPtr& layer : layers())
-    for (const Variable& variable : layer->trainable_variables()) all.push_back(variable);
-  return all;
-}
-
 std::int64_t Model::count_params() const {
   std::int64_t count = 0;
   for (const LayerPtr& layer : layers()) count += layer->count_params();

@@ -75,8 +75,8 @@ class Model {
   /// Throws when there is none of this name, naming those there are.
   const LayerPtr& get_layer(std::string_view name) const;
   const LayerGraph& graph() const { return graph_; }
-  std::vector<Variable> variables() const;
-  std::vector<Variable> trainable_variables() const;
+  std::vector<Variable> variables() const { return graph_.variables(); }
+  std::vector<Variable> trainable_variables() const { return graph_.trainable_variables(); }
   std::int64_t count_params() const;
   /// Keras' table of the layers, their shapes and numbers of parameters.
   std::string summary() const;

@@ -13,6 +13,7 @@ from tandemflow.distribute._shards import Shards
 PACKAGE_ROOT = Path(tf.__file__).parent.parent
 
 TRAIN = """
+import contextlib
 import sys
 import numpy as np
 import tandemflow as tf
@@ -32,11 +33,8 @@ def train(strategy):
         ])
         model.compile(optimizer="adam", loss="sparse_categorical_crossentropy", metrics=["accuracy"])
         return model
-    if strategy is None:
+    with strategy.scope() if strategy else contextlib.nullcontext():
         model = make()
-    else:
-        with strategy.scope():
-            model = make()
     tf.random.set_seed(2)
     history = model.fit(x, y, epochs=4, batch_size=32, verbose=0)  # 150 = 4 * 32 + 22: a ragged last batch
     return history.history, model.predict(x, verbose=0), model.evaluate(x, y, verbose=0)

@@ -130,6 +130,7 @@ print("kept")
 
 def test_two_devices_on_the_host_compute_on_threads_of_their_own():
     lines = run("""
+import contextlib
 import numpy as np
 import tandemflow as tf
 
@@ -144,11 +145,8 @@ def train(strategy):
         model = keras.Sequential([keras.Input((10,)), keras.layers.Dense(32, activation="relu"), keras.layers.Dropout(0.3), keras.layers.Dense(10, activation="softmax")])
         model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
         return model
-    if strategy is None:
+    with strategy.scope() if strategy else contextlib.nullcontext():
         model = make()
-    else:
-        with strategy.scope():
-            model = make()
     tf.random.set_seed(2)
     history = model.fit(x, y, batch_size=64, epochs=20, verbose=0).history
     return history["loss"], history["accuracy"]

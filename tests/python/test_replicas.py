@@ -120,6 +120,7 @@ def test_replicas_that_do_not_meet_are_told_and_nothing_hangs():
 
 
 CURVES = """
+import contextlib
 import sys
 import numpy as np
 import tandemflow as tf
@@ -153,11 +154,8 @@ class Losses(keras.callbacks.Callback):
 
 
 def train(strategy):
-    if strategy is None:
+    with strategy.scope() if strategy else contextlib.nullcontext():
         model = make()
-    else:
-        with strategy.scope():
-            model = make()
     tf.random.set_seed(2)
     losses = Losses()
     model.fit(x, y, epochs=2, batch_size=16, verbose=0, callbacks=[losses])

@@ -5,6 +5,7 @@
 #include "tandem/backend/cpu/dense.h"
 #include "tandem/backend/cpu/library_kernels.h"
 #include "tandem/backend/cpu/simd.h"
+#include "tandem/kernel/around_axis.h"
 
 namespace tandem::cpu {
 namespace {
@@ -17,17 +18,12 @@ bool wins(C challenger, C best) {
 }
 
 /// input (outer, size, inner), result (outer, inner).
-struct ArgmaxPlan {
-  std::int64_t outer = 1, size = 0, inner = 1;
-};
+using ArgmaxPlan = AroundAxis;
 
 ArgmaxPlan argmax_plan(const KernelCall& call) {
   const Shape& input = call.shape();
   const int axis = normalize_axis(call.op.name, call.attr().integer("axis"), input.rank());
-  ArgmaxPlan plan{.size = input[axis]};
-  for (int i = 0; i < axis; ++i) plan.outer *= input[i];
-  for (int i = axis + 1; i < input.rank(); ++i) plan.inner *= input[i];
-  return plan;
+  return around_axis(input, axis);
 }
 
 /// The largest of a long row by lanes, then where it stands first: two passes, both of them vectors.

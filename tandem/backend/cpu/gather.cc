@@ -3,6 +3,7 @@
 
 #include "tandem/backend/cpu/dense.h"
 #include "tandem/backend/cpu/library_kernels.h"
+#include "tandem/kernel/around_axis.h"
 
 namespace tandem::cpu {
 namespace {
@@ -19,9 +20,10 @@ GatherPlan gather_plan(const KernelCall& call) {
   GatherPlan plan{.axis = normalize_axis("gather", call.attr().integer("axis"), params.rank()),
                   .count = call.shape(1).elements(),
                   .run = static_cast<std::int64_t>(dtype_size(call.dtype(0)))};
-  plan.size = params[plan.axis];
-  for (int axis = 0; axis < plan.axis; ++axis) plan.outer *= params[axis];
-  for (int axis = plan.axis + 1; axis < params.rank(); ++axis) plan.run *= params[axis];
+  const AroundAxis around = around_axis(params, plan.axis);
+  plan.outer = around.outer;
+  plan.size = around.size;
+  plan.run *= around.inner;
   return plan;
 }
 

@@ -5,23 +5,21 @@
 #include "tandem/backend/cpu/dense.h"
 #include "tandem/backend/cpu/library_kernels.h"
 #include "tandem/backend/cpu/reference/access.h"
+#include "tandem/kernel/around_axis.h"
 
 namespace tandem::cpu {
 namespace {
 
 /// params (outer, size, inner); grad (outer, count, inner).
-struct Plan {
-  std::int64_t outer = 1, size = 1, inner = 1, count = 0;
+struct Plan : AroundAxis {
+  std::int64_t count = 0;
   DType index;
 };
 
 Plan plan_of(const KernelCall& call) {
   const Shape& params = call.outputs[0].shape();
   const int axis = normalize_axis("gather_grad", call.attr().integer("axis"), params.rank());
-  Plan plan{.size = params[axis], .count = call.shape(1).elements(), .index = call.dtype(1)};
-  for (int i = 0; i < axis; ++i) plan.outer *= params[i];
-  for (int i = axis + 1; i < params.rank(); ++i) plan.inner *= params[i];
-  return plan;
+  return {around_axis(params, axis), call.shape(1).elements(), call.dtype(1)};
 }
 
 std::int64_t checked_index(const Plan& plan, const void* indices, std::int64_t i) {

@@ -7,25 +7,21 @@
 #include "tandem/backend/cpu/dense.h"
 #include "tandem/backend/cpu/reference/access.h"
 #include "tandem/backend/cpu/reference/reference.h"
+#include "tandem/kernel/around_axis.h"
 #include "tandem/op/array_records.h"
 
 namespace tandem::cpu {
 namespace {
 
 /// x (outer, size, inner), scanned along the middle.
-struct ScanPlan {
-  std::int64_t outer = 1, size = 0, inner = 1;
+struct ScanPlan : AroundAxis {
   bool product = false, exclusive = false, reverse = false;
 };
 
 ScanPlan scan_plan(const KernelCall& call) {
   const Shape& shape = call.shape();
   const int axis = normalize_axis(call.op.name, call.attr().integer("axis"), shape.rank());
-  ScanPlan plan{.size = shape[axis], .product = &call.op == &cumprod_op, .exclusive = call.attr().boolean("exclusive"),
-                .reverse = call.attr().boolean("reverse")};
-  for (int i = 0; i < axis; ++i) plan.outer *= shape[i];
-  for (int i = axis + 1; i < shape.rank(); ++i) plan.inner *= shape[i];
-  return plan;
+  return {around_axis(shape, axis), &call.op == &cumprod_op, call.attr().boolean("exclusive"), call.attr().boolean("reverse")};
 }
 
 constexpr std::int64_t kColumns = 256;  // running values that stay in the first-level cache

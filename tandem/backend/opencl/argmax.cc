@@ -3,6 +3,7 @@
 
 #include "tandem/backend/opencl/kernels.h"
 #include "tandem/backend/opencl/source.h"
+#include "tandem/kernel/around_axis.h"
 #include "tandem/op/array_records.h"
 #include "tandem/op/rules.h"
 
@@ -62,19 +63,16 @@ Prepared prepare_argmax(const KernelCall& call) {
   Context& context = context_of(call);
   const Shape& shape = call.shape();
   const int axis = normalize_axis(call.op.name, call.attr().integer("axis"), shape.rank());
-  std::int64_t outer = 1, inner = 1;
-  for (int i = 0; i < axis; ++i) outer *= shape[i];
-  for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
-  const std::int64_t length = shape[axis];
-  const bool columns = inner % 8 == 0 && inner > 0 && length <= std::numeric_limits<std::int32_t>::max();
-  const std::int64_t searches = columns ? outer * (inner / 8) : outer * inner;
-  const std::int64_t per_item = context.elements_per_item(searches, static_cast<double>(length) * (columns ? 8 : 1));
+  const AroundAxis at = around_axis(shape, axis);
+  const bool columns = at.inner % 8 == 0 && at.inner > 0 && at.size <= std::numeric_limits<std::int32_t>::max();
+  const std::int64_t searches = columns ? at.outer * (at.inner / 8) : at.outer * at.inner;
+  const std::int64_t per_item = context.elements_per_item(searches, static_cast<double>(at.size) * (columns ? 8 : 1));
   const bool wide = call.outputs[0].dtype() == DType::i64;
   const KernelFunction kernel =
       context.kernel(argmax_source(call.dtype(), &call.op == &argmin_op), columns ? "argmax_columns" : "argmax");
   return prepared([=, &context](const KernelArgs& args) {
-    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value<cl_int>(wide).value(outer).value(length)
-        .value(inner).value(per_item).run(blocks(searches, per_item));
+    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value<cl_int>(wide).value(at.outer).value(at.size)
+        .value(at.inner).value(per_item).run(blocks(searches, per_item));
   });
 }
 

@@ -3,19 +3,17 @@
 
 #include "tandem/backend/opencl/kernels.h"
 #include "tandem/backend/opencl/source.h"
+#include "tandem/kernel/around_axis.h"
 
 namespace tandem::opencl {
 namespace {
 
-/// params [outer, axis, inner]: how gather and its gradient see any shape.
-struct Geometry {
-  std::int64_t outer = 1, axis = 1, inner = 1, count = 1;
+/// params [outer, size, inner]: how gather and its gradient see any shape.
+struct Geometry : AroundAxis {
+  std::int64_t count = 1;
   bool wide;
   Geometry(const Shape& params, const Operand& indices, int at)
-      : axis(params[at]), count(indices.shape().elements()), wide(indices.dtype() == DType::i64) {
-    for (int i = 0; i < at; ++i) outer *= params[i];
-    for (int i = at + 1; i < params.rank(); ++i) inner *= params[i];
-  }
+      : AroundAxis(around_axis(params, at)), count(indices.shape().elements()), wide(indices.dtype() == DType::i64) {}
 };
 
 constexpr std::string_view kIndex = R"(
@@ -109,7 +107,7 @@ Prepared prepare_gather(const KernelCall& call) {
   const KernelFunction kernel = context.kernel(element_source(dtype_size(call.dtype()), kIndex, kGather), "gather");
   return prepared([=, &context](const KernelArgs& args) {
     Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[1]).value<cl_int>(g.wide).buffer(args.outputs[0])
-        .value(g.outer).value(g.axis).value(g.inner).value(g.count).error(site).value(per_item).run(blocks(slices, per_item));
+        .value(g.outer).value(g.size).value(g.inner).value(g.count).error(site).value(per_item).run(blocks(slices, per_item));
   });
 }
 
@@ -130,7 +128,7 @@ Prepared prepare_gather_grad(const KernelCall& call) {
     const std::int64_t zero = 0;
     context.fill(*sums, &zero, dtype_size(lane), bytes);
     Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[1]).value<cl_int>(g.wide).buffer(sums).value(g.outer)
-        .value(g.axis).value(g.inner).value(g.count).error(site).value(width).run(g.outer * blocks(g.inner, width));
+        .value(g.size).value(g.inner).value(g.count).error(site).value(width).run(g.outer * blocks(g.inner, width));
     if (narrowing.needed()) narrowing.run(sums, args.outputs[0]);
   });
 }
@@ -139,10 +137,9 @@ Prepared prepare_one_hot(const KernelCall& call) {
   Context& context = context_of(call);
   const Shape out = call.outputs[0].shape();
   const int axis = normalize_axis("one_hot", call.attr().integer("axis"), out.rank());
-  std::int64_t inner = 1;
-  for (int i = axis + 1; i < out.rank(); ++i) inner *= out[i];
   const DType dtype = call.outputs[0].dtype();
-  const std::int64_t depth = out[axis], outer = depth * inner > 0 ? out.elements() / (depth * inner) : 0;
+  const AroundAxis at = around_axis(out, axis);
+  const std::int64_t depth = at.size, inner = at.inner, outer = depth > 0 && inner > 0 ? at.outer : 0;
   const std::int64_t per_item = context.elements_per_item(outer, static_cast<double>(depth * inner));
   const auto index_bytes = static_cast<cl_int>(dtype_size(call.dtype()));
   const KernelFunction kernel = context.kernel(element_source(dtype_size(dtype), "", kOneHot), "one_hot");

@@ -4,6 +4,7 @@
 #include "tandem/backend/opencl/array_kernels.h"
 #include "tandem/backend/opencl/kernels.h"
 #include "tandem/backend/opencl/source.h"
+#include "tandem/kernel/around_axis.h"
 #include "tandem/op/array_records.h"
 
 namespace tandem::opencl {
@@ -30,17 +31,15 @@ Prepared prepare_scan(const KernelCall& call) {
   Context& context = context_of(call);
   const Shape& shape = call.shape();
   const int axis = normalize_axis(call.op.name, call.attr().integer("axis"), shape.rank());
-  std::int64_t outer = 1, inner = 1;
-  for (int i = 0; i < axis; ++i) outer *= shape[i];
-  for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
-  const std::int64_t size = shape[axis], lines = size ? outer * inner : 0;
+  const AroundAxis at = around_axis(shape, axis);
+  const std::int64_t lines = at.size ? at.outer * at.inner : 0;
   const bool product = &call.op == &cumprod_op, exclusive = call.attr().boolean("exclusive"), reverse = call.attr().boolean("reverse");
-  const std::int64_t per_item = context.elements_per_item(lines, static_cast<double>(size));
+  const std::int64_t per_item = context.elements_per_item(lines, static_cast<double>(at.size));
   const KernelFunction kernel = context.kernel(
       text(prelude(call.dtype() == DType::f64), kForEach, define_dtype("T", call.dtype()), "#define START ", product ? 1 : 0,
            "\n#define JOIN(a, b) ((a) ", product ? "*" : "+", " (b))\n", kScan), "scan");
   return prepared([=, &context](const KernelArgs& args) {
-    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value(outer).value(size).value(inner)
+    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value(at.outer).value(at.size).value(at.inner)
         .value<cl_int>(exclusive).value<cl_int>(reverse).value(per_item).run(blocks(lines, per_item));
   });
 }

@@ -3,6 +3,7 @@
 
 #include "tandem/backend/opencl/kernels.h"
 #include "tandem/backend/opencl/source.h"
+#include "tandem/kernel/around_axis.h"
 #include "tandem/kernel/softmax_kind.h"
 
 namespace tandem::opencl {
@@ -192,19 +193,17 @@ Prepared prepare(const KernelCall& call) {
   const int logits = is_loss(kind) ? 1 : 0;
   const Shape& shape = call.shape(logits);
   const int axis = is_loss(kind) ? shape.rank() - 1 : normalize_axis(call.op.name, call.attr().integer("axis"), shape.rank());
-  std::int64_t outer = 1, inner = 1;
-  for (int i = 0; i < axis; ++i) outer *= shape[i];
-  for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
-  const std::int64_t n = shape[axis], rows = n ? outer * inner : 0;
+  const AroundAxis at = around_axis(shape, axis);
+  const std::int64_t n = at.size, rows = n ? at.outer * at.inner : 0;
   const std::int64_t per_item = context.elements_per_item(rows, 40.0 * static_cast<double>(n));
   const bool wide = call.dtype(0) == DType::i64;
   const int site = is_sparse(kind) ? context.error_site(std::string(call.op.name)) : 0;
   const std::string source = softmax_source(kind, call.dtype(logits));
-  if (kind == Kind::softmax && inner == 1 && n > 0 && n <= kShort) return prepare_short(context, source, rows, n);
+  if (kind == Kind::softmax && at.inner == 1 && n > 0 && n <= kShort) return prepare_short(context, source, rows, n);
   const KernelFunction kernel = context.kernel(source, "rows");
   return prepared([=, &context](const KernelArgs& args) {
     Launch launch(context, kernel);
-    launch.buffer(args.inputs[logits]).buffer(args.outputs[0]).value(outer).value(n).value(inner).value(per_item);
+    launch.buffer(args.inputs[logits]).buffer(args.outputs[0]).value(at.outer).value(n).value(at.inner).value(per_item);
     if (is_sparse(kind)) launch.buffer(args.inputs[0]).value<cl_int>(wide).error(site);
     else if (is_loss(kind)) launch.buffer(args.inputs[0]).value<cl_int>(0).buffer(&context.error_word()).value<cl_int>(0);
     if (has_gradient(kind)) launch.buffer(args.inputs[2]);

@@ -2,6 +2,7 @@
 
 #include "tandem/backend/cpu/reference/access.h"
 #include "tandem/backend/cpu/reference/reference.h"
+#include "tandem/kernel/around_axis.h"
 
 namespace tandem::cpu {
 namespace {
@@ -63,19 +64,16 @@ Prepared prepare_slice(const KernelCall& call) {
   });
 }
 
-/// params [outer, axis, inner]: how gather and its gradient see any shape.
-struct Gather {
-  std::int64_t outer = 1, axis = 1, inner = 1, count = 1;
+/// params [outer, size, inner]: how gather and its gradient see any shape.
+struct Gather : AroundAxis {
+  std::int64_t count = 1;
   DType index_dtype;
   Gather(const Shape& params, const Operand& indices, int at)
-      : axis(params[at]), count(indices.shape().elements()), index_dtype(indices.dtype()) {
-    for (int i = 0; i < at; ++i) outer *= params[i];
-    for (int i = at + 1; i < params.rank(); ++i) inner *= params[i];
-  }
+      : AroundAxis(around_axis(params, at)), count(indices.shape().elements()), index_dtype(indices.dtype()) {}
   std::int64_t index(const void* indices, std::int64_t i) const {
     const std::int64_t value = index_at(indices, index_dtype, i);
-    if (value < 0 || value >= axis)
-      fail(ErrorCode::index_out_of_range, "gather: index ", value, " at position ", i, " is outside an axis of size ", axis);
+    if (value < 0 || value >= size)
+      fail(ErrorCode::index_out_of_range, "gather: index ", value, " at position ", i, " is outside an axis of size ", size);
     return value;
   }
   /// Calls body(element of params, element of the gathered tensor) for each.
@@ -84,7 +82,7 @@ struct Gather {
     for (std::int64_t o = 0; o < outer; ++o)
       for (std::int64_t i = 0; i < count; ++i)
         for (std::int64_t k = 0, at = index(indices, i); k < inner; ++k)
-          body((o * axis + at) * inner + k, (o * count + i) * inner + k);
+          body((o * size + at) * inner + k, (o * count + i) * inner + k);
   }
 };
 
@@ -114,9 +112,7 @@ template <class T>
 Prepared prepare_one_hot(const KernelCall& call) {
   const Shape out = call.outputs[0].shape();
   const int axis = normalize_axis("one_hot", call.attr().integer("axis"), out.rank());
-  std::int64_t inner = 1;
-  for (int i = axis + 1; i < out.rank(); ++i) inner *= out[i];
-  return prepared([=, depth = out[axis], dtype = call.dtype()](const KernelArgs& args) {
+  return prepared([=, depth = out[axis], inner = around_axis(out, axis).inner, dtype = call.dtype()](const KernelArgs& args) {
     const T on = narrow<T>(std::bit_cast<double>(args.run_time[0])), off = narrow<T>(std::bit_cast<double>(args.run_time[1]));
     for (std::int64_t i = 0; i < out.elements(); ++i) {
       const std::int64_t position = i / inner % depth, from = i / (inner * depth) * inner + i % inner;

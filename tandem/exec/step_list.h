@@ -1,0 +1,37 @@
+// The first half of lowering: which kernels a graph runs, in what order, and on which thread.
+#pragma once
+
+#include <map>
+
+#include "tandem/exec/plan.h"
+
+namespace tandem {
+
+/// A node that runs, in its place in the order.
+struct Step {
+  std::int32_t node;
+  std::shared_ptr<const PreparedCall> call;  // null: the op runs by itself
+  bool commits = false;                      // writes variables over their old values
+  MemorySpace* space = nullptr;
+  std::uint32_t lane = 0;                    // which thread runs it
+};
+
+/// Steps in order, those that write variables in place last.
+struct StepList {
+  std::vector<Step> steps;
+  std::vector<std::vector<GraphValue>> roots;               // of every output of every node: what a view views, else itself
+  std::vector<Device*> devices;                             // that a node runs on; null for the host's own and for sources
+  std::map<const Cell*, GraphValue> in_place;               // variables that are written over, and by what
+  std::vector<std::shared_ptr<const PreparedCall>> calls;  // each once
+  std::vector<Device*> own_memory;                          // devices that work by themselves
+  std::size_t lanes = 0;                                    // 0: one thread runs everything
+
+  GraphValue root(GraphValue value) const { return roots[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)]; }
+};
+
+StepList list_steps(const Graph& graph, const LowerOptions& options);
+
+/// Has somebody said where the node runs? Then `rules` get it.
+bool is_placed(const LowerOptions& options, std::size_t node, PlacementRules& rules);
+
+}  // namespace tandem
