@@ -19,7 +19,8 @@ namespace {
 std::vector<Benchmark> all_benchmarks() {
   std::vector<Benchmark> all;
   for (auto group : {eager_benchmarks(), library_benchmarks(), elementwise_benchmarks(), training_benchmarks(),
-                     graph_benchmarks(), gpu_benchmarks(), spill_benchmarks(), placement_benchmarks(), adaptation_benchmarks(), data_benchmarks(), network_benchmarks(), fit_benchmarks()})
+                     graph_benchmarks(), gpu_benchmarks(), spill_benchmarks(), placement_benchmarks(), adaptation_benchmarks(), place_quality_benchmarks(), data_benchmarks(),
+                     network_benchmarks(), fit_benchmarks()})
     all.insert(all.end(), group.begin(), group.end());
   return all;
 }

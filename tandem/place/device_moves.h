@@ -16,7 +16,11 @@ class DeviceMoves {
 
   static std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
-  std::int32_t some_node() { return critical_[random_.below(critical_.size())]; }
+  /// Mostly one without slack.
+  std::int32_t some_node() {
+    if (random_.below(4) == 0) return static_cast<std::int32_t>(random_.below(at(p_.nodes)));
+    return critical_[random_.below(critical_.size())];
+  }
 
   /// The most promising of a few: most changes fail, and this is seen without decoding them.
   void elsewhere(std::int32_t node) {
@@ -56,9 +60,42 @@ class DeviceMoves {
     }
   }
 
+  /// Where links are missing, what the moved nodes talk to follows them to where there is a way; false: there is none nearby.
+  bool follow_links() {
+    if (p_.all_linked) return true;
+    for (std::size_t i = 0; i < changed_.size(); ++i) {
+      if (i > kMostFollowing) return false;
+      for (const std::int32_t v : p_.members[at(changed_[i].group)]) {
+        for (const Neighbour& input : p_.inputs[v])
+          if (!p_.linked(device_of(input.node), device_of(v)) && !bring_near(input.node, v, true)) return false;
+        for (const Neighbour& c : p_.consumers[v])
+          if (!p_.linked(device_of(v), device_of(c.node)) && !bring_near(c.node, v, false)) return false;
+      }
+    }
+    return true;
+  }
+
   void take_back_devices() {
     for (auto it = changed_.rbegin(); it != changed_.rend(); ++it)
       for (const std::int32_t v : p_.members[at(it->group)]) self().assignment()[at(v)] = it->device;
+  }
+
+  /// With all that has to be on the same device.
+  void assign(std::int32_t node, int device) {
+    const std::int32_t group = p_.group[at(node)];
+    changed_.push_back({group, static_cast<std::uint8_t>(device_of(p_.members[at(group)][0]))});
+    for (const std::int32_t v : p_.members[at(group)]) {
+      self().about_to_move(v, device);
+      self().assignment()[at(v)] = static_cast<std::uint8_t>(device);
+    }
+  }
+
+  /// Of a mask of devices, at random; -1: of none.
+  int one_of(std::uint64_t mask) {
+    const int count = __builtin_popcountll(mask);
+    if (count == 0) return -1;
+    for (std::uint32_t skip = random_.below(at(count)); skip > 0; --skip) mask &= mask - 1;
+    return __builtin_ctzll(mask);
   }
 
   struct Changed {
@@ -73,27 +110,23 @@ class DeviceMoves {
 
  private:
   static constexpr int kTries = 8;  // chosen by trying
+  static constexpr std::size_t kMostFollowing = 32;
 
   Self& self() { return static_cast<Self&>(*this); }
   int device_of(std::int32_t node) { return self().assignment()[at(node)]; }
 
-  /// With all that has to be on the same device.
-  void assign(std::int32_t node, int device) {
-    const std::int32_t group = p_.group[at(node)];
-    changed_.push_back({group, static_cast<std::uint8_t>(device_of(p_.members[at(group)][0]))});
-    for (const std::int32_t v : p_.members[at(group)]) {
-      self().about_to_move(v, device);
-      self().assignment()[at(v)] = static_cast<std::uint8_t>(device);
-    }
+  /// Puts `node` on a device from which there is a link to that of `other`, or the other way round.
+  bool bring_near(std::int32_t node, std::int32_t other, bool is_input) {
+    std::uint64_t mask = 0;
+    for (int d = 0; d < p_.devices; ++d)
+      if (p_.may(node, d) && (is_input ? p_.linked(d, device_of(other)) : p_.linked(device_of(other), d))) mask |= std::uint64_t{1} << d;
+    const int device = one_of(mask);
+    if (device < 0 || device == device_of(node)) return false;
+    assign(node, device);
+    return true;
   }
 
-  int other_device(std::int32_t node) {
-    std::uint64_t mask = p_.allowed[at(node)] & ~(std::uint64_t{1} << device_of(node));
-    const int count = __builtin_popcountll(mask);
-    if (count == 0) return -1;
-    for (std::uint32_t skip = random_.below(at(count)); skip > 0; --skip) mask &= mask - 1;
-    return __builtin_ctzll(mask);
-  }
+  int other_device(std::int32_t node) { return one_of(p_.allowed[at(node)] & ~(std::uint64_t{1} << device_of(node))); }
 
   /// How long the path through the node would be on a device, if nothing else moved and the device were free.
   double path_through(std::int32_t node, int device) {

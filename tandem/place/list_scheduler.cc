@@ -70,7 +70,7 @@ class ListScheduler {
       double value = start_on(node, device);
       if (value == kNever) continue;
       value += p_.us(node, device);
-      if (rule_.look_ahead) value += p_.after(node, device);
+      if (rule_.look_ahead) value += rule_.after.empty() ? p_.after(node, device) : rule_.after[p_.index(node, device)];
       if (value < least) least = value, best = device;
     }
     return best;

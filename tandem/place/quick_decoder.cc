@@ -21,7 +21,8 @@ QuickDecoder::QuickDecoder(const Problem& problem) : p_(problem), lanes_(at(prob
   }
   path_.resize(nodes);
   latest_end_.resize(nodes);
-  device_next_.resize(at(problem.devices));
+  next_.resize(lanes_);
+  needed_.resize(pairs);
   position.resize(nodes);
   copy_bytes_.resize(nodes);
   for (int v = 0; v < problem.nodes; ++v)
@@ -101,26 +102,59 @@ double QuickDecoder::commit(std::int32_t from) {
       for (int d = 0; d < p_.devices; ++d)
         if (std::int32_t& brought = kept_.brought_at[p_.index(input.node, d)]; brought >= from) brought = p_.nodes;
   makespan_ = run<true>(from, 0, kNever);
-  if (makespan_ != kNever) look_back();
   return makespan_;
 }
 
-/// Latest ends and the time that must follow each node, from the last place to the first.
+void QuickDecoder::line_up() {
+  activities_.clear();
+  for (std::int32_t place = 0; place < p_.nodes; ++place) {
+    const std::int32_t node = order[at(place)];
+    const int device = assignment[at(node)];
+    for (const Neighbour& input : p_.inputs[node]) {
+      const auto there = p_.index(input.node, device);
+      const int home = assignment[at(input.node)];
+      if (home == device || kept_.brought_at[there] != place) continue;
+      const double length = p_.crossing(home, device, bytes_of(input.node, device));
+      const auto link = at(p_.devices) + p_.pair(home, device);
+      activities_.push_back({kept_.arrival[there] - length, length, static_cast<std::int32_t>(there), static_cast<std::int32_t>(link)});
+    }
+    const double length = p_.us(node, device);
+    activities_.push_back({kept_.end[at(node)] - length, length, node, device});
+  }
+  std::ranges::stable_sort(activities_, {}, &Activity::start);
+}
+
 void QuickDecoder::look_back() {
-  std::fill(device_next_.begin(), device_next_.end(), makespan_);
+  line_up();
+  std::fill(next_.begin(), next_.end(), makespan_);
+  std::fill(needed_.begin(), needed_.end(), makespan_);
+  for (std::size_t i = activities_.size(); i-- > 0;) {
+    const Activity& a = activities_[i];
+    const bool is_node = a.lane < p_.devices;
+    const auto there = is_node ? p_.index(a.value, a.lane) : at(a.value);
+    const double latest = std::min(needed_[there], next_[at(a.lane)]), start = latest - a.length;
+    next_[at(a.lane)] = start;
+    if (!is_node) {
+      const std::int32_t value = a.value / p_.devices;
+      double& made = needed_[p_.index(value, assignment[at(value)])];
+      made = std::min(made, start);
+      continue;
+    }
+    latest_end_[at(a.value)] = latest;
+    for (const Neighbour& input : p_.inputs[a.value]) {
+      double& value = needed_[p_.index(input.node, a.lane)];
+      value = std::min(value, start);
+    }
+  }
   for (std::int32_t place = p_.nodes - 1; place >= 0; --place) {
     const std::int32_t node = order[at(place)];
     const int device = assignment[at(node)];
-    double latest = device_next_[at(device)], path = 0;
+    double path = 0;
     for (const Neighbour& c : p_.consumers[node]) {
       const int to = assignment[at(c.node)];
-      const double between = (to == device ? 0 : p_.crossing(device, to, c.bytes)) + p_.us(c.node, to);
-      latest = std::min(latest, latest_end_[at(c.node)] - between);
-      path = std::max(path, between + path_[at(c.node)]);
+      path = std::max(path, (to == device ? 0 : p_.crossing(device, to, c.bytes)) + p_.us(c.node, to) + path_[at(c.node)]);
     }
-    latest_end_[at(node)] = latest;
     path_[at(node)] = path;
-    device_next_[at(device)] = std::min(device_next_[at(device)], latest - p_.us(node, device));
   }
 }
 

@@ -7,6 +7,7 @@
 #include "tandem/place/exact.h"
 #include "tandem/place/list_scheduler.h"
 #include "tandem/place/local_search.h"
+#include "tandem/place/relisting.h"
 
 namespace tandem::placer {
 namespace {
@@ -18,6 +19,9 @@ constexpr std::int64_t kExactSteps = 400'000;
 constexpr int kDevicesForSets = 4;
 constexpr int kNodesForSets = 2000;
 constexpr std::size_t kStarts = 3;
+// Beyond this size a list schedule takes too much of the time.
+constexpr int kNodesForRounds = 1000;
+constexpr int kRounds = 6, kRoundsLater = 3;
 
 class Solver {
  public:
@@ -63,7 +67,17 @@ class Solver {
       if (plans_.empty()) try_plan(light, any_assignment(p_));
     }
     if (plans_.empty()) try_plan(by_rank, any_assignment(p_));
+    sort_plans();
+  }
+
+  void sort_plans() {
     std::stable_sort(plans_.begin(), plans_.end(), [](const Plan& a, const Plan& b) { return a.makespan < b.makespan; });
+  }
+
+  void list_best_again(std::size_t plans, int rounds) {
+    if (p_.nodes > kNodesForRounds || p_.nodes <= kExactNodes) return;
+    for (std::size_t i = 0; i < std::min(plans, plans_.size()); ++i) list_again(p_, decoder_, plans_[i], rounds);
+    sort_plans();
   }
 
   /// A few milliseconds for a hundred nodes, some more for two hundred; from there on it grows ever slower, so that the whole
@@ -72,17 +86,19 @@ class Solver {
     if (effort_.local_work >= 0) return effort_.local_work;
     if (p_.nodes <= kExactNodes) return 20'000;
     const std::int64_t nodes = p_.nodes;
-    return 110'000 + 2000 * std::clamp<std::int64_t>(nodes - 100, 0, 150) + 60 * std::max<std::int64_t>(nodes - 250, 0);
+    return 90'000 + 2000 * std::clamp<std::int64_t>(nodes - 100, 0, 150) + 60 * std::max<std::int64_t>(nodes - 250, 0);
   }
 
   void search_locally() {
     if (plans_.empty()) return;
+    list_best_again(kStarts, kRounds);
     const std::size_t starts = std::min(plans_.size(), kStarts);
     plans_.resize(starts);
     // The best start gets most: a third is spent to see which it is.
     const std::int64_t work = local_work(), each = work / 3 / static_cast<std::int64_t>(starts);
     for (std::size_t i = 0; i < starts; ++i) search(plans_[i], each, i, {.first = 0.01, .last = 0.002});
-    std::stable_sort(plans_.begin(), plans_.end(), [](const Plan& a, const Plan& b) { return a.makespan < b.makespan; });
+    sort_plans();
+    list_best_again(1, kRoundsLater);
     search(plans_[0], work - each * static_cast<std::int64_t>(starts), starts, {.first = 0.006, .last = 0.0003});
   }
 

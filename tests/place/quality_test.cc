@@ -95,6 +95,21 @@ TEST(PlaceQuality, NoScheduleIsLongerThanPlainHeftOrTheBestSingleDevice) {
   }
 }
 
+/// Work is counted in steps: the same on every machine. The bound is that of ideal devices, which no schedule reaches.
+TEST(PlaceQuality, GraphsOfFiftyToTwoHundredNodesAreAsCloseToTheBoundAsTheyHaveBeen) {
+  double sum = 0;
+  constexpr unsigned kGraphs = 32;
+  for (unsigned seed = 0; seed < kGraphs; ++seed) {
+    const PlaceInput input = random_input({.nodes = 50 + static_cast<int>(seed % 16) * 10, .devices = 2 + static_cast<int>(seed % 3), .seed = seed,
+                                           .crossing = kCrossings[seed % 4], .one_way = seed % 5 == 4});
+    const auto problem = placer::make_problem(input.graph, input.machine, {});
+    const double ours = placed(input);
+    EXPECT_DOUBLE_EQ(ours, placer::solve(problem).makespan) << "seed " << seed << ": not the same twice";
+    sum += ours / problem.bound;
+  }
+  EXPECT_LE(sum / kGraphs, 1.435);
+}
+
 TEST(PlaceQuality, SchedulesOfLargerGraphsInLittleMemoryAreValid) {
   int found = 0;
   for (unsigned seed = 0; seed < 20; ++seed) {
