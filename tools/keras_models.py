@@ -85,7 +85,79 @@ def attention():
     return keras.Model(start, layers.RepeatVector(2)(x), name="attention")
 
 
-MODELS = [two_towers, recurrent, small_resnet, nested, attention]
+def steps():
+    """Layers over steps, a branch each."""
+    x = keras.Input((8, 6))
+    branches = [
+        layers.Conv1DTranspose(3, 3, strides=2), layers.SeparableConv1D(4, 3, depth_multiplier=2), layers.DepthwiseConv1D(3, padding="same"),
+        layers.EinsumDense("abc,cd->abd", output_shape=(None, 5), bias_axes="d", activation="relu"), layers.EinsumDense("...x,xy->...y", output_shape=4),
+        layers.GRU(4, reset_after=False), layers.SimpleRNN(4, activation="relu"), layers.LSTM(3, activation="softsign", recurrent_activation="hard_sigmoid"),
+        layers.RNN(layers.LSTMCell(4), return_sequences=True), layers.LayerNormalization(axis=[1, 2]), layers.Dense(6, activation="glu"),
+        layers.Dense(4, activation="squareplus"), layers.GaussianDropout(0.2), layers.AlphaDropout(0.2), layers.Discretization(bin_boundaries=[0.5, 1.0]),
+    ]  # fmt: skip
+    y = layers.Dense(6)(x)
+    both = [layers.Dot(axes=2, normalize=True)([x, y]), layers.Attention(use_scale=True)([x, y]), layers.AdditiveAttention()([x, y])]
+    both.append(layers.MultiHeadAttention(2, 3, value_dim=4, output_shape=5)(x, layers.Dense(3)(y)))
+    states = layers.Bidirectional(layers.LSTM(2, return_state=True))(x)
+    model = keras.Model(x, [branch(x) for branch in branches] + both + list(states), name="steps")
+    model.compile("adam", "mse")  # and never fitted: its optimizer has no state
+    return model
+
+
+def images():
+    """Layers over images, a branch each."""
+    x = keras.Input((8, 9, 3))
+    branches = [
+        layers.Conv2DTranspose(3, 3, strides=2, padding="same", output_padding=1), layers.UpSampling2D((2, 3), interpolation="bilinear"),
+        layers.Resizing(5, 7), layers.Resizing(5, 7, interpolation="nearest", crop_to_aspect_ratio=True), layers.CenterCrop(4, 5), layers.CenterCrop(12, 6),
+        layers.RandomZoom(0.1), layers.RandomContrast(0.1), layers.RandomTranslation(0.1, 0.1),
+    ]  # fmt: skip
+    return keras.Model(x, [branch(x) for branch in branches], name="images")
+
+
+def volumes():
+    """Layers over volumes, a branch each."""
+    x = keras.Input((4, 5, 6, 2))
+    branches = [
+        layers.Conv3D(3, 2, strides=(1, 2, 1)), layers.Conv3D(4, 3, padding="same", strides=2, groups=2), layers.Conv3D(2, 2, dilation_rate=2),
+        layers.Conv3DTranspose(2, 2, strides=2), layers.Conv3DTranspose(3, 3, strides=2, padding="same"), layers.MaxPooling3D(2),
+        layers.AveragePooling3D(2, padding="same"), layers.GlobalAveragePooling3D(), layers.GlobalMaxPooling3D(keepdims=True), layers.ZeroPadding3D((1, 0, 2)),
+        layers.Cropping3D(1), layers.UpSampling3D((1, 2, 1)),
+    ]  # fmt: skip
+    return keras.Model(x, [branch(x) for branch in branches], name="volumes")
+
+
+def masks():
+    """Masks made by Embedding and Masking, read by recurrent layers, attention and pooling."""
+    tokens, x = keras.Input((5,), dtype="int32"), keras.Input((4, 3))
+    words = layers.Embedding(11, 6, mask_zero=True)(tokens)
+    steps = layers.Masking(1.0)(x)
+    outputs = [
+        layers.LSTM(3)(words), layers.GRU(3, return_sequences=True, go_backwards=True)(words), layers.Bidirectional(layers.SimpleRNN(2, return_sequences=True))(words),
+        layers.GlobalAveragePooling1D()(layers.Dense(4, activation="relu")(words)), layers.MultiHeadAttention(2, 3)(words, words), layers.GRU(2)(steps),
+        layers.Attention()([words, words]), layers.LSTM(2)(layers.Add()([words, layers.Dense(6)(words)])), layers.LSTM(2)(layers.Concatenate(axis=1)([words, words])),
+        layers.LSTM(2, zero_output_for_mask=True, return_sequences=True)(words),
+    ]  # fmt: skip
+    return keras.Model([tokens, x], outputs, name="masks")
+
+
+def functions():
+    """keras.ops in a functional model."""
+    ops = keras.ops
+    x = keras.Input((4, 6))
+    mean = ops.relu(ops.mean(x, axis=1) * 2 - 1) - ops.exp(-x[:, 0])
+    square = ops.softmax(ops.matmul(ops.transpose(x, (0, 2, 1)), x), axis=-1)
+    total = ops.sum(square * square, axis=(1, 2), keepdims=True)
+    outputs = [
+        ops.reshape(ops.concatenate([mean, mean], -1)[:, 1:], (-1, 11)), ops.squeeze(ops.where(total > 0.5, total, ops.sqrt(total)), -1),
+        x[..., ::2, None], x[:, -1, 1:4] / 3, ops.clip(x, 0.2, 1.5) ** 2, ops.maximum(ops.var(x, axis=-1), 0.1), ops.stack([mean, mean + 1], axis=1),
+        ops.expand_dims(ops.max(x, axis=-1), 1) + 0.5 * ops.tanh(x[:, :, :4]),
+    ]  # fmt: skip
+    return keras.Model(x, outputs, name="functions")
+
+
+MODELS = [two_towers, recurrent, small_resnet, nested, attention, steps, images, volumes, masks, functions]
+LEGACY = [recurrent]  # the older format too, of layers that contain layers
 
 
 def inputs_of(model):
@@ -117,6 +189,8 @@ def write(make):
     outputs = model.predict(inputs if len(inputs) > 1 else inputs[0], verbose=0)
     outputs = outputs if isinstance(outputs, list) else [outputs]
     model.save(FOLDER / f"{make.__name__}.keras")
+    if make in LEGACY:
+        model.save(FOLDER / f"{make.__name__}_legacy.h5")
     arrays = {f"x{i}": value for i, value in enumerate(inputs)} | {f"y{i}": value for i, value in enumerate(outputs)}
     np.savez(FOLDER / f"{make.__name__}_io.npz", **arrays)
 

@@ -64,8 +64,8 @@ class Merger {
     if (first.is_object() && all([&](const Json* s) { return s->is_object() && s->size() == first.size(); })) {
       Json out = Json::object();
       for (const auto& [key, value] : first.items()) {
-        if (!all([&](const Json* s) { return s->contains(key); })) differ(place);
-        out[key] = merge(each(samples, [&](const Json& s) -> const Json& { return s.at(key); }), place + "." + key);
+        if (!all([&, &key = key](const Json* s) { return s->contains(key); })) differ(place);
+        out[key] = merge(each(samples, [&, &key = key](const Json& s) -> const Json& { return s.at(key); }), place + "." + key);
       }
       return out;
     }

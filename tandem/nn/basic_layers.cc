@@ -1,5 +1,8 @@
 // Dense, embeddings, activations, dropout, preprocessing of numbers.
+#include <cmath>
+
 #include "tandem/nn/layer_records.h"
+#include "tandem/op/arrays.h"
 #include "tandem/op/elementwise.h"
 #include "tandem/op/network_ops.h"
 
@@ -29,15 +32,16 @@ class DenseLayer final : public Activated {
 
 class EmbeddingLayer final : public Layer {
  public:
-  explicit EmbeddingLayer(const LayerConfig& config) : Layer(config), inputs_(positive(config, "input_dim")), outputs_(positive(config, "output_dim")) {
-    config.require("mask_zero", false);
-  }
+  explicit EmbeddingLayer(const LayerConfig& config) : Layer(config), inputs_(positive(config, "input_dim")), outputs_(positive(config, "output_dim")) {}
 
  private:
   void make_variables(const Shape&) override {
     embeddings_ = add_weight("embeddings", {inputs_, outputs_}, [](const Shape& shape) { return random_uniform(shape, -0.05, 0.05); });
   }
   Tensor call(const Tensor& x, bool) override { return gather(*embeddings_, is_integer(x.dtype()) ? x : cast(x, DType::i32)); }
+  Masked call_masked(const Tensors& inputs, const Tensors&, bool training) override {
+    return {call_all(inputs, training), config().flag("mask_zero", false) ? not_equal(inputs[0], zeros_like(inputs[0])) : Tensor()};
+  }
   std::int64_t inputs_, outputs_;
   std::optional<Variable> embeddings_;
 };
@@ -93,6 +97,47 @@ class NormalizationLayer final : public Layer {
   Shape broadcast_;
   std::optional<Variable> mean_, variance_;
 };
+
+/// Steps whose features all are `mask_value` do not count.
+class MaskingLayer final : public Layer {
+ public:
+  using Layer::Layer;
+
+ private:
+  Tensor counts(const Tensor& x) const { return reduce_any(not_equal(x, number_like(x, config().real("mask_value", 0))), {-1}, true); }
+  Tensor call(const Tensor& x, bool) override { return x * cast(counts(x), x.dtype()); }
+  Masked call_masked(const Tensors& inputs, const Tensors&, bool training) override {
+    return {call_all(inputs, training), squeeze(counts(inputs[0]), {-1})};
+  }
+};
+
+LayerPtr make_gaussian_dropout(const LayerConfig& config, const LayerMakers&) {
+  const double rate = config.real("rate");
+  if (!(rate >= 0 && rate < 1)) config.refuse("rate must lie in [0, 1), got ", rate);
+  return plain(config, [rate](const Tensor& x, bool training) {
+    return training && rate > 0 ? x * random_normal(x.shape(), 1, std::sqrt(rate / (1 - rate)), x.dtype()) : x;
+  });
+}
+
+/// Mean and variance of what SELU makes stay as they are.
+LayerPtr make_alpha_dropout(const LayerConfig& config, const LayerMakers&) {
+  const double rate = config.real("rate");
+  if (!(rate >= 0 && rate < 1)) config.refuse("rate must lie in [0, 1), got ", rate);
+  constexpr double kLowest = -1.0507009873554805 * 1.6732632423543772;
+  return plain(config, [rate](const Tensor& x, bool training) {
+    if (!training || rate == 0) return x;
+    const double a = 1 / std::sqrt((1 - rate) * (1 + rate * kLowest * kLowest)), b = -a * kLowest * rate;
+    const Tensor kept = less(random_uniform(x.shape()), 1 - rate);
+    return where(kept, x, number_like(x, kLowest)) * a + b;
+  });
+}
+
+LayerPtr make_activity_regularization(const LayerConfig& config, const LayerMakers&) {
+  return plain(config, [config](const Tensor& x, bool training) {
+    if (training && (config.real("l1", 0) != 0 || config.real("l2", 0) != 0)) config.refuse("training with a cost of activity is not supported in C++");
+    return x;
+  });
+}
 
 LayerPtr make_dropout(const LayerConfig& config, const LayerMakers&) {
   const double rate = config.real("rate");
@@ -174,6 +219,8 @@ LayerPtr make_input(const LayerConfig& config, const LayerMakers&) {
 }
 
 constexpr LayerRecord kRecords[] = {
+    {"ActivityRegularization", make_activity_regularization}, {"AlphaDropout", make_alpha_dropout},
+    {"GaussianDropout", make_gaussian_dropout}, {"Masking", make_as<MaskingLayer>}, {"SpatialDropout3D", make_spatial_dropout},
     {"Activation", make_as<ActivationOnly>}, {"Dense", make_as<DenseLayer>},           {"Dropout", make_dropout},
     {"ELU", make_elu},                       {"Embedding", make_as<EmbeddingLayer>},   {"GaussianNoise", make_noise},
     {"Identity", make_identity},             {"InputLayer", make_input},               {"LeakyReLU", make_leaky_relu},

@@ -88,6 +88,14 @@ CompiledModel::Batch CompiledModel::split(const Tensors& batch) const {
   return {{at(0), at(inputs)}, {at(inputs), at(arrays)}, batch.size() > arrays ? batch.back() : Tensor()};
 }
 
+Tensors CompiledModel::forward(const Tensors& inputs, bool training) const {
+  auto [values, masks] = graph_.run_masked(inputs, Tensors(inputs.size()), training, as_logits_);
+  for (std::size_t i = 0; i < masks.size(); ++i)
+    if (masks[i].defined())
+      fail(ErrorCode::invalid_argument, "the mask of '", graph_.layer_of(i)->name(), "' reaches an output; losses of masked steps are not supported in C++: pool the steps before the output, or train the model in Python");
+  return std::move(values);
+}
+
 Tensor CompiledModel::loss_of(const Output& output, const Tensor& y_true, const Tensor& y_pred, const Tensor& weights, std::int64_t all) const {
   const Tensor values = weighted(output.loss(y_true, y_pred), weights);
   const std::int64_t rows = y_pred.shape()[0];

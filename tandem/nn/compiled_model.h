@@ -62,7 +62,7 @@ class CompiledModel {
 
   void add_output(std::size_t index);
   Batch split(const Tensors& batch) const;
-  Tensors forward(const Tensors& inputs, bool training) const { return graph_.run(inputs, training, as_logits_); }
+  Tensors forward(const Tensors& inputs, bool training) const;
   std::vector<Variable> trainable_variables() const { return graph_.trainable_variables(); }
   /// The mean loss of one output over a batch; `all` rows, if the batch is a part.
   Tensor loss_of(const Output& output, const Tensor& y_true, const Tensor& y_pred, const Tensor& weights, std::int64_t all) const;

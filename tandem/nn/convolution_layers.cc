@@ -30,7 +30,22 @@ class Convolution : public Activated {
   /// Makes the kernels for inputs of so many channels; how many channels come out.
   virtual std::int64_t make_kernels(std::int64_t channels) = 0;
   virtual Tensor convolve(const Tensor& x) const = 0;
+  /// Causal padding: what comes before the first step.
+  Tensor before_steps(const Tensor& x) const { return padding_ == "causal" ? pad(x, {0, 0, (size_[0] - 1) * dilation_[0], 0, 0, 0}) : x; }
+  /// For steps as images of height one.
+  ConvOptions flat_options() const {
+    return {.strides = {strides_[0], strides_[0]}, .padding = padding_ == "causal" ? "valid" : std::string_view(padding_), .dilations = {1, dilation_[0]}};
+  }
   ConvOptions options() const { return {.strides = strides_, .padding = padding_, .dilations = dilation_}; }
+
+  /// How long a transposed convolution makes an axis.
+  std::int64_t transposed_length(const Tensor& x, int axis) const {
+    const auto i = static_cast<std::size_t>(axis - 1);
+    const std::int64_t window = (size_[i] - 1) * dilation_[i] + 1, length = x.shape()[axis];
+    if (!config().has("output_padding")) return length * strides_[i] + (padding_ == "valid" ? std::max<std::int64_t>(window - strides_[i], 0) : 0);
+    const std::int64_t more = config().ints("output_padding", axes_)[i];
+    return (length - 1) * strides_[i] + window - (padding_ == "same" ? 2 * (window / 2) : 0) + more;
+  }
 
   int axes_;
   Ints size_, strides_, dilation_;
@@ -72,13 +87,44 @@ class Conv1DLayer final : public Convolution {
     return filters_;
   }
   Tensor convolve(const Tensor& x) const override {
-    if (padding_ != "causal") return conv1d(x, *kernel_, options());
     ConvOptions without = options();
-    without.padding = "valid";
-    return conv1d(pad(x, {0, 0, (size_[0] - 1) * dilation_[0], 0, 0, 0}), *kernel_, without);
+    if (padding_ == "causal") without.padding = "valid";
+    return conv1d(before_steps(x), *kernel_, without);
   }
   std::int64_t filters_;
   std::optional<Variable> kernel_;
+};
+
+/// Over steps as over images of height one.
+class DepthwiseConv1DLayer final : public Convolution {
+ public:
+  explicit DepthwiseConv1DLayer(const LayerConfig& config) : Convolution(config, 1), multiplier_(config.integer("depth_multiplier", 1)) {}
+
+ private:
+  std::int64_t make_kernels(std::int64_t channels) override {
+    kernel_ = add_weight("kernel", {size_[0], channels, multiplier_}, glorot_of);
+    return channels * multiplier_;
+  }
+  Tensor convolve(const Tensor& x) const override { return squeeze(depthwise_conv2d(expand_dims(before_steps(x), 1), expand_dims(*kernel_, 0), flat_options()), {1}); }
+  std::int64_t multiplier_;
+  std::optional<Variable> kernel_;
+};
+
+class SeparableConv1DLayer final : public Convolution {
+ public:
+  explicit SeparableConv1DLayer(const LayerConfig& config) : Convolution(config, 1), filters_(positive(config, "filters")), multiplier_(config.integer("depth_multiplier", 1)) {}
+
+ private:
+  std::int64_t make_kernels(std::int64_t channels) override {
+    depthwise_ = add_weight("depthwise_kernel", {size_[0], channels, multiplier_}, glorot_of);
+    pointwise_ = add_weight("pointwise_kernel", {1, channels * multiplier_, filters_}, glorot_of);
+    return filters_;
+  }
+  Tensor convolve(const Tensor& x) const override {
+    return squeeze(separable_conv2d(expand_dims(before_steps(x), 1), expand_dims(*depthwise_, 0), expand_dims(*pointwise_, 0), flat_options()), {1});
+  }
+  std::int64_t filters_, multiplier_;
+  std::optional<Variable> depthwise_, pointwise_;
 };
 
 class DepthwiseConv2DLayer final : public Convolution {
@@ -110,11 +156,23 @@ class SeparableConv2DLayer final : public Convolution {
   std::optional<Variable> depthwise_, pointwise_;
 };
 
+class Conv1DTransposeLayer final : public Convolution {
+ public:
+  explicit Conv1DTransposeLayer(const LayerConfig& config) : Convolution(config, 1), filters_(positive(config, "filters")) {}
+
+ private:
+  std::int64_t make_kernels(std::int64_t channels) override {
+    kernel_ = add_weight("kernel", {size_[0], filters_, channels}, glorot_of);
+    return filters_;
+  }
+  Tensor convolve(const Tensor& x) const override { return conv1d_transpose(x, *kernel_, {x.shape()[0], transposed_length(x, 1), filters_}, options()); }
+  std::int64_t filters_;
+  std::optional<Variable> kernel_;
+};
+
 class Conv2DTransposeLayer final : public Convolution {
  public:
-  explicit Conv2DTransposeLayer(const LayerConfig& config) : Convolution(config, 2), filters_(positive(config, "filters")) {
-    if (config.has("output_padding")) config.refuse("output_padding is not supported in C++");
-  }
+  explicit Conv2DTransposeLayer(const LayerConfig& config) : Convolution(config, 2), filters_(positive(config, "filters")) {}
 
  private:
   std::int64_t make_kernels(std::int64_t channels) override {
@@ -122,12 +180,7 @@ class Conv2DTransposeLayer final : public Convolution {
     return filters_;
   }
   Tensor convolve(const Tensor& x) const override {
-    const auto length = [&](int axis) {
-      const auto i = static_cast<std::size_t>(axis - 1);
-      const std::int64_t window = (size_[i] - 1) * dilation_[i] + 1;
-      return x.shape()[axis] * strides_[i] + (padding_ == "valid" ? std::max<std::int64_t>(window - strides_[i], 0) : 0);
-    };
-    return conv2d_transpose(x, *kernel_, {x.shape()[0], length(1), length(2), filters_}, options());
+    return conv2d_transpose(x, *kernel_, {x.shape()[0], transposed_length(x, 1), transposed_length(x, 2), filters_}, options());
   }
   std::int64_t filters_;
   std::optional<Variable> kernel_;
@@ -143,17 +196,38 @@ LayerPtr make_pooling(const LayerConfig& config, const LayerMakers&) {
 template <Tensor (*kReduce)(const Tensor&, const Ints&, bool), int kAxes>
 LayerPtr make_global_pooling(const LayerConfig& config, const LayerMakers&) {
   config.require("data_format", "channels_last");
-  const Ints axes = kAxes == 1 ? Ints{1} : Ints{1, 2};
+  Ints axes;
+  for (int i = 1; i <= kAxes; ++i) axes.push_back(i);
   return plain(config, [axes, keep = config.flag("keepdims", false)](const Tensor& x, bool) { return kReduce(x, axes, keep); });
 }
 
-constexpr LayerRecord kRecords[] = {{"AveragePooling1D", make_pooling<avg_pool1d, 1>},
+/// The mean of the steps that count.
+class AveragedSteps final : public Layer {
+ public:
+  explicit AveragedSteps(const LayerConfig& config) : Layer(config), keep_(config.flag("keepdims", false)) { config.require("data_format", "channels_last"); }
+
+ private:
+  Tensor call(const Tensor& x, bool) override { return reduce_mean(x, {1}, keep_); }
+  Masked call_masked(const Tensors& inputs, const Tensors& masks, bool training) override {
+    if (!masks[0].defined()) return {call_all(inputs, training), {}};
+    const Tensor counts = expand_dims(cast(masks[0], inputs[0].dtype()), 2);
+    return {{reduce_sum(inputs[0] * counts, {1}, keep_) / reduce_sum(counts, {1}, keep_)}, {}};
+  }
+  bool keep_;
+};
+
+constexpr LayerRecord kRecords[] = {{"Conv1DTranspose", make_as<Conv1DTransposeLayer>},
+                                    {"DepthwiseConv1D", make_as<DepthwiseConv1DLayer>},
+                                    {"SeparableConv1D", make_as<SeparableConv1DLayer>},
+                                    {"GlobalAveragePooling3D", make_global_pooling<reduce_mean, 3>},
+                                    {"GlobalMaxPooling3D", make_global_pooling<reduce_max, 3>},
+                                    {"AveragePooling1D", make_pooling<avg_pool1d, 1>},
                                     {"AveragePooling2D", make_pooling<avg_pool2d, 2>},
                                     {"Conv1D", make_as<Conv1DLayer>},
                                     {"Conv2D", make_as<Conv2DLayer>},
                                     {"Conv2DTranspose", make_as<Conv2DTransposeLayer>},
                                     {"DepthwiseConv2D", make_as<DepthwiseConv2DLayer>},
-                                    {"GlobalAveragePooling1D", make_global_pooling<reduce_mean, 1>},
+                                    {"GlobalAveragePooling1D", make_as<AveragedSteps>},
                                     {"GlobalAveragePooling2D", make_global_pooling<reduce_mean, 2>},
                                     {"GlobalMaxPooling1D", make_global_pooling<reduce_max, 1>},
                                     {"GlobalMaxPooling2D", make_global_pooling<reduce_max, 2>},

@@ -1,8 +1,10 @@
 #include "tandem/nn/layer.h"
 
+#include <algorithm>
 #include <array>
 
 #include "tandem/nn/regularizers.h"
+#include "tandem/op/arrays.h"
 #include "tandem/op/elementwise.h"
 
 namespace tandem {
@@ -18,6 +20,24 @@ Tensors Layer::operator()(const Tensors& inputs, bool training) {
   if (inputs.empty()) fail(ErrorCode::wrong_arity, "layer '", name_, "' was called without an input");
   build(inputs[0].shape());
   return call_all(inputs, training);
+}
+
+Masked Layer::operator()(const Tensors& inputs, const Tensors& masks, bool training) {
+  if (inputs.empty()) fail(ErrorCode::wrong_arity, "layer '", name_, "' was called without an input");
+  build(inputs[0].shape());
+  return call_masked(inputs, masks, training);
+}
+
+Masked Layer::call_masked(const Tensors& inputs, const Tensors& masks, bool training) {
+  return {call_all(inputs, training), passes_mask() ? masks.at(0) : Tensor()};
+}
+
+bool Layer::passes_mask() const {
+  constexpr std::array<std::string_view, 20> kPassing{
+      "Activation", "ActivityRegularization", "AlphaDropout", "BatchNormalization", "Dense", "Dropout", "ELU", "EinsumDense", "GaussianDropout",
+      "GaussianNoise", "GroupNormalization", "Identity", "LayerNormalization", "LeakyReLU", "PReLU", "RMSNormalization", "ReLU", "Softmax",
+      "SpatialDropout1D", "UnitNormalization"};
+  return std::ranges::find(kPassing, config_.class_name()) != kPassing.end();
 }
 
 Tensors Layer::call_all(const Tensors& inputs, bool training) {
@@ -116,6 +136,23 @@ std::int64_t Layer::count_params() const {
 
 namespace {
 
+/// One half of the last axis, as far as the other lets it through.
+Tensor glu(const Tensor& x) {
+  const std::int64_t size = x.shape()[-1];
+  if (size % 2) fail(ErrorCode::shape_mismatch, "glu: the last axis must have an even size, got ", x.shape());
+  Ints first(static_cast<std::size_t>(x.rank()), 0), half(x.shape().begin(), x.shape().end()), second = first;
+  half.back() = second.back() = size / 2;
+  return slice(x, first, half) * sigmoid(slice(x, second, half));
+}
+
+/// The nearest distribution to x along the last axis: like softmax, with zeros.
+Tensor sparsemax(const Tensor& x) {
+  const Tensor falling = sort(x, true), sums = cumsum(falling, -1);
+  const Tensor inside = cast(greater(range(1, static_cast<double>(x.shape()[-1] + 1), 1, x.dtype()) * falling + 1.0, sums), x.dtype());
+  const Tensor excess = reduce_sum(falling * inside, {-1}, true) - 1.0;
+  return relu(x - excess / reduce_sum(inside, {-1}, true));
+}
+
 struct NamedActivation {
   std::string_view name;
   Activation function;
@@ -142,6 +179,15 @@ constexpr std::array kActivations{
     NamedActivation{"hard_swish", [](const Tensor& x) { return hard_silu(x); }},
     NamedActivation{"log_sigmoid", [](const Tensor& x) { return log_sigmoid(x); }},
     NamedActivation{"log_softmax", [](const Tensor& x) { return log_softmax(x); }},
+    NamedActivation{"celu", [](const Tensor& x) { return elu(x); }},
+    NamedActivation{"glu", glu},
+    NamedActivation{"hard_shrink", [](const Tensor& x) { return where(greater(abs(x), 0.5), x, zeros_like(x)); }},
+    NamedActivation{"hard_tanh", [](const Tensor& x) { return maximum(minimum(x, 1.0), -1.0); }},
+    NamedActivation{"soft_shrink", [](const Tensor& x) { return sign(x) * relu(abs(x) - 0.5); }},
+    NamedActivation{"sparse_plus", [](const Tensor& x) { return where(less(x, 1.0), square(relu(x + 1.0)) * 0.25, x); }},
+    NamedActivation{"sparsemax", sparsemax},
+    NamedActivation{"squareplus", [](const Tensor& x) { return (x + sqrt(square(x) + 4.0)) / 2.0; }},
+    NamedActivation{"tanh_shrink", [](const Tensor& x) { return x - tanh(x); }},
 };
 
 }  // namespace

@@ -15,6 +15,12 @@ namespace tandem {
 class Layer;
 class Symbol;
 
+/// Results of a layer, and which steps of the first count; the mask is undefined where all do.
+struct Masked {
+  Tensors values;
+  Tensor mask;
+};
+
 /// A layer. Called on values it runs; called on the symbols of a model that is being drawn (symbol.h) it becomes a part of it.
 class LayerPtr : public std::shared_ptr<Layer> {
  public:
@@ -36,6 +42,10 @@ class Layer {
   Tensor operator()(const Tensor& x, bool training = false);
   /// For layers of several inputs or outputs.
   Tensors operator()(const Tensors& inputs, bool training = false);
+  /// The same with masks: of each input which steps count, undefined for all of them.
+  Masked operator()(const Tensors& inputs, const Tensors& masks, bool training);
+  /// Does the mask of its first input hold for its result too?
+  virtual bool passes_mask() const;
   /// Makes the variables for inputs of this shape, batch axis included; once.
   void build(const Shape& input);
   bool built() const { return built_; }
@@ -69,6 +79,8 @@ class Layer {
   virtual void make_variables(const Shape&) {}
   virtual Tensor call(const Tensor& x, bool training) = 0;
   virtual Tensors call_all(const Tensors& inputs, bool training);
+  /// For layers that look at masks or make one.
+  virtual Masked call_masked(const Tensors& inputs, const Tensors& masks, bool training);
   /// Makes a variable. Its value is what set_weights has given, else what the argument NAME_initializer says, else `initial`.
   Variable add_weight(std::string name, const Shape& shape, const Initializer& initial, bool trainable = true);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-
 #include <map>
 
 namespace tandem {
@@ -38,11 +37,17 @@ std::string_view LayerGraph::last_activation(std::size_t output) const {
 }
 
 Tensors LayerGraph::run(const Tensors& inputs, bool training, const std::vector<bool>& as_logits) const {
+  return run_masked(inputs, Tensors(inputs.size()), training, as_logits).values;
+}
+
+LayerGraph::MaskedOutputs LayerGraph::run_masked(const Tensors& inputs, const Tensors& given, bool training, const std::vector<bool>& as_logits) const {
   if (inputs.size() != inputs_.size()) fail(ErrorCode::wrong_arity, "the model takes ", inputs_.size(), " inputs, got ", inputs.size());
   std::vector<Tensors> results(nodes_.size());
+  Tensors masks(nodes_.size());  // of the first result of each
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const LayerPtr& layer = nodes_[inputs_[i]].layer;
     results[inputs_[i]] = {layer ? (*layer)(inputs[i], training) : inputs[i]};
+    masks[inputs_[i]] = given[i];
   }
   const auto value_of = [&](const Value& value) -> const Tensor& {
     const Tensors& made = results[value.node];
@@ -50,6 +55,7 @@ Tensors LayerGraph::run(const Tensors& inputs, bool training, const std::vector<
       fail(ErrorCode::invalid_argument, "result ", value.result, " of layer '", nodes_[value.node].layer->name(), "' is used, but it has ", made.size());
     return made[value.result];
   };
+  const auto mask_of = [&](const Value& value) { return value.result == 0 ? masks[value.node] : Tensor(); };
   const auto gives_logits = [&](std::size_t node) {
     for (std::size_t k = 0; k < as_logits.size(); ++k)
       if (as_logits[k] && outputs_[k].node == node) return true;
@@ -58,17 +64,27 @@ Tensors LayerGraph::run(const Tensors& inputs, bool training, const std::vector<
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const Node& node = nodes_[i];
     if (node.inputs.empty()) continue;
-    Tensors arguments;
-    for (const Value& input : node.inputs) arguments.push_back(value_of(input));
+    Tensors arguments, argument_masks;
+    for (const Value& input : node.inputs) {
+      arguments.push_back(value_of(input));
+      argument_masks.push_back(mask_of(input));
+    }
+    if (node.mask) argument_masks[0] = value_of(*node.mask);
     if (gives_logits(i)) {
       node.layer->build(arguments[0].shape());
       results[i] = {node.layer->logits(arguments[0], training)};
+      if (node.layer->passes_mask()) masks[i] = argument_masks[0];
     } else {
-      results[i] = (*node.layer)(arguments, training);
+      Masked made = (*node.layer)(arguments, argument_masks, training);
+      results[i] = std::move(made.values);
+      masks[i] = std::move(made.mask);
     }
   }
-  Tensors out;
-  for (const Value& output : outputs_) out.push_back(value_of(output));
+  MaskedOutputs out;
+  for (const Value& output : outputs_) {
+    out.values.push_back(value_of(output));
+    out.masks.push_back(mask_of(output));
+  }
   return out;
 }
 

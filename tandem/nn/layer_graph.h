@@ -26,6 +26,7 @@ class LayerGraph {
     LayerPtr layer;
     std::vector<Value> inputs;
     std::vector<OpenSpec> results = {};  // where the model was drawn, and so they are known before it runs
+    std::optional<Value> mask = {};      // given by the model, instead of what the first input brings
   };
 
   /// A graph that passes one input on.
@@ -35,6 +36,7 @@ class LayerGraph {
   Value add_input(LayerPtr layer = nullptr, std::vector<OpenSpec> results = {});
   /// The first result of `layer` on earlier values.
   Value add(LayerPtr layer, std::vector<Value> inputs, std::vector<OpenSpec> results = {});
+  void set_mask(const Value& node, const Value& mask) { nodes_[node.node].mask = mask; }
   void set_outputs(std::vector<Value> outputs) { outputs_ = std::move(outputs); }
   /// The layers in Keras' order, where it is not that of their first use.
   void set_layers(std::vector<LayerPtr> layers) { layers_ = std::move(layers); }
@@ -54,6 +56,11 @@ class LayerGraph {
 
   /// `as_logits`: which outputs come without their last activation; empty for none.
   Tensors run(const Tensors& inputs, bool training, const std::vector<bool>& as_logits = {}) const;
+  /// The same with masks of the inputs, if there are any; gives those of the outputs.
+  struct MaskedOutputs {
+    Tensors values, masks;
+  };
+  MaskedOutputs run_masked(const Tensors& inputs, const Tensors& masks, bool training, const std::vector<bool>& as_logits = {}) const;
 
   /// The layers by the paths under which Keras' files keep them: "layers/dense_1".
   std::vector<std::pair<std::string, LayerPtr>> stored_layers() const;
@@ -76,6 +83,10 @@ class NestedModel final : public Layer {
  private:
   Tensor call(const Tensor& x, bool training) override { return graph_.run({x}, training)[0]; }
   Tensors call_all(const Tensors& inputs, bool training) override { return graph_.run(inputs, training); }
+  Masked call_masked(const Tensors& inputs, const Tensors& masks, bool training) override {
+    auto [values, after] = graph_.run_masked(inputs, masks, training);
+    return {std::move(values), after[0]};
+  }
   LayerGraph graph_;
 };
 

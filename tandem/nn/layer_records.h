@@ -19,6 +19,9 @@ std::span<const LayerRecord> merge_layers();
 std::span<const LayerRecord> recurrent_layers();
 std::span<const LayerRecord> attention_layers();
 std::span<const LayerRecord> preprocessing_layers();
+std::span<const LayerRecord> image_layers();
+std::span<const LayerRecord> volume_layers();
+std::span<const LayerRecord> einsum_layers();
 
 template <class L>
 LayerPtr make_as(const LayerConfig& config, const LayerMakers&) {

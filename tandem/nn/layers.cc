@@ -10,7 +10,8 @@ namespace {
 
 std::vector<LayerRecord> all_records() {
   std::vector<LayerRecord> all;
-  for (const auto family : {basic_layers(), convolution_layers(), normalization_layers(), shape_layers(), merge_layers(), recurrent_layers(), attention_layers(), preprocessing_layers()})
+  for (const auto family : {basic_layers(), convolution_layers(), volume_layers(), normalization_layers(), shape_layers(), merge_layers(), recurrent_layers(), attention_layers(),
+                            einsum_layers(), preprocessing_layers(), image_layers()})
     all.insert(all.end(), family.begin(), family.end());
   std::sort(all.begin(), all.end(), [](const LayerRecord& a, const LayerRecord& b) { return a.class_name < b.class_name; });
   return all;

@@ -3,6 +3,8 @@
 #include <deque>
 #include <map>
 
+#include "tandem/nn/op_layers.h"
+
 namespace tandem {
 namespace {
 
@@ -65,7 +67,7 @@ class ModelReader {
     const std::string class_name = text_at(described, "class_name", "a layer");
     const Json& arguments = at(described, "config", "a layer of class " + class_name);
     if (!arguments.is_object()) refuse("the config of a layer of class ", class_name, " must be an object, got ", shown(arguments));
-    check_module(described, class_name);
+    if (is_op(described) && !custom_.count(class_name)) return read_op(described, class_name, arguments);
     if (!custom_.count(class_name) && (class_name == "Sequential" || class_name == "Functional" || class_name == "Model")) return read_nested(described, class_name, model);
     Json copy = arguments;
     if (!copy.contains("name") && described.contains("name")) copy["name"] = described["name"];
@@ -86,12 +88,17 @@ class ModelReader {
   }
 
   /// Functions such as x + y in a functional model are written as classes of keras.ops.
-  void check_module(const Json& described, const std::string& class_name) const {
+  static bool is_op(const Json& described) {
     const auto module = described.find("module");
-    if (module == described.end() || !module->is_string() || module->get<std::string>().find(".ops") == std::string::npos) return;
-    for (const char* known : {"Add", "Subtract", "Multiply", "Maximum", "Minimum"})
-      if (class_name == known) return;
-    refuse("the model calls keras.ops.", class_name, ", which C++ does not know as a layer; use a layer instead");
+    return module != described.end() && module->is_string() && module->get<std::string>().find(".ops") != std::string::npos;
+  }
+
+  LayerPtr read_op(const Json& described, const std::string& class_name, const Json& arguments) const {
+    const Json& nodes = list_at(described, "inbound_nodes", class_name);
+    if (nodes.size() != 1 || !nodes[0].is_object()) refuse("keras.ops.", class_name, " must be called once, got ", shown(nodes));
+    Json config = arguments;
+    if (nodes[0].contains("kwargs") && nodes[0]["kwargs"].is_object()) config.update(nodes[0]["kwargs"]);
+    return make_op_layer(LayerConfig(class_name, std::make_shared<LayerConfig::Json>(LayerConfig::Json{std::move(config)})), list_at(nodes[0], "args", class_name));
   }
 
   void note_input(const LayerConfig& config, DescribedModel& model) const {
@@ -139,9 +146,14 @@ class ModelReader {
 
   // --- Functional ---
 
+  /// One call of a layer; with `has_mask` the last of its inputs is the mask.
+  struct Call {
+    std::vector<History> inputs;
+    bool has_mask = false;
+  };
   struct Use {
     LayerPtr layer;
-    std::vector<History> inputs;
+    Call call;
   };
 
   History history_of(const Json& list, const std::string& whose) const {
@@ -156,25 +168,29 @@ class ModelReader {
       out.push_back(history_of(at(at(value, "config", whose), "keras_history", whose), whose));
     } else if (value.is_structured()) {
       for (const Json& item : value) collect(item, whose, out);
-    } else if (value.is_number()) {
-      refuse(whose, " is called with the number ", shown(value), ", which C++ does not know; use a layer such as Rescaling instead");
     }
   }
 
   /// Keras 3: {"args": […], "kwargs": {…}}.
-  std::vector<History> read_call(const Json& node, const std::string& whose) const {
-    std::vector<History> inputs;
-    collect(list_at(node, "args", whose), whose, inputs);
-    if (!node.contains("kwargs")) return inputs;
+  Call read_call(const Json& node, const std::string& whose) const {
+    Call call;
+    collect(list_at(node, "args", whose), whose, call.inputs);
+    if (!node.contains("kwargs")) return call;
+    const Json& named = node["kwargs"];
     for (const char* name : {"inputs", "query", "value", "key", "initial_state"})
-      if (node["kwargs"].contains(name)) collect(node["kwargs"][name], whose, inputs);
-    for (const auto& [name, value] : node["kwargs"].items())
-      if (name.find("mask") != std::string::npos && name != "use_causal_mask" && !value.is_null()) refuse(whose, " is called with ", name, "; masks are not supported in C++");
-    return inputs;
+      if (named.contains(name)) collect(named[name], whose, call.inputs);
+    for (const auto& [name, value] : named.items())
+      if (name.find("mask") != std::string::npos && name != "mask" && name != "use_causal_mask" && !value.is_null())
+        refuse(whose, " is called with ", name, ", which is not supported in C++; mask is");
+    const std::size_t before = call.inputs.size();
+    if (named.contains("mask")) collect(named["mask"], whose, call.inputs);
+    call.has_mask = call.inputs.size() == before + 1;
+    if (call.inputs.size() > before + 1) refuse(whose, " is called with several masks, which is not supported in C++");
+    return call;
   }
 
-  std::vector<std::vector<History>> read_calls(const Json& described, const std::string& whose) const {
-    std::vector<std::vector<History>> calls;
+  std::vector<Call> read_calls(const Json& described, const std::string& whose) const {
+    std::vector<Call> calls;
     if (!described.contains("inbound_nodes")) return calls;
     for (const Json& node : list_at(described, "inbound_nodes", whose)) {
       if (node.is_object()) {
@@ -182,10 +198,9 @@ class ModelReader {
         continue;
       }
       // Keras 2: a list of [layer, use, result, arguments].
-      std::vector<History> inputs;
       if (!node.is_array()) refuse("inbound_nodes of ", whose, " must be lists or objects, got ", shown(node));
-      for (const Json& one : node) inputs.push_back(history_of(one, whose));
-      calls.push_back(std::move(inputs));
+      calls.emplace_back();
+      for (const Json& one : node) calls.back().inputs.push_back(history_of(one, whose));
     }
     return calls;
   }
@@ -221,7 +236,7 @@ class ModelReader {
         if (!uses.emplace(History{name, i, 0}, Use{layer, std::move(calls[i])}).second) refuse("two layers are named '", name, "'");
     }
     for (auto& [key, use] : uses)
-      for (History& input : use.inputs) input = counted_from_zero(input, uses, false);
+      for (History& input : use.call.inputs) input = counted_from_zero(input, uses, false);
     const auto values = put_in_order(uses, read_ends(config, "input_layers", model.name), model);
     std::vector<LayerGraph::Value> outputs;
     for (const History& output : read_ends(config, "output_layers", model.name)) outputs.push_back(value_of(values, counted_from_zero(output, uses, true), "output_layers"));
@@ -250,12 +265,12 @@ class ModelReader {
     std::map<History, std::vector<History>> readers;  // of each value
     std::deque<History> ready;
     for (const auto& [key, use] : uses) {
-      missing[key] = use.inputs.size();
-      for (const History& input : use.inputs) readers[input].push_back(key);
+      missing[key] = use.call.inputs.size();
+      for (const History& input : use.call.inputs) readers[input].push_back(key);
     }
     for (const History& input : inputs) {
       const auto use = uses.find(input);
-      if (use == uses.end() || !use->second.inputs.empty()) refuse("input_layers refers to layer '", input.layer, "', which is no input");
+      if (use == uses.end() || !use->second.call.inputs.empty()) refuse("input_layers refers to layer '", input.layer, "', which is no input");
       if (!values.emplace(input, model.graph.add_input(use->second.layer)).second) refuse("input_layers names '", input.layer, "' twice");
       note_input(use->second.layer->config(), model);
       ready.push_back(input);
@@ -267,8 +282,12 @@ class ModelReader {
         if (--missing[reader] > 0) continue;
         const Use& use = uses.at(reader);
         std::vector<LayerGraph::Value> arguments;
-        for (const History& input : use.inputs) arguments.push_back(value_of(values, input, "layer '" + reader.layer + "'"));
-        values.emplace(reader, model.graph.add(use.layer, std::move(arguments)));
+        for (const History& input : use.call.inputs) arguments.push_back(value_of(values, input, "layer '" + reader.layer + "'"));
+        const LayerGraph::Value mask = arguments.back();
+        if (use.call.has_mask) arguments.pop_back();
+        const LayerGraph::Value made = model.graph.add(use.layer, std::move(arguments));
+        if (use.call.has_mask) model.graph.set_mask(made, mask);
+        values.emplace(reader, made);
         ready.push_back(reader);
       }
     }

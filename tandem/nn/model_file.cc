@@ -1,5 +1,6 @@
 #include "tandem/nn/model_file.h"
 
+#include <algorithm>
 #include <ctime>
 
 #include "tandem/files/file_bytes.h"
@@ -60,12 +61,29 @@ void try_shapes(const DescribedModel& model, std::int64_t open) {
   model.graph.run(inputs, false);
 }
 
-/// Makes the variables, from what the file says about shapes.
-void build_layers(const DescribedModel& model) {
+/// Values for a layer that contains layers; they are given when all its variables are made.
+struct LaterWeights {
+  LayerPtr layer;
+  Tensors values;  // of trainable variables first
+};
+
+void give_later(const LaterWeights& later, const std::string& path) {
+  std::vector<Variable> variables = later.layer->variables();
+  std::ranges::stable_partition(variables, &Variable::trainable);
+  if (variables.size() != later.values.size())
+    fail(ErrorCode::bad_file, path, ": layer '", later.layer->name(), "' has ", variables.size(), " variables, the file has ", later.values.size());
+  for (std::size_t i = 0; i < variables.size(); ++i)
+    if (variables[i].shape() != later.values[i].shape())
+      fail(ErrorCode::bad_file, path, ": '", variables[i].name(), "' has shape ", variables[i].shape(), ", the file has ", later.values[i].shape());
+  for (std::size_t i = 0; i < variables.size(); ++i) variables[i].assign(cast(later.values[i], variables[i].dtype()));
+}
+
+/// Makes the variables, from what the file says about shapes; `all` of them even where no values wait for it.
+void build_layers(const DescribedModel& model, bool all) {
   constexpr std::int64_t kOpenSize = 32;  // for axes of any size; variables do not depend on them
   for (const auto& [layer, shape] : model.built_for)
     if (layer->waits_for_input()) layer->build(with_sizes(shape, 1));
-  bool known = true, open = false, waiting = false;
+  bool known = true, open = false, waiting = all;
   for (const auto& shape : model.input_shapes) {
     known = known && !shape.empty();
     for (std::size_t i = 1; i < shape.size(); ++i) open = open || shape[i] < 0;
@@ -99,8 +117,10 @@ void compile_from_file(Model& model, Model::Origin& origin) {
   origin.made = options->optimizer_object;
 }
 
-std::unique_ptr<Model> finish(DescribedModel described, std::shared_ptr<Model::Origin> origin, const LoadOptions& options) {
-  build_layers(described);
+std::unique_ptr<Model> finish(DescribedModel described, std::shared_ptr<Model::Origin> origin, const LoadOptions& options, const std::string& path,
+                              const std::vector<LaterWeights>& later = {}) {
+  build_layers(described, !later.empty());
+  for (const LaterWeights& one : later) give_later(one, path);
   auto model = std::make_unique<Model>(std::move(described.graph), described.name);
   std::vector<InputSpec> inputs;
   for (std::size_t i = 0; i < described.input_shapes.size(); ++i) inputs.push_back({described.input_dtypes[i], described.input_shapes[i]});
@@ -120,7 +140,7 @@ std::unique_ptr<Model> load_archive(std::string_view bytes, const std::string& p
   const Hdf5Object root = hdf5_from_bytes(weights->second, path + ", " + kWeights);
   give_weights(described.graph, root, path);
   if (const Hdf5Object* optimizer = root.find("optimizer")) origin->optimizer = *optimizer;
-  return finish(std::move(described), std::move(origin), options);
+  return finish(std::move(described), std::move(origin), options, path);
 }
 
 /// The values of a layer in an older file, in the order of its attribute weight_names.
@@ -134,8 +154,6 @@ Tensors legacy_values(const Hdf5Object& weights, const Layer& layer, const std::
     if (!item || item->is_group()) fail(ErrorCode::bad_file, path, ": layer '", layer.name(), "' has no array '", name, "'");
     values.push_back(item->value);
   }
-  if (!values.empty() && !layer.children().empty())
-    fail(ErrorCode::bad_file, path, ": layer '", layer.name(), "' contains layers, which C++ does not read from older .h5 files; save the model as .keras");
   return values;
 }
 
@@ -152,8 +170,13 @@ std::unique_ptr<Model> load_legacy(std::string_view bytes, const std::string& pa
   if (!sequential) origin->description["class_name"] = "Functional";
   const Hdf5Object* weights = root.find("model_weights");
   if (!weights) fail(ErrorCode::bad_file, path, ": no group 'model_weights'");
-  for (const LayerPtr& layer : described.graph.layers()) layer->set_weights(legacy_values(*weights, *layer, path));
-  return finish(std::move(described), std::move(origin), options);
+  std::vector<LaterWeights> later;
+  for (const LayerPtr& layer : described.graph.layers()) {
+    Tensors values = legacy_values(*weights, *layer, path);
+    if (layer->children().empty()) layer->set_weights(std::move(values));
+    else later.push_back({layer, std::move(values)});
+  }
+  return finish(std::move(described), std::move(origin), options, path, later);
 }
 
 // --- Saving ---

@@ -57,6 +57,38 @@ class LayerNormalizationLayer final : public Affine {
   Tensor call(const Tensor& x, bool) override { return layer_normalization(x, gamma(), beta(), epsilon_); }
 };
 
+/// The same along several axes, or along others than the last.
+class AxesNormalization final : public Layer {
+ public:
+  explicit AxesNormalization(const LayerConfig& config) : Layer(config) { config.require("rms_scaling", false); }
+
+ private:
+  void make_variables(const Shape& input) override {
+    axes_ = axes_of(config(), "axis", input.rank());
+    std::vector<std::int64_t> sizes, along(static_cast<std::size_t>(input.rank()), 1);
+    for (const std::int64_t axis : axes_) sizes.push_back(along[static_cast<std::size_t>(axis)] = input[static_cast<int>(axis)]);
+    along_ = Shape(std::span<const std::int64_t>(along));
+    const Shape shape{std::span<const std::int64_t>(sizes)};
+    if (config().flag("scale", true)) gamma_ = add_weight("gamma", shape, ones_of);
+    if (config().flag("center", true)) beta_ = add_weight("beta", shape, zeros_of);
+  }
+  Tensor call(const Tensor& x, bool) override {
+    const Tensor mean = reduce_mean(x, axes_, true), variance = reduce_variance(x, axes_, true);
+    Tensor y = (x - mean) * rsqrt(variance + config().real("epsilon", 1e-3));
+    if (gamma_) y = y * reshape(*gamma_, along_);
+    return beta_ ? y + reshape(*beta_, along_) : y;
+  }
+  Ints axes_;
+  Shape along_;
+  std::optional<Variable> gamma_, beta_;
+};
+
+LayerPtr make_layer_normalization(const LayerConfig& config, const LayerMakers&) {
+  const Tensor axes = config.has("axis") ? config.numbers("axis") : Tensor(-1.0f);
+  if (axes.to_vector<float>() == std::vector<float>{-1}) return std::make_shared<LayerNormalizationLayer>(config);
+  return std::make_shared<AxesNormalization>(config);
+}
+
 class GroupNormalizationLayer final : public Affine {
  public:
   using Affine::Affine;
@@ -93,7 +125,7 @@ LayerPtr make_unit_normalization(const LayerConfig& config, const LayerMakers&) 
 
 constexpr LayerRecord kRecords[] = {{"BatchNormalization", make_as<BatchNormalizationLayer>},
                                     {"GroupNormalization", make_as<GroupNormalizationLayer>},
-                                    {"LayerNormalization", make_as<LayerNormalizationLayer>},
+                                    {"LayerNormalization", make_layer_normalization},
                                     {"RMSNormalization", make_as<RMSNormalizationLayer>},
                                     {"UnitNormalization", make_unit_normalization}};
 

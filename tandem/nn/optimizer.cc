@@ -100,7 +100,8 @@ Tensors Optimizer::state(const std::vector<Variable>& variables) {
 }
 
 void Optimizer::set_state(const std::vector<Variable>& variables, const Tensors& state) {
-  const std::vector<Variable> targets = stored(variables);
+  std::vector<Variable> targets = stored(variables);
+  if (const std::size_t counters = schedule_ ? 1 : 2; state.size() == counters) targets.erase(targets.begin() + static_cast<std::ptrdiff_t>(counters), targets.end());  // saved before the first step
   if (targets.size() != state.size()) fail(ErrorCode::shape_mismatch, "optimizer: the state has ", targets.size(), " values, ", state.size(), " were given");
   for (std::size_t i = 0; i < targets.size(); ++i)
     if (targets[i].shape() != state[i].shape())

@@ -1,4 +1,4 @@
-// Layers that prepare data: codes of categories, places of strings, random changes of images.
+// Layers that prepare data: codes of categories, places of words and numbers.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -26,108 +26,34 @@ LayerPtr make_category_encoding(const LayerConfig& config, const LayerMakers&) {
   });
 }
 
-/// Calls `change` with a batch of float images while training.
-LayerPtr changing(const LayerConfig& config, std::function<Tensor(const Tensor&)> change) {
-  return plain(config, [config, change = std::move(change)](const Tensor& x, bool training) {
-    if (x.rank() != 3 && x.rank() != 4) config.refuse("needs images [height, width, channels], alone or in a batch, got ", x.spec());
-    if (!training) return x;
-    const Tensor images = x.rank() == 3 ? expand_dims(x, 0) : x;
-    const Tensor changed = change(is_floating(images.dtype()) ? images : cast(images, DType::f32));
-    return x.rank() == 3 ? squeeze(changed, {0}) : changed;
-  });
-}
-
-LayerPtr make_random_flip(const LayerConfig& config, const LayerMakers&) {
-  const std::string mode = config.text("mode", "horizontal_and_vertical");
-  const bool both = mode == "horizontal_and_vertical";
-  if (!both && mode != "horizontal" && mode != "vertical") config.refuse("mode must be 'horizontal', 'vertical' or 'horizontal_and_vertical', got '", mode, "'");
-  return changing(config, [=](const Tensor& images) {
-    const auto maybe = [](const Tensor& x, std::int64_t axis) {
-      return where(less(random_uniform({x.shape()[0], 1, 1, 1}), 0.5), reverse(x, {axis}), x);
-    };
-    const Tensor wide = mode == "vertical" ? images : maybe(images, 2);
-    return mode == "horizontal" ? wide : maybe(wide, 1);
-  });
-}
-
-/// `count` places of an axis of `size` in a row, from a random one on or, without `random`, in the middle.
-Tensor part(const Tensor& x, std::int64_t axis, std::int64_t count, bool random) {
-  const std::int64_t size = x.shape()[static_cast<int>(axis)];
-  const Tensor first = random ? random_uniform({}, 0, static_cast<double>(size - count + 1), DType::i32) : Tensor(static_cast<int>((size - count) / 2));
-  return gather(x, range(0, static_cast<double>(count)) + first, axis);
-}
-
-LayerPtr make_random_crop(const LayerConfig& config, const LayerMakers&) {
-  const std::int64_t height = positive(config, "height"), width = positive(config, "width");
-  return plain(config, [=](const Tensor& x, bool training) {
-    if (x.rank() < 3 || x.shape()[-3] < height || x.shape()[-2] < width)
-      config.refuse("cannot cut ", height, " x ", width, " pixels out of ", x.spec());
-    return part(part(x, x.rank() - 3, height, training), x.rank() - 2, width, training);
-  });
-}
-
-struct Bounds {
-  double low, high;
-};
-/// A number stands for both directions.
-Bounds bounds(const LayerConfig& config, const char* key) {
-  const Tensor factor = config.numbers(key);
-  const std::vector<float> values = factor.to_vector<float>();
-  if (values.size() == 1) return {-values[0], values[0]};
-  if (values.size() != 2 || values[0] > values[1]) config.refuse(key, " must be a number or [lower, upper], got ", factor);
-  return {values[0], values[1]};
-}
-
-/// Mirrored beyond the border: … 1 0 | 0 1 … n-1 | n-1 …
-Tensor mirrored(const Tensor& place, std::int64_t size) {
-  const Tensor inside = floormod(place, number_like(place, 2 * size));
-  return minimum(inside, number_like(place, 2 * size - 1) - inside);
-}
-
-/// The images at other places: x and y are [batch, height, width], in pixels.
-Tensor seen_at(const Tensor& images, const Tensor& x, const Tensor& y) {
-  const std::int64_t batch = images.shape()[0], height = images.shape()[1], width = images.shape()[2], channels = images.shape()[3];
-  const Tensor pixels = reshape(images, Shape{batch * height * width, channels});
-  const Tensor first = reshape(range(0, static_cast<double>(batch)) * static_cast<int>(height * width), Shape{batch, 1, 1});
-  const Tensor left = floor(x), top = floor(y), right_share = expand_dims(x - left, 3), bottom_share = expand_dims(y - top, 3);
-  const auto at = [&](const Tensor& column, const Tensor& row) {
-    const Tensor place = mirrored(cast(row, DType::i32), height) * static_cast<int>(width) + mirrored(cast(column, DType::i32), width);
-    return gather(pixels, place + first);
-  };
-  const Tensor above = at(left, top) * (1.0 - right_share) + at(left + 1.0, top) * right_share;
-  const Tensor below = at(left, top + 1.0) * (1.0 - right_share) + at(left + 1.0, top + 1.0) * right_share;
-  return above * (1.0 - bottom_share) + below * bottom_share;
-}
-
-LayerPtr make_random_rotation(const LayerConfig& config, const LayerMakers&) {
-  const Bounds turn = bounds(config, "factor");
-  config.require("fill_mode", "reflect");
-  config.require("interpolation", "bilinear");
-  return changing(config, [=](const Tensor& images) {
-    const std::int64_t batch = images.shape()[0], height = images.shape()[1], width = images.shape()[2];
-    const Tensor angle = random_uniform({batch, 1, 1}, turn.low * 2 * std::numbers::pi, turn.high * 2 * std::numbers::pi);
-    const double middle_x = static_cast<double>(width - 1) / 2, middle_y = static_cast<double>(height - 1) / 2;
-    const Tensor x = reshape(range(0, static_cast<double>(width), 1, DType::f32), Shape{1, 1, width}) - middle_x;
-    const Tensor y = reshape(range(0, static_cast<double>(height), 1, DType::f32), Shape{1, height, 1}) - middle_y;
-    return seen_at(images, cos(angle) * x - sin(angle) * y + middle_x, sin(angle) * x + cos(angle) * y + middle_y);
-  });
-}
-
-LayerPtr make_random_brightness(const LayerConfig& config, const LayerMakers&) {
-  const Bounds change = bounds(config, "factor");
-  const std::vector<float> range = config.has("value_range") ? config.numbers("value_range").to_vector<float>() : std::vector<float>{0, 255};
-  if (range.size() != 2 || !(range[0] < range[1])) config.refuse("value_range must be [lower, upper]");
-  return changing(config, [=](const Tensor& images) {
-    const Tensor shift = random_uniform({images.shape()[0], 1, 1, 1}, change.low, change.high) * static_cast<double>(range[1] - range[0]);
-    return clip_by_value(images + shift, Tensor(range[0]), Tensor(range[1]));
-  });
-}
-
 LayerPtr make_string_lookup(const LayerConfig& config, const LayerMakers&) { return std::make_shared<StringLookupLayer>(config); }
 
-constexpr LayerRecord kRecords[] = {{"CategoryEncoding", make_category_encoding}, {"RandomBrightness", make_random_brightness},
-                                    {"RandomCrop", make_random_crop},             {"RandomFlip", make_random_flip},
-                                    {"RandomRotation", make_random_rotation},     {"StringLookup", make_string_lookup}};
+/// Numbers as the bin that they lie in: its boundaries in rising order.
+LayerPtr make_discretization(const LayerConfig& config, const LayerMakers&) {
+  config.require("output_mode", "int");
+  if (!config.has("bin_boundaries")) config.refuse("bin_boundaries are needed in C++");
+  return plain(config, [boundaries = reshape(config.numbers("bin_boundaries"), Ints{-1})](const Tensor& x, bool) {
+    const Tensor numbers = is_floating(x.dtype()) ? x : cast(x, DType::f32);
+    return reshape(searchsorted(boundaries, reshape(numbers, Ints{-1}), true), x.shape());
+  });
+}
+
+/// Whole numbers as their place in a vocabulary, counted from 1; 0 for others.
+LayerPtr make_integer_lookup(const LayerConfig& config, const LayerMakers&) {
+  config.require("output_mode", "int");
+  config.require("invert", false);
+  if (!config.has("vocabulary") || !config.is_null("mask_token") || config.integer("num_oov_indices", 1) != 1)
+    config.refuse("in C++ a vocabulary in the description, one place for other numbers and no mask_token are supported");
+  const Tensor words = cast(reshape(config.numbers("vocabulary"), Ints{-1}), DType::i64);
+  return plain(config, [words](const Tensor& x, bool) {
+    const Tensor same = equal(expand_dims(cast(x, DType::i64), -1), words);  // [..., word]
+    const Tensor places = range(1, static_cast<double>(words.size() + 1), 1, DType::i64);
+    return reduce_sum(cast(same, DType::i64) * places, {-1});
+  });
+}
+
+constexpr LayerRecord kRecords[] = {{"CategoryEncoding", make_category_encoding}, {"Discretization", make_discretization},
+                                    {"IntegerLookup", make_integer_lookup},       {"StringLookup", make_string_lookup}};
 
 }  // namespace
 

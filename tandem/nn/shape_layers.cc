@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tandem/nn/layer_records.h"
+#include "tandem/nn/resized_images.h"
 
 namespace tandem {
 namespace {
@@ -83,8 +84,10 @@ Tensor repeated(const Tensor& x, int axis, std::int64_t times) {
 template <int kAxes>
 LayerPtr make_up_sampling(const LayerConfig& config, const LayerMakers&) {
   config.require("data_format", "channels_last");
-  config.require("interpolation", "nearest");
-  return plain(config, [size = config.ints("size", kAxes, Ints(kAxes, 2))](const Tensor& x, bool) {
+  const bool bilinear = kAxes == 2 && config.text("interpolation", "nearest") == "bilinear";
+  if (!bilinear) config.require("interpolation", "nearest");
+  return plain(config, [bilinear, size = config.ints("size", kAxes, Ints(kAxes, 2))](const Tensor& x, bool) {
+    if (bilinear) return resized_images(x, x.shape()[1] * size[0], x.shape()[2] * size[1], true);
     Tensor y = x;
     for (int i = 0; i < kAxes; ++i) y = repeated(y, i + 1, size[static_cast<std::size_t>(i)]);
     return y;
@@ -92,6 +95,8 @@ LayerPtr make_up_sampling(const LayerConfig& config, const LayerMakers&) {
 }
 
 constexpr LayerRecord kRecords[] = {{"Cropping1D", make_cropping<1>},         {"Cropping2D", make_cropping<2>},
+                                    {"Cropping3D", make_cropping<3>},         {"UpSampling3D", make_up_sampling<3>},
+                                    {"ZeroPadding3D", make_zero_padding<3>},
                                     {"Flatten", make_flatten},                {"Permute", make_permute},
                                     {"RepeatVector", make_repeat_vector},     {"Reshape", make_reshape},
                                     {"UpSampling1D", make_up_sampling<1>},    {"UpSampling2D", make_up_sampling<2>},

@@ -176,3 +176,24 @@ def test_augmentation_trains_inside_of_a_model():
     history = model.fit(x, np.zeros((8, 2), np.float32), epochs=2, batch_size=4, verbose=0)
     assert np.isfinite(history.history["loss"]).all()
     np.testing.assert_array_equal(model.predict(x, verbose=0), model.predict(x, verbose=0))
+
+
+def test_layers_of_words_run_inside_traced_functions():
+    layers = tf.keras.layers
+    words, more = tf.constant(["a", "q"]), tf.constant(["x", "y"])
+    lookup, cross, vectors = layers.StringLookup(vocabulary=["a", "b"]), layers.HashedCrossing(5), layers.TextVectorization(output_sequence_length=3)
+    vectors.adapt(["a q", "q x"])
+
+    @tf.function
+    def traced(words, more):
+        return lookup(words), cross([words, more]), vectors(words)
+
+    for got, expected in zip(traced(words, more), (lookup(words), cross([words, more]), vectors(words))):
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_numbers_are_hashed_by_a_model():
+    start = tf.keras.Input((2,), dtype="int64")
+    model = tf.keras.Model(start, tf.keras.layers.Hashing(7)(start))
+    numbers = np.array([[1, 2], [30, 4]])
+    np.testing.assert_array_equal(model.predict(numbers, verbose=0), tf.keras.layers.Hashing(7)(numbers))

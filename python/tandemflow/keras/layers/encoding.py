@@ -2,6 +2,8 @@
 import numpy as np
 
 from ... import _ops, _tandem
+from ..._py_function import numpy_function
+from ..._specs import TensorSpec
 from .._engine.farmhash import fingerprint64
 from .._engine.floats import floatx
 from .._engine.keras_tensor import KerasTensor
@@ -83,7 +85,20 @@ def as_tensor(values):
 
 
 class _OnHost(ConfiguredLayer):
-    """A layer of strings: it computes in Python, when values are there; in a model its shapes are known beforehand."""
+    """A layer of strings: it computes in Python, when values are there; in a model its shapes are known beforehand.
+
+    A traced function calls back into Python each time it runs.
+    """
+
+    def call(self, inputs):
+        if _tandem.executing_eagerly():
+            return self._compute(inputs)
+        several = isinstance(inputs, (list, tuple))
+        spec = self.compute_output_spec(inputs)
+        return numpy_function(
+            lambda *arrays: self._compute([_tandem.to_tensor(array) for array in arrays] if several else arrays[0]),
+            list(inputs) if several else [inputs], TensorSpec(spec.shape, spec.dtype),
+        )  # fmt: skip
 
     def compute_output_spec(self, inputs, *args, **kwargs):
         shape = self.compute_output_shape([x.shape for x in inputs] if isinstance(inputs, (list, tuple)) else inputs.shape)
@@ -114,7 +129,7 @@ class Hashing(_OnHost):
         self.output_mode, self.sparse = check_mode(self, output_mode), sparse
         self.built = True
 
-    def call(self, inputs):
+    def _compute(self, inputs):
         values = as_tensor(inputs).numpy()
         texts = _texts(values)
         bins = self.num_bins
@@ -142,7 +157,7 @@ class HashedCrossing(_OnHost):
         self.num_bins, self.output_mode, self.sparse = num_bins, check_mode(self, output_mode, ("int", "one_hot")), sparse
         self.built = True
 
-    def call(self, inputs):
+    def _compute(self, inputs):
         if not isinstance(inputs, (list, tuple)) or len(inputs) < 2:
             raise ValueError(f"`HashedCrossing` should be called on a list of at least two inputs. Received: inputs={inputs}")
         arrays = [x.numpy() for x in inputs]

@@ -121,7 +121,7 @@ class IndexLookup(_OnHost):
 
     # --- Calls ---
 
-    def call(self, inputs):
+    def _compute(self, inputs):
         inputs = as_tensor(inputs)
         if self.invert:
             return self._tokens_at(inputs)

@@ -154,7 +154,7 @@ class Concatenate(Merge):
             while mask.ndim < len(sizes):
                 mask = _ops.expand_dims(mask, -1)
             masks.append(_ops.broadcast_to(mask, sizes))
-        return _ops.reduce_all(_ops.concat(masks, self.axis), -1)
+        return _ops.reduce_any(_ops.concat(masks, self.axis), -1)
 
 
 class Dot(Merge):

@@ -116,7 +116,7 @@ class TextVectorization(_OnHost):
 
     # --- Calls ---
 
-    def call(self, inputs):
+    def _compute(self, inputs):
         values = as_tensor(inputs).numpy()
         rows = self._rows(values)
         if self.output_mode == "int":
