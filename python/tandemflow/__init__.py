@@ -74,13 +74,14 @@ __getattr__, __dir__ = _names.lazy(
         _assertions="Assert assert_equal assert_greater assert_less assert_rank",
         _control_flow="case cond init_scope switch_case while_loop",
         _complex="complex",
+        _indexed_slices="IndexedSlices",
         _graph_names="VariableAggregation VariableSynchronization broadcast_dynamic_shape broadcast_static_shape control_dependencies ensure_shape "
         "get_static_value grad_pass_through group identity_n is_symbolic_tensor is_tensor no_op timestamp tuple",
         _map_fn="foldl foldr map_fn scan vectorized_map",
         _module="Module name_scope",
         _py_function="numpy_function py_function",
         _partitions="batch_to_space dynamic_partition dynamic_stitch reverse_sequence space_to_batch space_to_batch_nd=space_to_batch unravel_index",
-        _ragged="RaggedTensor",
+        _ragged="RaggedTensor RaggedTensorSpec",
         _sparse="SparseTensor",
         _tensor_array="TensorArray",
         dtypes="saturate_cast",
@@ -91,5 +92,5 @@ __getattr__, __dir__ = _names.lazy(
             "random_uniform_initializer=RandomUniform zeros_initializer=Zeros"
         },
     ),
-    "audio autograph compat distribute dtypes experimental image keras lookup nest onnx profiler ragged saved_model signal sparse strings summary sysconfig types version".split(),
+    "audio autograph compat distribute dtypes experimental image keras lookup nest onnx profiler ragged saved_model sets signal sparse strings summary sysconfig types version".split(),
 )

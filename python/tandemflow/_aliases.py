@@ -4,6 +4,7 @@ import importlib.abc
 import importlib.machinery
 import sys
 
+FOLLOWED = "2.21.0"  # the version of TensorFlow whose names and behaviour this package has
 # The longest prefix decides.
 PACKAGES = {
     "tensorflow": "tandemflow",
@@ -49,14 +50,24 @@ _finder = _Finder()
 
 
 def install():
-    """From now on `import tensorflow` and `import keras` give this package."""
+    """From now on `import tensorflow` and `import keras` give this package, which then names the version that it follows."""
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
+        _set_version(FOLLOWED)
 
 
 def remove():
     """Undoes install()."""
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
+        from . import _tandem
+
+        _set_version(_tandem.version)
+
+
+def _set_version(text):
+    """What programs ask for before they start: `assert tf.__version__ >= "2.8"`."""
+    package, version = importlib.import_module("tandemflow"), importlib.import_module("tandemflow.version")
+    package.__version__ = version.VERSION = text
     for name in [name for name in sys.modules if target(name) is not None]:
         del sys.modules[name]

@@ -152,6 +152,10 @@ class Arguments:
         bound.apply_defaults()
         return bound
 
+    def named(self, args, kwargs):
+        """(name of the parameter, value) of a call."""
+        return list(self.bind(args, kwargs).arguments.items())
+
     def flatten(self, args, kwargs):
         """The tensors of a call, a text for all else that a trace depends on, and the structure of the arguments."""
         bound = self.bind(args, kwargs)
@@ -196,4 +200,4 @@ class Arguments:
         return tensor
 
     def _refuse(self, complaint):
-        raise errors.InvalidArgumentError(f"E0102 {self._name}: {complaint}")
+        raise errors.SignatureError(f"E0102 {self._name}: {complaint}")

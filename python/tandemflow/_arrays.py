@@ -4,7 +4,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from . import _dtypes, _ops, _tandem
+from . import _dtypes, _ops, _string_ops, _tandem
 from ._ops import (
     _converted,
     _sizes,
@@ -38,6 +38,7 @@ from ._ops import (
     square,
     squared_difference,
     squeeze,
+    takes_others,
     transpose,
     where as _choose,
     zeros_like,
@@ -299,8 +300,12 @@ def strided_slice(input_, begin, end, strides=None, begin_mask=0, end_mask=0, el
     return _tensor(input_)[tuple(key)]
 
 
+@takes_others
 def reverse(tensor, axis, name=None):
     """The tensor read backwards along the axes."""
+    tensor = _tensor(tensor)
+    if tensor.dtype == _dtypes.string:
+        return _string_ops.moved(lambda numbers: _tandem.reverse(numbers, axis), tensor)
     return _tandem.reverse(tensor, axis)
 
 
@@ -362,6 +367,7 @@ def sequence_mask(lengths, maxlen=None, dtype=_dtypes.bool, name=None):
 # --- Positions. ---
 
 
+@takes_others
 def where(condition, x=None, y=None, name=None):
     """x where the condition holds, else y; without them, the positions where it holds."""
     if (x is None) != (y is None):

@@ -83,6 +83,14 @@ class ConcreteFunction:
     def structured_outputs(self):
         return _fill(self._concrete.structure(), self.outputs)
 
+    def pretty_printed_signature(self, verbose=True):
+        """The parameters and what comes out, as TensorFlow shows them."""
+        args, kwargs = self.structured_input_signature
+        lines = ["Input Parameters:"]
+        for name, value in self._arguments.named(args, kwargs):
+            lines.append(f"  {name} (POSITIONAL_OR_KEYWORD): {value!r}")
+        return "\n".join([*lines, "Output Type:", f"  {self.structured_outputs!r}", "Captures:", "  None"])
+
     def decisions(self):
         """Where every op of the plan runs and why, a text each."""
         return self._concrete.decisions()

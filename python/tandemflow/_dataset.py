@@ -74,6 +74,21 @@ def _padding(values, spec):
     return [None if value is None else _tandem.to_tensor(value, leaf.dtype) for value, leaf in zip(flat, specs)]
 
 
+class NumpyIterator:
+    """A running pass that gives NumPy arrays."""
+
+    def __init__(self, dataset):
+        self._elements = iter(dataset)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return map_structure(_to_numpy, next(self._elements))
+
+    next = __next__
+
+
 class DatasetStats:
     """What the last pass over a dataset did, stage by stage; printing it gives a table."""
 
@@ -407,8 +422,7 @@ class Dataset:
 
     def as_numpy_iterator(self):
         """Iterates over NumPy arrays instead of tensors."""
-        for element in self:
-            yield map_structure(_to_numpy, element)
+        return NumpyIterator(self)
 
     def get_single_element(self, name=None):
         """The only element."""

@@ -107,6 +107,10 @@ class Function(_tandem.FunctionCore):
         """How often it was traced."""
         return self._tracing_count()
 
+    def pretty_printed_concrete_signatures(self, verbose=True):
+        """What it was traced for, one text after the other."""
+        return "\n\n".join(concrete.pretty_printed_signature() for concrete in self._saveable_traces())
+
     def retraces(self):
         """Every trace: why it was made, how many nodes it has, how long tracing took."""
         return [Retrace(*entry) for entry in self._retraces()]

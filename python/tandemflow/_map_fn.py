@@ -1,6 +1,7 @@
 """tf.map_fn, tf.scan, tf.foldl, tf.foldr and tf.vectorized_map: functions over the first axis."""
 from . import _ops, _tandem, nest
 from ._control_flow import while_loop
+from ._ragged import RaggedTensor, RaggedTensorSpec, ragged_stack
 from ._tensor_array import TensorArray
 
 
@@ -30,7 +31,11 @@ def _unrolled(count):
 
 def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False, infer_shape=True, name=None,
            fn_output_signature=None):  # fmt: skip
-    """fn of each row, stacked."""
+    """fn of each row, stacked; of a ragged tensor's rows, ragged again unless a signature says otherwise."""
+    if isinstance(elems, RaggedTensor):
+        rows = [_tandem.to_tensor(fn(row)) for row in elems]
+        ragged = fn_output_signature is None and dtype is None or isinstance(fn_output_signature, RaggedTensorSpec)
+        return ragged_stack(rows) if ragged else _stacked([_typed(row, fn_output_signature if fn_output_signature is not None else dtype) for row in rows])
     tensors, count = _rows(elems, "map_fn")
     signature = fn_output_signature if fn_output_signature is not None else dtype
     if count == 0:

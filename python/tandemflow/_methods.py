@@ -65,6 +65,34 @@ def _scattered(name, what):
     return method
 
 
+def _rows_scattered(name, what):
+    def method(self, sparse_delta, use_locking=False, name=None):
+        rows = getattr(self, f"scatter_nd_{kind}")
+        return rows([[int(row)] for row in _tandem.as_ints(sparse_delta.indices)], _tandem.to_tensor_beside(sparse_delta.values, self.dtype))
+
+    kind = name
+    method.__name__ = method.__qualname__ = f"scatter_{name}"
+    method.__doc__ = f"{what} of the rows that a tf.IndexedSlices names."
+    return method
+
+
+def assignable(part, variable, key):
+    """variable[key], which can be assigned to: what is read stays as it is."""
+    part.assign = lambda value, name=None: _assign_part(variable, key, value)
+    return part
+
+
+def _assign_part(variable, key, value):
+    from . import _ops
+
+    whole = _tandem.to_tensor(variable)
+    places = _ops.reshape(_ops.range(whole.shape.num_elements()), whole.shape)[key]
+    values = _ops.broadcast_to(_tandem.to_tensor_beside(value, whole.dtype), places.shape)
+    flat = _ops.tensor_scatter_nd_update(_ops.reshape(whole, [-1]), _ops.reshape(places, [-1, 1]), _ops.reshape(values, [-1]))
+    variable.assign(_ops.reshape(flat, whole.shape))
+    return variable
+
+
 _SCATTERS = {
     "update": "Replaces the values", "add": "Adds to the values", "sub": "Subtracts from the values",
     "max": "Keeps the larger values", "min": "Keeps the smaller values",
@@ -75,5 +103,6 @@ _tandem.add_methods(
     {
         "get_shape": get_shape, "set_shape": set_shape, "is_initialized": is_initialized, "gather_nd": gather_nd, "sparse_read": sparse_read,
         **{f"scatter_nd_{name}": _scattered(name, what) for name, what in _SCATTERS.items()},
+        **{f"scatter_{name}": _rows_scattered(name, what) for name, what in _SCATTERS.items()},
     },
 )  # fmt: skip

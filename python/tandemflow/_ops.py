@@ -1,5 +1,6 @@
 """Ops as functions: those of the records as they are, and what TensorFlow spells otherwise or composes of them."""
 import builtins
+import functools
 
 from . import _dtypes, _tandem
 from ._shape import TensorShape
@@ -34,6 +35,23 @@ def _only_nhwc(op, data_format):
         raise UnimplementedError(f"{op}: data_format must be 'NHWC', got {data_format!r}; transpose the tensor")
 
 
+def takes_others(function):
+    """Operands that are no tensors may know what the function does with them (op_function.cc): asked when it fails."""
+    @functools.wraps(function)
+    def wrapped(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except TypeError:
+            for operand in [item for arg in args for item in (arg if isinstance(arg, (list, tuple)) else (arg,))]:
+                if hasattr(operand, "__tandem_op__"):
+                    result = operand.__tandem_op__(function.__name__, args, kwargs)
+                    if result is not NotImplemented:
+                        return result
+            raise
+
+    return wrapped
+
+
 # --- Conversion and creation. ---
 
 
@@ -66,8 +84,16 @@ def constant(value, dtype=None, shape=None, name="Const"):
 
 
 def zeros(shape, dtype=_dtypes.float32, name=None):
-    """A tensor of zeros."""
-    return _tandem.fill(shape, 0, dtype)
+    """A tensor of zeros; of empty strings."""
+    return _zeros(shape, dtype)
+
+
+def _zeros(shape, dtype):
+    if dtype != _dtypes.string:
+        return _tandem.fill(shape, 0, dtype)
+    import numpy
+
+    return _tandem.to_tensor(numpy.full(_sizes(shape), b"", object), _dtypes.string)
 
 
 def ones(shape, dtype=_dtypes.float32, name=None):
@@ -80,12 +106,14 @@ def fill(dims, value, name=None):
     return broadcast_to(_tandem.to_tensor(value), dims)
 
 
+@takes_others
 def zeros_like(input, dtype=None, name=None):
     """Zeros of the shape, and unless told otherwise the dtype, of `input`."""
     tensor = _tandem.to_tensor(input)
-    return _tandem.fill(tensor.shape, 0, dtype or tensor.dtype)
+    return _zeros(tensor.shape, dtype or tensor.dtype)
 
 
+@takes_others
 def ones_like(input, dtype=None, name=None):
     """Ones of the shape, and unless told otherwise the dtype, of `input`."""
     tensor = _tandem.to_tensor(input)
@@ -103,11 +131,19 @@ def range(start, limit=None, delta=1, dtype=None, name="range"):
     return _tandem.range(float(start), float(limit), float(delta), dtype)
 
 
-def linspace(start, stop, num, name=None):
-    """`num` numbers from start to stop, both included."""
+def linspace(start, stop, num, name=None, axis=0):
+    """`num` numbers from start to stop, both included; along a new axis where those are not scalars."""
     start = _tandem.to_tensor(start)
     stop = _tandem.to_tensor_beside(stop, start.dtype)
-    steps = _tandem.range(0, num, 1, start.dtype) / _tandem.to_tensor(max(int(num) - 1, 1), start.dtype)
+    if not start.dtype.is_floating:
+        start, stop = cast(start, _dtypes.float64), cast(stop, _dtypes.float64)
+    num = int(num)
+    steps = _tandem.range(0, num, 1, start.dtype) / _tandem.to_tensor(max(num - 1, 1), start.dtype)
+    if start.ndim or stop.ndim:
+        span = stop - start
+        axis = axis if axis >= 0 else axis + span.ndim + 1
+        steps = reshape(steps, [num if i == axis else 1 for i in builtins.range(span.ndim + 1)])
+        start, stop = expand_dims(broadcast_to(start, span.shape), axis), expand_dims(broadcast_to(stop, span.shape), axis)
     return start + (stop - start) * steps
 
 
@@ -126,16 +162,19 @@ def shape(input, out_type=_dtypes.int32, name=None):
     return _tandem.to_tensor(_tandem.to_tensor(input).shape.as_list(), out_type)
 
 
+@takes_others
 def size(input, out_type=_dtypes.int32, name=None):
     """The number of elements, as a tensor."""
     return _tandem.to_tensor(_tandem.to_tensor(input).shape.num_elements(), out_type)
 
 
+@takes_others
 def rank(input, name=None):
     """The number of axes, as a tensor."""
     return _tandem.to_tensor(_tandem.to_tensor(input).ndim)
 
 
+@takes_others
 def expand_dims(input, axis, name=None):
     """The tensor with a new axis of size 1."""
     return _tandem.expand_dims(input, int(axis))
@@ -146,6 +185,7 @@ def squeeze(input, axis=None, name=None):
     return _tandem.squeeze(input, axis)
 
 
+@takes_others
 def stack(values, axis=0, name="stack"):
     """Tensors of one shape, joined along a new axis."""
     return concat([expand_dims(value, axis) for value in _converted(values)], axis)
@@ -181,6 +221,7 @@ def split(value, num_or_size_splits, axis=0, num=None, name="split"):
     return parts
 
 
+@takes_others
 def tile(input, multiples, name=None):
     """The tensor repeated along each axis."""
     tensor = _tandem.to_tensor(input)
@@ -218,6 +259,7 @@ def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
     return tensor
 
 
+@takes_others
 def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name=None):
     """Slices of params along an axis, in the order of the indices; the first batch_dims axes of both go together."""
     params, indices = _tandem.to_tensor(params), _tandem.to_tensor(indices)

@@ -71,7 +71,12 @@ def _call(who, func, inputs, tout, run, gradient):
 
 
 def py_function(func=None, inp=None, Tout=None, name=None):  # noqa: N803  TensorFlow's name
-    """func(*inp), called with tensors that have values. In a traced function `Tout` gives tf.TensorSpec(shape, dtype)."""
+    """func(*inp), called with tensors that have values. In a traced function `Tout` gives tf.TensorSpec(shape, dtype).
+
+    Without `func` a decorator: the function that it makes takes what `inp` would hold.
+    """
+    if func is None:
+        return lambda decorated: lambda *args: py_function(decorated, args, Tout, name)
     return _call(
         "py_function", func, inp, Tout, lambda tensors: _results(func(*tensors), Tout, "py_function"),
         lambda tensors: _with_gradient(func, tensors, Tout, "py_function"),
@@ -79,7 +84,9 @@ def py_function(func=None, inp=None, Tout=None, name=None):  # noqa: N803  Tenso
 
 
 def numpy_function(func=None, inp=None, Tout=None, stateful=True, name=None):  # noqa: N803  TensorFlow's name
-    """func(*inp), called with NumPy arrays; it has no gradient."""
+    """func(*inp), called with NumPy arrays; it has no gradient. Without `func` a decorator."""
+    if func is None:
+        return lambda decorated: lambda *args: numpy_function(decorated, args, Tout, stateful, name)
     return _call(
         "numpy_function", func, inp, Tout, lambda tensors: _results(func(*[t.numpy() for t in tensors]), Tout, "numpy_function"),
         lambda tensors: None,

@@ -47,6 +47,25 @@ class RaggedTensor:
         parts = [rows[i, :size] for i, size in enumerate(sizes)]
         return cls.from_row_lengths(_ops.concat(parts, 0) if parts else _ops.reshape(rows, [0, *rows.shape[2:]]), sizes)
 
+    @classmethod
+    def from_uniform_row_length(cls, values, uniform_row_length, nrows=None, name=None, validate=True):
+        values = values if isinstance(values, RaggedTensor) else _tandem.to_tensor(values)
+        length, size = int(uniform_row_length), len(values)
+        count = int(nrows) if nrows is not None else size // max(length, 1)
+        return cls.from_row_lengths(values, [length] * count)
+
+    @classmethod
+    def from_nested_row_splits(cls, flat_values, nested_row_splits, name=None, validate=True):
+        values = flat_values
+        for splits in reversed(nested_row_splits):
+            values = cls.from_row_splits(values, splits)
+        return values
+
+    @classmethod
+    def from_sparse(cls, st_input, name=None, row_splits_dtype=_dtypes.int64):
+        rows = st_input.indices.numpy()[:, 0].tolist()
+        return cls.from_value_rowids(st_input.values, rows, st_input.shape[0])
+
     # --- What it is. ---
 
     @property
@@ -74,10 +93,30 @@ class RaggedTensor:
         inner = self._values.shape[1:]
         return TensorShape([len(self), None, *(inner.dims or [])])
 
+    @property
+    def nested_row_splits(self):
+        """The row splits of every level, outermost first."""
+        return (self._splits, *(self._values.nested_row_splits if isinstance(self._values, RaggedTensor) else ()))
+
+    def merge_dims(self, outer_axis, inner_axis):
+        """Two neighbouring axes as one."""
+        outer, inner = (axis + (self.shape.rank if axis < 0 else 0) for axis in (outer_axis, inner_axis))
+        if inner != outer + 1:
+            raise NotImplementedError(f"merge_dims: axes next to each other are merged, got {outer_axis} and {inner_axis}")
+        if outer == 0:
+            return self._values
+        if outer > 1 or not isinstance(self._values, RaggedTensor):
+            values = self._values
+            merged = values.merge_dims(outer - 1, inner - 1) if isinstance(values, RaggedTensor) else _ops.reshape(values, [-1, *values.shape[2:]])
+            return self.with_values(merged)
+        return RaggedTensor.from_row_lengths(self._values.values, [int(_lengths(row).sum()) for row in self])
+
     def nrows(self, out_type=None, name=None):
         return _tandem.to_tensor(len(self), out_type or _dtypes.int64)
 
     def row_lengths(self, axis=1, name=None):
+        if axis > 1:
+            return self.with_values(self._values.row_lengths(axis - 1))
         return self._splits[1:] - self._splits[:-1]
 
     def row_starts(self, name=None):
@@ -101,7 +140,7 @@ class RaggedTensor:
             return row[key[1:] if len(key) > 2 else key[1]] if not isinstance(row, RaggedTensor) or not isinstance(key[0], slice) else row._map_rows(key[1:])
         if isinstance(key, slice):
             rows = [self[i] for i in range(len(self))[key]]
-            return _from_rows(rows, self)
+            return from_rows(rows, self)
         numbers = self._splits.numpy()
         row = int(key) + (len(self) if int(key) < 0 else 0)
         if not 0 <= row < len(self):
@@ -109,7 +148,7 @@ class RaggedTensor:
         return self._values[int(numbers[row]) : int(numbers[row + 1])]
 
     def _map_rows(self, key):
-        return _from_rows([self[i][key if len(key) > 1 else key[0]] for i in range(len(self))], self)
+        return from_rows([self[i][key if len(key) > 1 else key[0]] for i in range(len(self))], self)
 
     def __iter__(self):
         return (self[i] for i in range(len(self)))
@@ -144,6 +183,14 @@ class RaggedTensor:
             target[place] = row[place]
         return _tandem.to_tensor(filled.tolist() if self.dtype == _dtypes.string else filled, self.dtype)
 
+    def to_sparse(self, name=None):
+        """The values with their places."""
+        from ._sparse import SparseTensor
+
+        lengths = self.row_lengths().numpy().tolist()
+        places = [[row, column] for row, length in enumerate(lengths) for column in range(length)]
+        return SparseTensor(_ops.reshape(_tandem.to_tensor(places, _dtypes.int64), [-1, 2]), self.values, [len(self), max(lengths, default=0)])
+
     def with_values(self, new_values):
         return RaggedTensor(new_values, self._splits)
 
@@ -151,32 +198,55 @@ class RaggedTensor:
         inner = self._values.with_flat_values(new_values) if isinstance(self._values, RaggedTensor) else new_values
         return RaggedTensor(inner, self._splits)
 
-    def _elementwise(self, operation, other, reverse=False):
-        right = other.flat_values if isinstance(other, RaggedTensor) else other
-        flat = self.flat_values
-        return self.with_flat_values(operation(right, flat) if reverse else operation(flat, right))
+    def __tandem_op__(self, name, args, kwargs):
+        from . import _ragged_ops
 
-    def __add__(self, other):
-        return self._elementwise(lambda a, b: a + b, other)
-
-    __radd__ = __add__
-
-    def __mul__(self, other):
-        return self._elementwise(lambda a, b: a * b, other)
-
-    __rmul__ = __mul__
-
-    def __sub__(self, other):
-        return self._elementwise(lambda a, b: a - b, other)
-
-    def __rsub__(self, other):
-        return self._elementwise(lambda a, b: a - b, other, True)
-
-    def __truediv__(self, other):
-        return self._elementwise(lambda a, b: a / b, other)
+        return _ragged_ops.run(name, args, kwargs)
 
     def __repr__(self):
         return f"<tf.RaggedTensor {self.to_list()}>"
+
+
+class RaggedTensorSpec:
+    """What is known of a ragged tensor: RaggedTensorSpec([None, None], tf.int32)."""
+
+    def __init__(self, shape=None, dtype=_dtypes.float32, ragged_rank=None, row_splits_dtype=_dtypes.int64, flat_values_spec=None):
+        self.shape = TensorShape(shape)
+        self.dtype = _dtypes.as_dtype(dtype)
+        self.ragged_rank = (self.shape.rank - 1 if self.shape.rank is not None else 1) if ragged_rank is None else ragged_rank
+        self.row_splits_dtype = _dtypes.as_dtype(row_splits_dtype)
+
+    def __eq__(self, other):
+        return isinstance(other, RaggedTensorSpec) and vars(self) == vars(other)
+
+    def __hash__(self):
+        return hash((self.shape, self.dtype, self.ragged_rank))
+
+    def __repr__(self):
+        return f"RaggedTensorSpec({self.shape}, {self.dtype!r}, {self.ragged_rank}, {self.row_splits_dtype!r})"
+
+
+def _operator(name, reverse):
+    def method(self, other):
+        return _ops.records[name](other, self) if reverse else _ops.records[name](self, other)
+
+    return method
+
+
+for _method, _name in [
+    ("add", "add"), ("sub", "subtract"), ("mul", "multiply"), ("truediv", "divide"), ("floordiv", "floordiv"), ("mod", "floormod"), ("pow", "pow"),
+]:  # fmt: skip
+    setattr(RaggedTensor, f"__{_method}__", _operator(_name, False))
+    setattr(RaggedTensor, f"__r{_method}__", _operator(_name, True))
+for _method, _name in [
+    ("eq", "equal"), ("ne", "not_equal"), ("lt", "less"), ("le", "less_equal"), ("gt", "greater"), ("ge", "greater_equal"),
+    ("and", "logical_and"), ("or", "logical_or"),
+]:  # fmt: skip
+    setattr(RaggedTensor, f"__{_method}__", _operator(_name, False))
+RaggedTensor.__hash__ = object.__hash__
+RaggedTensor.__neg__ = lambda self: _ops.records["negative"](self)
+RaggedTensor.__abs__ = lambda self: _ops.records["abs"](self)
+RaggedTensor.__invert__ = lambda self: _ops.records["logical_not"](self)
 
 
 def _length_without(row, padding):
@@ -186,11 +256,11 @@ def _length_without(row, padding):
     return len(values)
 
 
-def _from_rows(rows, like):
+def from_rows(rows, like):
     lengths = [len(row) for row in rows]
     if any(isinstance(row, RaggedTensor) for row in rows):
         inner = [part for row in rows for part in row]
-        return RaggedTensor.from_row_lengths(_from_rows(inner, like._values), lengths)
+        return RaggedTensor.from_row_lengths(from_rows(inner, like._values), lengths)
     empty = like.flat_values[:0]
     return RaggedTensor.from_row_lengths(_ops.concat(rows, 0) if rows else empty, lengths)
 
@@ -218,8 +288,46 @@ def _depth(value):
     return 1 + max((_depth(item) for item in value), default=0)
 
 
+def _lengths(row):
+    return row.row_lengths().numpy()
+
+
+def map_flat_values(op, *args, **kwargs):
+    """op of the flat values, with the rows that they had."""
+    ragged = [arg for arg in (*args, *kwargs.values()) if isinstance(arg, RaggedTensor)]
+    values = lambda arg: arg.flat_values if isinstance(arg, RaggedTensor) else arg  # noqa: E731
+    result = op(*map(values, args), **{name: values(arg) for name, arg in kwargs.items()})
+    return ragged[0].with_flat_values(result) if ragged else result
+
+
+def boolean_mask(data, mask, name=None):
+    """The values that the mask keeps, in the rows that they had."""
+    data, mask = (value if isinstance(value, RaggedTensor) else _tandem.to_tensor(value) for value in (data, mask))
+    if mask.shape.rank == 1:
+        return from_rows([row for row, keep in zip(data, mask.numpy().tolist()) if keep], data)
+    kept = [_ops.gather(row, [i for i, keep in enumerate(marks.numpy().tolist()) if keep]) for row, marks in zip(data, mask)]
+    return RaggedTensor.from_row_lengths(_ops.concat(kept, 0), [len(row) for row in kept])
+
+
+def segment_ids_to_row_splits(segment_ids, num_segments=None, out_type=None, name=None):
+    """Where the rows begin that segment ids name."""
+    ids = _tandem.as_ints(segment_ids)
+    count = int(num_segments) if num_segments is not None else (ids[-1] + 1 if ids else 0)
+    return _tandem.to_tensor([sum(i < row for i in ids) for row in range(count + 1)], out_type or _dtypes.int64)
+
+
+def row_splits_to_segment_ids(splits, name=None, out_type=None):
+    """The number of the row for each value."""
+    ends = _tandem.as_ints(splits)
+    return _tandem.to_tensor([row for row in range(len(ends) - 1) for _ in range(ends[row + 1] - ends[row])], out_type or _dtypes.int64)
+
+
 def ragged_stack(values, axis=0, name=None):
     """Tensors of different lengths as the rows of a ragged tensor."""
+    if any(isinstance(value, RaggedTensor) for value in values):
+        from . import _ragged_ops
+
+        return _ragged_ops.run("stack", (list(values), axis), {})
     tensors = [_tandem.to_tensor(value) for value in values]
     return RaggedTensor.from_row_lengths(_ops.concat(tensors, 0), [tensor.shape[0] for tensor in tensors])
 

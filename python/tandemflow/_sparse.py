@@ -46,8 +46,20 @@ class SparseTensor:
     def with_values(self, new_values):
         return SparseTensor(self._indices, new_values, self._sizes)
 
+    def __mul__(self, other):
+        from ._sparse_ops import scaled
+
+        return scaled(self, other, "multiply")
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other):
+        from ._sparse_ops import scaled
+
+        return scaled(self, other, "divide")
+
     def __repr__(self):
-        return f"SparseTensor(indices={self._indices.numpy().tolist()}, values={self._values.numpy().tolist()}, dense_shape={self._sizes})"
+        return f"SparseTensor(indices={self._indices!s}, values={self._values!s}, dense_shape={self.dense_shape!s})"
 
 
 def to_dense(sp_input, default_value=None, validate_indices=True, name=None):

@@ -31,6 +31,10 @@ class DTypeError(InvalidArgumentError, TypeError):
     """Dtypes were mixed, or a value cannot have the dtype asked for."""
 
 
+class SignatureError(InvalidArgumentError, TypeError):
+    """The arguments of a call do not fit the input_signature of a traced function."""
+
+
 class IndexOutOfRangeError(InvalidArgumentError, IndexError):
     """An index points outside the tensor."""
 

@@ -84,6 +84,8 @@ def substr(input, pos, len, unit="BYTE", name=None):  # noqa: A002  TensorFlow's
     """`len` bytes, or characters, from `pos` on; a negative one counts from the end."""
     import numpy
 
+    if isinstance(input, RaggedTensor):
+        return input.with_flat_values(substr(input.flat_values, pos, len, unit))
     characters = _known_unit(unit)
     tensor, begin, count = _text(input), _tandem.to_tensor(pos), _tandem.to_tensor(len)
 
@@ -141,6 +143,13 @@ def to_hash_bucket_fast(input, num_buckets, name=None):
     return _each(lambda s: zlib.crc32(s) % int(num_buckets), input, _dtypes.int64)
 
 
+def to_hash_bucket_strong(input, num_buckets, key, name=None):
+    """The bucket of each string by a keyed hash; TensorFlow's numbers."""
+    from .keras._engine.siphash import siphash
+
+    return _each(lambda s: siphash(s, key) % num_buckets, input, _dtypes.int64)
+
+
 to_hash_bucket = to_hash_bucket_fast
 
 
@@ -193,6 +202,9 @@ def join(inputs, separator="", name=None):
     """Strings of several tensors joined, element by element."""
     import numpy
 
+    ragged = [value for value in inputs if isinstance(value, RaggedTensor)]
+    if ragged:
+        return ragged[0].with_flat_values(join([value.flat_values if isinstance(value, RaggedTensor) else value for value in inputs], separator))
     tensors = [_text(value) for value in inputs]
     shape = numpy.broadcast_shapes(*[tuple(t.shape.as_list()) for t in tensors])
     glue = _as_bytes(separator)

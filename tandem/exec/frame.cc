@@ -203,16 +203,17 @@ void Frame::perform(const Plan::Action& action, WorkingSet& held) {
 }
 
 void Frame::perform_call(const Plan::Call& call) {
-  std::vector<Tensor> written;  // tensors of variables that are written are not held by the frame
-  written.reserve(call.inputs.size());
+  std::vector<Tensor> held;  // what the frame does not hold: values of variables that are written, and views
+  held.reserve(call.inputs.size());
   std::vector<TensorRef> inputs;
-  for (std::uint32_t slot : call.inputs) {
-    if (tensors_[slot].defined()) {
-      inputs.emplace_back(tensors_[slot]);
-    } else {
-      written.push_back(plan_.slots_[slot].cell->value);
-      inputs.emplace_back(written.back());
-    }
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const std::uint32_t slot = call.inputs[i];
+    const bool ours = tensors_[slot].defined();
+    const Tensor& tensor = ours ? tensors_[slot] : plan_.slots_[slot].cell->value;
+    const bool is_view = tensor.spec() != call.input_specs[i];
+    if (is_view) held.push_back(tensor.sharing(call.input_specs[i], tensor.impl()->decision));
+    else if (!ours) held.push_back(tensor);
+    inputs.emplace_back(ours && !is_view ? tensor : held.back());
   }
   Tensors outputs(call.outputs.size());
   OpCall op_call{.op = *call.op, .inputs = inputs, .attrs = call.attrs, .outputs = outputs,

@@ -295,7 +295,7 @@ class Lowering {
     Plan::Call call{.op = node.op, .owner = node.owner, .attrs = node.attrs, .requested = node.requested ? node.requested : options_.scope};
     PlacementRules rules = options_.rules;
     if (!call.requested && is_placed(options_, static_cast<std::size_t>(steps_[s].node), rules)) call.near = rules.chosen->device->name();
-    for (GraphValue input : node.inputs) call.inputs.push_back(home(input).slot);
+    for (GraphValue input : node.inputs) call.inputs.push_back(home(input).slot), call.input_specs.push_back(graph_.spec(input));
     for (const Home& h : homes_[static_cast<std::size_t>(steps_[s].node)]) call.outputs.push_back(h.slot);
     plan_->actions_.push_back({.kind = Plan::Action::Kind::call, .before = count(), .tensor = static_cast<std::uint32_t>(plan_->calls_.size())});
     plan_->calls_.push_back(std::move(call));

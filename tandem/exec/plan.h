@@ -71,6 +71,7 @@ class Plan {
     Attrs attrs;
     std::optional<DeviceName> requested, near;
     std::vector<std::uint32_t> inputs, outputs;  // tensors
+    Specs input_specs;                           // as the op sees them: an input may be a view of its tensor
   };
 
   /// A tensor of the frame and where it comes from.

@@ -238,6 +238,14 @@ Tensor convert(PyObject* value, std::optional<DType> dtype, bool is_wish) {
     return tensor;
   }
   if (is_numpy(value)) return from_numpy(value, dtype);
+  if (!is_sequence(value) && PyObject_HasAttrString(value, "__fspath__")) {  // pathlib's names of files
+    const Object path(checked(PyOS_FSPath(value)));
+    return convert(path.get(), dtype, is_wish);
+  }
+  if (Py_TYPE(value) == reinterpret_cast<PyTypeObject*>(classes.shape)) {
+    const Object sizes(checked(PyObject_CallMethod(value, "as_list", nullptr)));
+    return convert(sizes.get(), dtype.value_or(DType::i32), is_wish);
+  }
   const Scan scan(value);
   if (scan.leaves() == Leaves::tensor) return stacked(value, dtype);
   if (scan.leaves() == Leaves::numpy) {
@@ -297,6 +305,7 @@ DType to_dtype(PyObject* value) {
     name = "string";
   else if (value != Py_None)
     name = numpy_dtype_name(value);
+  if (name == "int") return DType::i64;  // Python's, as NumPy and Keras read it
   if (const std::optional<DType> dtype = parse_dtype(name)) return *dtype;
   fail(ErrorCode::unsupported_dtype, "Cannot convert ", repr_of(value), " to a dtype; there are ",
        (kFixedSize | DTypeSet{DType::string}).to_string());

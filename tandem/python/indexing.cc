@@ -4,6 +4,7 @@
 #include "tandem/op/arrays.h"
 #include "tandem/python/convert.h"
 #include "tandem/python/objects.h"
+#include "tandem/python/string_operators.h"
 
 namespace tandem::python {
 namespace {
@@ -162,14 +163,26 @@ Py_ssize_t length(PyObject* self) {
       -1);
 }
 
+PyObject* indexed(const Tensor& tensor, PyObject* key) {
+  const bool later = tensor.dtype() == DType::string && tensor.is_symbolic();
+  return later ? strings_indexed(tensor, key) : wrap(index_tensor(tensor, key));
+}
+
+/// variable[key], which can be assigned to: v[0, 1].assign(42).
+PyObject* variable_part(PyObject* variable, PyObject* key) {
+  const Object part(indexed(value_of(variable), key));
+  const Object module(checked(PyImport_ImportModule("tandemflow._methods")));
+  return checked(PyObject_CallMethod(module.get(), "assignable", "OOO", part.get(), variable, key));
+}
+
 PyObject* subscript(PyObject* self, PyObject* key) {
-  return guarded([&] { return wrap(index_tensor(value_of(self), key)); });
+  return guarded([&] { return is_variable(self) ? variable_part(self, key) : indexed(value_of(self), key); });
 }
 
 PyObject* item_at(PyObject* self, Py_ssize_t index) {
   return guarded([&] {
     const Object key(checked(PyLong_FromSsize_t(index)));
-    return wrap(index_tensor(value_of(self), key.get()));
+    return indexed(value_of(self), key.get());
   });
 }
 

@@ -5,6 +5,7 @@
 #include "tandem/python/convert.h"
 #include "tandem/python/objects.h"
 #include "tandem/python/run_op.h"
+#include "tandem/python/string_operators.h"
 
 namespace tandem::python {
 namespace {
@@ -258,31 +259,59 @@ Object described(const OpFunction& f, PyObject* const* args, Py_ssize_t position
   return Object(checked(PyTuple_Pack(3, name.get(), list.get(), named.get())));
 }
 
-/// Operands that are no tensors may know what an op does with them: their class has __tandem_op__(name, args, kwargs), which
-/// returns the result or NotImplemented. Called with Python's error set; null, and the error as it was, where nobody knows.
-PyObject* asked_operands(const OpFunction& f, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
+/// What `ask` returns with Python's error put aside; null, and the error as it was, where that is NotImplemented.
+template <class F>
+PyObject* asked(F ask) {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyObject* result = guarded(ask);
+  if (result == Py_NotImplemented) {
+    Py_DECREF(result);
+    PyErr_Restore(type, value, trace);
+    return nullptr;
+  }
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(trace);
+  return result;
+}
+
+/// The operands of a call, those in lists too.
+std::vector<PyObject*> operands_of(PyObject* const* args, Py_ssize_t positional) {
+  std::vector<PyObject*> out;
   for (Py_ssize_t i = 0; i < positional; ++i) {
-    if (Py_TYPE(args[i]) == &tensor_type || Py_TYPE(args[i]) == &variable_type) continue;
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    PyObject* result = guarded([&]() -> PyObject* {
-      const Object method(PyObject_GetAttrString(args[i], "__tandem_op__"));
+    out.push_back(args[i]);
+    if (!PyList_Check(args[i]) && !PyTuple_Check(args[i])) continue;
+    out.insert(out.end(), PySequence_Fast_ITEMS(args[i]), PySequence_Fast_ITEMS(args[i]) + PySequence_Fast_GET_SIZE(args[i]));
+  }
+  return out;
+}
+
+bool may_be_strings(PyObject* operand) {
+  if (is_tensor(operand)) return tensor_of(operand).dtype() == DType::string;
+  return PyUnicode_Check(operand) || PyBytes_Check(operand);
+}
+
+/// Operands that are no tensors may know what an op does with them: their class has __tandem_op__(name, args, kwargs), which
+/// returns the result or NotImplemented. Strings have a module for that. Called with Python's error set; null, and the error
+/// as it was, where nobody knows.
+PyObject* asked_operands(const OpFunction& f, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
+  bool has_strings = false;
+  for (PyObject* operand : operands_of(args, positional)) {
+    has_strings |= may_be_strings(operand);
+    if (Py_TYPE(operand) == &tensor_type || Py_TYPE(operand) == &variable_type) continue;
+    PyObject* result = asked([&]() -> PyObject* {
+      const Object method(PyObject_GetAttrString(operand, "__tandem_op__"));
       if (!method) {
         PyErr_Clear();
         Py_RETURN_NOTIMPLEMENTED;
       }
       return checked(PyObject_Call(method.get(), described(f, args, positional, keywords).get(), nullptr));
     });
-    if (result != Py_NotImplemented) {
-      Py_XDECREF(type);
-      Py_XDECREF(value);
-      Py_XDECREF(trace);
-      return result;
-    }
-    Py_DECREF(result);
-    PyErr_Restore(type, value, trace);
+    if (result) return result;
   }
-  return nullptr;
+  if (!has_strings) return nullptr;
+  return asked([&] { return run_on_strings(described(f, args, positional, keywords).get()); });
 }
 
 PyObject* vectorcall(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* keywords) {

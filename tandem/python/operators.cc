@@ -5,7 +5,7 @@
 #include "tandem/python/convert.h"
 #include "tandem/python/objects.h"
 #include "tandem/python/run_op.h"
-#include "tandem/python/strings_equal.h"
+#include "tandem/python/string_operators.h"
 #include "tandem/python/symbolic.h"
 
 namespace tandem::python {
@@ -170,10 +170,19 @@ PyObject* to_index(PyObject* self) {
   });
 }
 
+/// a + b; strings are joined.
+PyObject* sum(PyObject* a, PyObject* b) {
+  return guarded([&] {
+    return with_operands(a, b, [](const Tensor& x, const Tensor& y) {
+      return x.dtype() == DType::string ? strings_joined(x, y) : run_two(*operators().add, x, y);
+    });
+  });
+}
+
 /// == and != of shapes that do not broadcast have an answer, as in TensorFlow.
 PyObject* compare_equal(const OpDef& op, const Tensor& x, const Tensor& y, bool when_shapes_differ) {
   if (x.dtype() == DType::string && y.dtype() == DType::string)
-    return wrap(strings_equal(x, y, !when_shapes_differ));
+    return strings_compared(x, y, !when_shapes_differ);
   try {
     return run_two(op, x, y);
   } catch (const Error& error) {
@@ -185,7 +194,7 @@ PyObject* compare_equal(const OpDef& op, const Tensor& x, const Tensor& y, bool 
 }  // namespace
 
 PyNumberMethods operator_methods = {
-    .nb_add = binary<&Operators::add>,
+    .nb_add = sum,
     .nb_subtract = binary<&Operators::subtract>,
     .nb_multiply = binary<&Operators::multiply>,
     .nb_remainder = composed<floormod>,

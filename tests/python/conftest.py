@@ -3,9 +3,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import program_texts
 import pytest
 
-HERE = Path(__file__).parent
 PACKAGE_ROOT = Path(__import__("tandemflow").__file__).parent.parent
 
 
@@ -14,13 +14,13 @@ IMPORT = "import tensorflow as tf"
 
 @pytest.fixture
 def run_program(tmp_path):
-    """Runs a program of tests/python/programs with only its import changed; returns what it printed.
+    """Runs a program of tests/python/programs (program_texts.py) with only its import changed; returns what it printed.
 
     `before` goes behind the import: what the program leaves out. `instead` replaces its placeholders.
     """
 
     def run(name, before="", instead=None, gpus=0, timeout=120):
-        source = (HERE / "programs" / name).read_text()
+        source = program_texts.program(name)
         assert IMPORT in source
         for placeholder, text in (instead or {}).items():
             assert placeholder in source

@@ -268,7 +268,7 @@ def test_mistakes_are_told_clearly():
     refused(ValueError, "Did you mean", lambda: classifier(metrics=["presicion"]))
     refused(ValueError, "'x' sizes: 32, 'y' sizes: 31", lambda: classifier().fit(x, y[:-1], verbose=0))
     refused(ValueError, "no samples", lambda: classifier().fit(x[:0], y[:0], verbose=0))
-    refused(ValueError, "expected shape=(None, 8), found shape=(2, 9)", lambda: classifier()(np.ones((2, 9), "float32")))
+    refused(ValueError, "expected axis -1 of input shape to have value 8, found shape=(2, 9)", lambda: classifier()(np.ones((2, 9), "float32")))
     refused(ValueError, "shape", lambda: classifier().fit(np.ones((32, 9)), y, verbose=0))
     refused(tf.errors.InvalidArgumentError, "batch_size", lambda: classifier().fit(x, y, batch_size=0, verbose=0))
     refused(ValueError, "infinitely", lambda: classifier().fit(tf.data.Dataset.from_tensors((x, y)).repeat(), verbose=0))

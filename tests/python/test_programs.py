@@ -1,7 +1,9 @@
 """Programs written for TensorFlow run with nothing changed but the import."""
+import os
 import re
 import sys
 
+import program_texts
 import pytest
 
 from tandemflow import _run
@@ -132,6 +134,25 @@ def test_a_model_is_made_and_fitted_in_a_scope(run_program, gpus):
 def test_a_model_is_mirrored_over_arrays(run_program, gpus):
     lines = run_program("mirrored_arrays.py", ROWS, gpus=gpus)
     assert re.search(r"20/20 ━+ .*/step - accuracy: 0\.\d{4} - loss: \d\.\d{4}", last_epoch(lines)), lines[-1]
+
+
+def test_each_of_five_texts_has_three_programs_and_no_program_is_left_out():
+    listed = [name for names in program_texts.ORDER.values() for name in names]
+    assert [len(names) for names in program_texts.ORDER.values()] == [3] * 5
+    assert sorted(listed) == sorted(file.name for file in program_texts.PROGRAMS.glob("*.py"))
+    assert {name: len(program_texts.python_blocks(text)) for name, text in program_texts.texts().items()} in (
+        {}, {name: 3 for name in program_texts.ORDER}
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [name for names in program_texts.ORDER.values() for name in names])
+def test_a_program_is_a_block_of_its_text_to_the_letter(name, tmp_path, monkeypatch):
+    if "TANDEM_SEEDS" not in os.environ:  # then a text made of the copies is taken apart
+        ((text, names),) = [item for item in program_texts.ORDER.items() if name in item[1]]
+        blocks = "".join(f"Words.\n```python\n{(program_texts.PROGRAMS / n).read_text()}```\nAnd `words`.\n" for n in names)
+        (tmp_path / text).write_text(blocks)
+        monkeypatch.setenv("TANDEM_SEEDS", str(tmp_path))
+    assert program_texts.program(name) == (program_texts.PROGRAMS / name).read_text()
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import inspect
 
 from ... import _tandem
 from ..._gradient import flatten, pack_like
+from .call_context import open_sizes
 from .keras_tensor import KerasTensor, map_leaves
 
 
@@ -89,5 +90,5 @@ def shapes_of(signature, args, kwargs):
         if name == "training" or name in signature.mask_names:
             continue
         if any(is_tensor_like(leaf) for leaf in flatten(value)):
-            shapes[name] = map_leaves(shape_of, value)
+            shapes[name] = map_leaves(lambda leaf: open_sizes(shape_of(leaf)), value)
     return shapes

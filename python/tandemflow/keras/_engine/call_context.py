@@ -33,6 +33,27 @@ def training_phase():
 
 
 @contextlib.contextmanager
+def probing(size):
+    """Inside, calls only find out shapes, with `size` for the open ones: what layers add to the loss there is none of a batch."""
+    outer = getattr(_state, "probe", None)
+    _state.probe = size
+    try:
+        yield
+    finally:
+        _state.probe = outer
+
+
+def is_probing():
+    return getattr(_state, "probe", None) is not None
+
+
+def open_sizes(shape):
+    """The shape as the program knows it: None for a size that stands for an open one."""
+    probe = getattr(_state, "probe", None)
+    return shape if probe is None else tuple(None if size == probe else size for size in shape)
+
+
+@contextlib.contextmanager
 def named(owner):
     """Variables made inside have the name of this layer or model in their path."""
     stack = _state.__dict__.setdefault("owners", [])

@@ -4,6 +4,7 @@ import itertools
 from ... import _ops, _tandem
 from ..._dataset import Dataset
 from ..._gradient import flatten, pack_like
+from ..._sparse import SparseTensor, to_dense
 from .floats import floatx
 
 
@@ -35,6 +36,8 @@ def to_array(value, what="x", lend=False):
     """
     if hasattr(value, "to_numpy") and not _tandem.is_numpy(value):  # data frames and series
         value = value.to_numpy()
+    if isinstance(value, SparseTensor):
+        value = to_dense(value)
     if hasattr(value, "detach") and hasattr(value, "cpu"):  # a torch tensor
         value = value.detach().cpu().numpy()
     try:

@@ -1,6 +1,7 @@
 """A graph of layers between input and output KerasTensors."""
 from ... import _ops, _tandem
 from ..._gradient import flatten, pack_like
+from ..._sparse import SparseTensor, to_dense
 from .keras_tensor import KerasTensor
 from .tracking import unique
 
@@ -8,8 +9,9 @@ from .tracking import unique
 class LayerGraph:
     """The uses of layers that lead from `inputs` to `outputs`, in an order in which they can run."""
 
-    def __init__(self, inputs, outputs):
+    def __init__(self, inputs, outputs, any_sizes=False):
         self.inputs, self.outputs = inputs, outputs
+        self._any_sizes = any_sizes  # only the number of axes must fit; the layers see to the rest
         self.input_tensors, self.output_tensors = flatten(inputs), flatten(outputs)
         for kind, tensors in (("inputs", self.input_tensors), ("outputs", self.output_tensors)):
             for tensor in tensors:
@@ -138,13 +140,13 @@ class LayerGraph:
                 f"Functional model expects {len(self.input_tensors)} input(s), but it received {len(leaves)} instead, of "
                 f"shapes {[tuple(getattr(leaf, 'shape', ())) for leaf in leaves]}"
             )
-        return [_fit(leaf, tensor) for leaf, tensor in zip(leaves, self.input_tensors)]
+        return [_fit(leaf, tensor, self._any_sizes) for leaf, tensor in zip(leaves, self.input_tensors)]
 
 
-def _fit(value, tensor):
+def _fit(value, tensor, any_sizes):
     if isinstance(value, KerasTensor):
         return value
-    value = _tandem.to_tensor(value)
+    value = _tandem.to_tensor(to_dense(value) if isinstance(value, SparseTensor) else value)
     mask = getattr(value, "_keras_mask", None)
     rank = len(tensor.shape)
     if value.ndim == rank - 1 and tensor.shape[-1] == 1:
@@ -152,7 +154,7 @@ def _fit(value, tensor):
     elif value.ndim == rank + 1 and value.shape[-1] == 1:
         value = _ops.squeeze(value, -1)
     got = tuple(value.shape)
-    fits = len(got) == rank and all(want in (None, size) for want, size in zip(tensor.shape, got))
+    fits = len(got) == rank and (any_sizes or all(want in (None, size) for want, size in zip(tensor.shape, got)))
     if not fits:
         name = tensor._keras_history.operation.name if tensor._keras_history else tensor.name
         raise ValueError(f"Input '{name}' of the model: expected shape={tuple(tensor.shape)}, found shape={got}")

@@ -9,7 +9,7 @@ class InputLayer(Layer):
     def __init__(self, shape=None, batch_size=None, dtype=None, sparse=None, ragged=None, batch_shape=None,
                  input_tensor=None, optional=False, name=None, **kwargs):  # fmt: skip
         batch_shape = kwargs.pop("batch_input_shape", batch_shape)
-        kwargs.pop("input_shape", None)
+        shape = kwargs.pop("input_shape", shape)
         super().__init__(name=name, dtype=dtype, **kwargs)
         if shape is not None and batch_shape is not None:
             raise ValueError("You cannot pass both `shape` and `batch_shape` at the same time.")

@@ -224,6 +224,11 @@ class Layer(metaclass=_LayerType):
     def dtype(self):
         return self.variable_dtype
 
+    _computes_in_floats = False  # whole numbers that come in become floats too
+
+    def _casts(self, dtype):
+        return dtype.is_floating or self._computes_in_floats and dtype.is_integer  # masks stay
+
     def _cast_in(self, value):
         """A leaf of the first argument: arrays become tensors, floats take the dtype of the layer."""
         if value is None or isinstance(value, (KerasTensor, bool, int, str)):
@@ -231,7 +236,7 @@ class Layer(metaclass=_LayerType):
         if isinstance(value, (list, float)) or _tandem.is_numpy(value):
             value = _tandem.to_tensor(value)
         dtype = getattr(value, "dtype", None)
-        if self.autocast and dtype is not None and dtype.is_floating and dtype.name != self.compute_dtype:
+        if self.autocast and dtype is not None and self._casts(dtype) and dtype.name != self.compute_dtype:
             mask = getattr(value, "_keras_mask", None)
             value = _ops.cast(value, self.compute_dtype)
             if mask is not None:
@@ -257,7 +262,7 @@ class Layer(metaclass=_LayerType):
         training = self._training(outer, kwargs)
         call_context.set_current(CallContext(outer.entry_layer if outer else self, training))
         try:
-            if outer is None:
+            if outer is None and not call_context.is_probing():
                 self._clear_losses()
             if self._signature.takes_training:
                 kwargs["training"] = training
@@ -312,7 +317,7 @@ class Layer(metaclass=_LayerType):
         return previous_mask
 
     def _ensure_built(self, args, kwargs):
-        with call_context.building:
+        with call_context.building, lifted():  # a step that is traced may be the first to call a layer
             self._maybe_build(args, kwargs)
 
     def _maybe_build(self, args, kwargs):
@@ -387,6 +392,8 @@ class Layer(metaclass=_LayerType):
 
     def add_loss(self, loss):
         """Adds to what training makes small: a scalar, or a list of them."""
+        if call_context.is_probing():
+            return
         for value in loss if isinstance(loss, (list, tuple)) else [loss]:
             self._losses.append(value() if callable(value) else _tandem.to_tensor(value))
 

@@ -217,7 +217,7 @@ class Functional(Model):
 
 
 def _of_any_batch(tensor):
-    return TensorSpec([None, *tensor.shape[1:]] if tensor.shape.rank else [], tensor.dtype)
+    return TensorSpec([None, *tensor.shape[1:]] if len(tensor.shape) else [], tensor.dtype)
 
 
 def _is_functional(args, kwargs):

@@ -1,5 +1,5 @@
 """A stack of layers."""
-from .call_context import named
+from .call_context import named, open_sizes
 from .functional import LayerGraph
 from .input_layer import Input, InputLayer
 from .keras_tensor import KerasTensor
@@ -31,7 +31,7 @@ class Sequential(Model):
         self._append(layer)
         if rebuild and drawn is not None:
             with named(self):
-                self._graph = LayerGraph(drawn.inputs, self._stack[-1](drawn.outputs))
+                self._graph = LayerGraph(drawn.inputs, self._stack[-1](drawn.outputs), any_sizes=True)
             self.built = True
         elif rebuild:
             self._rebuild()
@@ -109,7 +109,7 @@ class Sequential(Model):
         with named(self):
             for layer in layers:
                 tensor = layer(tensor)
-        self._graph = LayerGraph(start, tensor)
+        self._graph = LayerGraph(start, tensor, any_sizes=True)
         self.built = True
 
     def build(self, input_shape=None):
@@ -134,7 +134,7 @@ class Sequential(Model):
         if self._graph is None and self._stack:
             value = self._signature.first_argument(args, kwargs)
             self._input_dtype_seen(value)
-            self.build(tuple(value.shape))
+            self.build(open_sizes(tuple(value.shape)))
         self.built = True
 
     def _input_dtype_seen(self, value):

@@ -1,5 +1,6 @@
 """Which shapes come out of a computation when some sizes are open: it is traced twice, with different sizes."""
 from ... import _tandem
+from . import call_context
 from .keras_tensor import KerasTensor, fill, keras_tensors, map_leaves
 
 # Large and prime, so that no size of a model is taken for one that depends on an open size.
@@ -41,7 +42,7 @@ def _leaves(structure):
 
 
 def _probe(function, args, kwargs, tensors, size):
-    with _tandem.ShapeTrace() as trace:
+    with call_context.probing(size), _tandem.ShapeTrace() as trace:
         values = {id(t): trace.parameter([size if s is None else s for s in t.shape], t.dtype) for t in tensors}
         for tensor in tensors:
             mask = getattr(tensor, "_keras_mask", None)

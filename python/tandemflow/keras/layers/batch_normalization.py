@@ -10,6 +10,8 @@ from ._configured import ConfiguredLayer, refuse
 class BatchNormalization(ConfiguredLayer):
     """By the mean and variance of the batch while training, by the moving ones else."""
 
+    _computes_in_floats = True
+
     def __init__(self, axis=-1, momentum=0.99, epsilon=0.001, center=True, scale=True, beta_initializer="zeros",
                  gamma_initializer="ones", moving_mean_initializer="zeros", moving_variance_initializer="ones",
                  beta_regularizer=None, gamma_regularizer=None, beta_constraint=None, gamma_constraint=None,

@@ -86,7 +86,16 @@ class _Conv(ConvolutionLayer):
         self.kernel = self._add_kernel((*self.kernel_size, channels // self.groups, self.filters))
         self._add_bias(self.filters)
 
+    def convolution_op(self, inputs, kernel):
+        """The convolution alone, with any kernel: for subclasses that change it first."""
+        return as_given(self._convolved(channels_last(inputs, self.data_format), kernel), self.data_format)
+
     def _convolve(self, x):
+        if type(self).convolution_op is _Conv.convolution_op:
+            return self._convolved(x, self.kernel)
+        return channels_last(self.convolution_op(as_given(x, self.data_format), self.kernel), self.data_format)
+
+    def _convolved(self, x, kernel):
         leading = x.shape.as_list()[: -(self._rank + 1)]
         if len(leading) > 1:  # more batch axes than one
             x = _ops.reshape(x, [-1, *x.shape.as_list()[len(leading) :]])
@@ -94,7 +103,7 @@ class _Conv(ConvolutionLayer):
         if self.padding == "causal":
             left = self.dilation_rate[0] * (self.kernel_size[0] - 1)
             x, padding = _ops.pad(x, [[0, 0], [left, 0], [0, 0]]), "VALID"
-        out = _CONVOLUTIONS[self._rank](x, self.kernel, self.strides, padding, dilations=self.dilation_rate)
+        out = _CONVOLUTIONS[self._rank](x, kernel, self.strides, padding, dilations=self.dilation_rate)
         return _ops.reshape(out, [*leading, *out.shape.as_list()[1:]]) if len(leading) > 1 else out
 
 

@@ -7,6 +7,8 @@ from ._configured import ConfiguredLayer, refuse
 class Dense(ConfiguredLayer):
     """activation(inputs @ kernel + bias), over the last axis."""
 
+    _computes_in_floats = True
+
     def __init__(self, units, activation=None, use_bias=True, kernel_initializer="glorot_uniform", bias_initializer="zeros",
                  kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,
                  bias_constraint=None, lora_rank=None, lora_alpha=None, quantization_config=None, **kwargs):  # fmt: skip

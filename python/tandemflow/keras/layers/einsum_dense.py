@@ -70,6 +70,8 @@ class _Shapes:
 class EinsumDense(ConfiguredLayer):
     """activation(einsum(equation, inputs, kernel) + bias)"""
 
+    _computes_in_floats = True
+
     _writes_activity_regularizer = True
 
     def __init__(self, equation, output_shape, activation=None, bias_axes=None, kernel_initializer="glorot_uniform",

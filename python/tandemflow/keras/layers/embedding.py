@@ -61,10 +61,13 @@ class Masking(ConfiguredLayer):
         self.built = True
 
     def compute_mask(self, inputs, previous_mask=None):
-        return _ops.reduce_any(_ops.not_equal(inputs, self.mask_value), -1)
+        return _ops.reduce_any(self._differs(inputs), -1)
+
+    def _differs(self, inputs):
+        return _ops.not_equal(inputs, _ops.cast(self.mask_value, inputs.dtype))
 
     def call(self, inputs):
-        kept = _ops.reduce_any(_ops.not_equal(inputs, self.mask_value), -1, True)
+        kept = _ops.reduce_any(self._differs(inputs), -1, True)
         return _ops.where(kept, inputs, _ops.zeros_like(inputs))
 
     def compute_output_shape(self, input_shape):

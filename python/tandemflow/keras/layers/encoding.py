@@ -7,6 +7,7 @@ from ..._specs import TensorSpec
 from .._engine.farmhash import fingerprint64
 from .._engine.floats import floatx
 from .._engine.keras_tensor import KerasTensor
+from .._engine.siphash import siphash
 from ._configured import ConfiguredLayer
 
 _MODES = ("int", "one_hot", "multi_hot", "count")
@@ -123,21 +124,27 @@ class Hashing(_OnHost):
         super().__init__(**kwargs)
         if num_bins is None or num_bins <= 0:
             raise ValueError(f"The `num_bins` for `Hashing` cannot be `None` or non-positive values. Received: num_bins={num_bins}.")
-        if salt is not None or sparse:
-            raise NotImplementedError("Hashing: salt and sparse=True are not supported")
-        self.num_bins, self.mask_value, self.salt = num_bins, mask_value, salt
+        if sparse:
+            raise NotImplementedError("Hashing: sparse=True is not supported; leave it at False")
+        if salt is not None and not isinstance(salt, int) and len(salt) != 2:
+            raise ValueError(f"The `salt` argument for `Hashing` can only be a tuple of size 2 integers, or a single integer. Received: salt={salt}.")
+        self.num_bins, self.mask_value = num_bins, mask_value
+        self.salt = [salt, salt] if isinstance(salt, int) else salt
         self.output_mode, self.sparse = check_mode(self, output_mode), sparse
         self.built = True
+
+    def _hash(self, text):
+        return fingerprint64(text) if self.salt is None else siphash(text, self.salt)
 
     def _compute(self, inputs):
         values = as_tensor(inputs).numpy()
         texts = _texts(values)
         bins = self.num_bins
         if self.mask_value is None or bins == 1:
-            places = [fingerprint64(text) % bins for text in texts]
+            places = [self._hash(text) % bins for text in texts]
         else:  # the first bin is for the mask
             mask = _texts([self.mask_value])[0]
-            places = [0 if text == mask else fingerprint64(text) % (bins - 1) + 1 for text in texts]
+            places = [0 if text == mask else self._hash(text) % (bins - 1) + 1 for text in texts]
         indices = _tandem.to_tensor(np.array(places, np.int64).reshape(values.shape))
         return encode(indices, self.output_mode, bins, self.compute_dtype)
 

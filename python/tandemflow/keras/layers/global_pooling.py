@@ -38,6 +38,7 @@ class GlobalMaxPooling3D(_GlobalPooling):
 class GlobalAveragePooling1D(_GlobalPooling):
     """The mean over all steps; where there is a mask, over those it keeps."""
 
+    _computes_in_floats = True
     _rank, _reduce = 1, staticmethod(_ops.reduce_mean)
 
     def __init__(self, data_format=None, keepdims=False, **kwargs):
@@ -59,10 +60,12 @@ class GlobalAveragePooling1D(_GlobalPooling):
 class GlobalAveragePooling2D(_GlobalPooling):
     """The mean of each channel of an image."""
 
+    _computes_in_floats = True
     _rank, _reduce = 2, staticmethod(_ops.reduce_mean)
 
 
 class GlobalAveragePooling3D(_GlobalPooling):
     """The mean of each channel of a volume."""
 
+    _computes_in_floats = True
     _rank, _reduce = 3, staticmethod(_ops.reduce_mean)

@@ -1,6 +1,7 @@
 """keras.layers.Add, Subtract, Multiply, Average, Maximum, Minimum, Concatenate, Dot, and add([...]) and so on."""
 from ... import _ops
 from ..._network import l2_normalize
+from ..ops._convert import together
 from ._configured import ConfiguredLayer
 
 
@@ -23,7 +24,7 @@ class Merge(ConfiguredLayer):
 
     def call(self, inputs):
         rank = max(x.ndim for x in inputs)
-        return self._merge_function([_with_axes(x, rank) for x in inputs])
+        return self._merge_function([_with_axes(x, rank) for x in _of_one_dtype(inputs)])
 
     def compute_mask(self, inputs, previous_mask=None):
         if previous_mask is None or any(mask is None for mask in previous_mask):
@@ -32,6 +33,13 @@ class Merge(ConfiguredLayer):
         for mask in previous_mask[1:]:
             out = _ops.logical_or(out, mask)
         return out
+
+
+def _of_one_dtype(inputs):
+    """Whole numbers beside floats become floats."""
+    if all(x.dtype == inputs[0].dtype for x in inputs):
+        return list(inputs)
+    return together(*inputs)
 
 
 def _check_list(shapes):
@@ -141,7 +149,7 @@ class Concatenate(Merge):
             )
 
     def call(self, inputs):
-        return _ops.concat(list(inputs), self.axis)
+        return _ops.concat(_of_one_dtype(inputs), self.axis)
 
     def compute_mask(self, inputs, previous_mask=None):
         if previous_mask is None or all(mask is None for mask in previous_mask):

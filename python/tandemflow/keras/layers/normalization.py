@@ -17,6 +17,8 @@ def _axes(axis, rank):
 class _Scaled(ConfiguredLayer):
     """Normalization with a scale `gamma` and an offset `beta`."""
 
+    _computes_in_floats = True
+
     def _add_gamma_and_beta(self, shape):
         self.gamma = self.beta = None
         if self.scale:
@@ -142,6 +144,8 @@ class UnitNormalization(ConfiguredLayer):
 
 class RMSNormalization(ConfiguredLayer):
     """Each sample divided by the root of its mean square over the axes, times `scale`."""
+
+    _computes_in_floats = True
 
     def __init__(self, axis=-1, epsilon=1e-6, **kwargs):
         super().__init__(**kwargs)

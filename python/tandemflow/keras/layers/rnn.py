@@ -19,6 +19,8 @@ class _States:
 class RNN(ConfiguredLayer):
     """Runs a cell, or several on top of each other, over [batch, steps, ...]."""
 
+    _computes_in_floats = True
+
     def __init__(self, cell, return_sequences=False, return_state=False, go_backwards=False, stateful=False, unroll=False,
                  zero_output_for_mask=False, **kwargs):  # fmt: skip
         if isinstance(cell, (list, tuple)):
