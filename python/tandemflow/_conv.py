@@ -120,8 +120,18 @@ def _pool2d(op, input, ksize, strides, padding, data_format):
     return records[op](tensor, _numbers(op, "ksize", ksize, 2), _numbers(op, "strides", strides, 2), word)
 
 
+def _max_of_channels(tensor, count):
+    *sizes, channels = tensor.shape.as_list()
+    if channels % count:
+        raise ValueError(f"max_pool2d: {channels} channels do not divide into windows of {count}")
+    return records["reduce_max"](reshape(tensor, [*sizes, channels // count, count]), -1)
+
+
 def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
-    """The largest value of each window of [batch, height, width, channels]."""
+    """The largest value of each window of [batch, height, width, channels]; or, [1, 1, 1, n], of n channels each."""
+    sizes = _tandem.as_ints(ksize)
+    if len(sizes) == 4 and sizes[3] != 1 and sizes[:3] == [1, 1, 1] and _tandem.as_ints(strides) == sizes:
+        return _max_of_channels(_tandem.to_tensor(input), sizes[3])
     return _pool2d("max_pool2d", input, ksize, strides, padding, data_format)
 
 

@@ -22,7 +22,8 @@ from ._colours import (  # noqa: F401
 from ._arrays import gather_nd as _gather_nd
 from ._ops import abs as _abs
 from ._ops import cast, ceil, expand_dims, floor, gather, greater_equal, less, less_equal, log, logical_and, maximum, minimum, pad
-from ._ops import reduce_mean, reduce_sum, squared_difference, stack, transpose, where, zeros_like
+from ._ops import reduce_mean, reduce_sum, squared_difference, stack, where, zeros_like
+from ._ops import transpose as _reordered
 from .errors import UnimplementedError
 
 
@@ -58,9 +59,13 @@ def flip_up_down(image, name=None):
 
 
 def _transposed(image):
-    """Rows and columns exchanged."""
     first = image.ndim - 3
-    return transpose(image, [*range(first), first + 1, first, first + 2])
+    return _reordered(image, [*range(first), first + 1, first, first + 2])
+
+
+def transpose(image, name=None):
+    """Rows and columns exchanged."""
+    return _transposed(picture("transpose", image))
 
 
 def rot90(image, k=1, name=None):

@@ -123,12 +123,12 @@ class StaticVocabularyTable(_Table):
         return len(self._table) + self._buckets
 
     def lookup(self, keys, name=None):
-        import zlib
+        from .keras._engine.farmhash import fingerprint64
 
         def bucket(key):
             if not self._buckets:
                 return -1
-            return len(self._table) + zlib.crc32(key if isinstance(key, bytes) else str(key).encode()) % self._buckets
+            return len(self._table) + fingerprint64(key if isinstance(key, bytes) else str(key).encode()) % self._buckets
 
         return self._find(keys, bucket)
 

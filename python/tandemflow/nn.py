@@ -89,6 +89,7 @@ def scale_regularization_loss(regularization_loss):
 swish = silu
 
 __getattr__, __dir__ = _names.lazy(__name__, _names.places_of(
+    _ctc="ctc_greedy_decoder ctc_loss",
     _extras="convolution",
     _partitions="depth_to_space space_to_batch space_to_depth",
     _seldom="atrous_conv2d crelu local_response_normalization log_poisson_loss lrn=local_response_normalization pool weighted_cross_entropy_with_logits weighted_moments",

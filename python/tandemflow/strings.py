@@ -137,10 +137,10 @@ def to_number(input, out_type=_dtypes.float32, name=None):
 
 
 def to_hash_bucket_fast(input, num_buckets, name=None):
-    """A number below num_buckets for each string, the same for the same string; not TensorFlow's numbers."""
-    import zlib
+    """A number below num_buckets for each string, by its fingerprint; TensorFlow's numbers."""
+    from .keras._engine.farmhash import fingerprint64
 
-    return _each(lambda s: zlib.crc32(s) % int(num_buckets), input, _dtypes.int64)
+    return _each(lambda s: fingerprint64(s) % int(num_buckets), input, _dtypes.int64)
 
 
 def to_hash_bucket_strong(input, num_buckets, key, name=None):

@@ -199,3 +199,25 @@ def test_salted_bins_are_those_of_keras():
 
 def test_the_dtype_int_is_pythons():
     assert ops.cast([1.5], "int").dtype == tf.int64
+
+
+def test_pictures_are_turned_over_and_channels_pooled():
+    picture = tf.reshape(tf.range(2 * 4 * 5 * 6, dtype=tf.float32), [2, 4, 5, 6])
+    over = tf.image.transpose(picture)
+    assert over.shape == (2, 5, 4, 6) and over[1, 2, 3].numpy().tolist() == picture[1, 3, 2].numpy().tolist()
+    assert tf.image.transpose(picture[0]).shape == (5, 4, 6)
+    pooled = tf.nn.max_pool(picture, [1, 1, 1, 3], [1, 1, 1, 3], "VALID")
+    assert pooled.shape == (2, 4, 5, 2) and pooled[0, 0, 0].numpy().tolist() == [2, 5]
+    with pytest.raises(ValueError, match="6 channels do not divide into windows of 4"):
+        tf.nn.max_pool(picture, [1, 1, 1, 4], [1, 1, 1, 4], "VALID")
+
+
+def test_buckets_of_strings_are_those_of_tensorflow():
+    assert tf.strings.to_hash_bucket_fast(["hello world", "foo bar baz", ""], 10).numpy().tolist() == [1, 2, 3]
+
+
+def test_ops_between_layers_are_no_layers():
+    x = keras.Input((4,))
+    model = keras.Model(x, layers.Dense(1)(ops.relu(layers.Dense(3)(x) * 2.0)))
+    assert [type(layer).__name__ for layer in model.layers] == ["InputLayer", "Dense", "Dense"]
+    assert len(model.operations) == 5

@@ -39,6 +39,14 @@ class Model(Trainer, Layer):
 
     @property
     def layers(self):
+        """The layers, without the ops that a functional model holds between them."""
+        from .operation import Operation
+
+        return [layer for layer in self._graph.layers if not isinstance(layer, Operation)] if self._graph else self._own_layers()
+
+    @property
+    def operations(self):
+        """The layers and ops of a functional model, in the order in which they run."""
         return list(self._graph.layers) if self._graph else self._own_layers()
 
     def _own_layers(self):

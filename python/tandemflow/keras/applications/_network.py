@@ -51,7 +51,7 @@ class Network:
         elif self.include_top:
             x = self.predictions(layers.GlobalAveragePooling2D(name=pool_name)(x))
         elif self.pooling in ("avg", "max"):
-            named = self.kind.startswith(("efficientnet", "resnet"))
+            named = self.kind.startswith(("densenet", "efficientnet", "mobilenet_v3", "resnet"))
             pool = layers.GlobalAveragePooling2D if self.pooling == "avg" else layers.GlobalMaxPooling2D
             x = pool(name=f"{self.pooling}_pool" if named else None)(x)
         inputs = self.start if not hasattr(self.start, "_keras_history") else _sources(self.start)

@@ -14,7 +14,7 @@ def preprocess_input(x, data_format=None):
     return imagenet_utils.preprocess_input(x, data_format, "tf")
 
 
-def _eighths(value):
+def eighths(value):
     """Numbers of filters are multiples of eight, no more than a tenth below what was meant."""
     rounded = max(8, int(value + 4) // 8 * 8)
     return rounded + 8 if rounded < 0.9 * value else rounded
@@ -45,14 +45,14 @@ def MobileNetV2(input_shape=None, alpha=1.0, include_top=True, weights="imagenet
     name = name or f"mobilenetv2_{alpha:0.2f}_{size}"
     net = Network("mobilenet_v2", include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation, name, size, 32)
     layers = keras.layers
-    x = conv(_eighths(32 * alpha), 3, 2, padding="same", use_bias=False, name="Conv1")(net.start)
+    x = conv(eighths(32 * alpha), 3, 2, padding="same", use_bias=False, name="Conv1")(net.start)
     x = layers.ReLU(6.0, name="Conv1_relu")(norm("bn_Conv1", **_NORM)(x))
     number = 0
     for filters, count, first in _STAGES:
         for i in range(count):
-            x = _block(x, _eighths(int(filters * alpha)), first if i == 0 else 1, 6, number)
+            x = _block(x, eighths(int(filters * alpha)), first if i == 0 else 1, 6, number)
             number += 1
-    last = _eighths(1280 * alpha) if alpha > 1.0 else 1280
+    last = eighths(1280 * alpha) if alpha > 1.0 else 1280
     x = conv(last, 1, use_bias=False, name="Conv_1")(x)
     x = layers.ReLU(6.0, name="out_relu")(norm("Conv_1_bn", **_NORM)(x))
     ending = "" if include_top else "_no_top"

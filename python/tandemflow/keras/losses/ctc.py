@@ -24,6 +24,11 @@ def ctc(y_true, y_pred):
             "Logits `y_pred` are expected to be a tensor of shape `(batch_size, max_length, num_classes)`. "
             f"Received: y_pred.shape={logits.shape}"
         )
+    return alignments(labels, logits)
+
+
+def alignments(labels, logits, steps=None):
+    """-log of the probability of the labels; `steps` says how many time steps of each sample count."""
     batch, time, classes = logits.shape
     states, may_skip = _states(labels)
     # What each state says at each step: [batch, time, states].
@@ -31,7 +36,8 @@ def ctc(y_true, y_pred):
     said = _ops.matmul(_ops.log_softmax(logits), chosen, transpose_b=True)
     reached = _first(said[:, 0])
     for step in range(1, time):
-        reached = said[:, step] + _log_add(reached, _moved(reached, 1), _only(may_skip, _moved(reached, 2)))
+        further = said[:, step] + _log_add(reached, _moved(reached, 1), _only(may_skip, _moved(reached, 2)))
+        reached = further if steps is None else _ops.where(_ops.expand_dims(steps > step, 1), further, reached)
     return -_ended(reached, labels)
 
 
