@@ -53,7 +53,7 @@ def install():
     """From now on `import tensorflow` and `import keras` give this package, which then names the version that it follows."""
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
-        _set_version(FOLLOWED)
+        _follow(FOLLOWED, True)
 
 
 def remove():
@@ -62,12 +62,13 @@ def remove():
         sys.meta_path.remove(_finder)
         from . import _tandem
 
-        _set_version(_tandem.version)
+        _follow(_tandem.version, False)
 
 
-def _set_version(text):
-    """What programs ask for before they start: `assert tf.__version__ >= "2.8"`."""
-    package, version = importlib.import_module("tandemflow"), importlib.import_module("tandemflow.version")
-    package.__version__ = version.VERSION = text
+def _follow(version, copies):
+    """What programs ask for before they start, `assert tf.__version__ >= "2.8"`, and that they write to arrays of .numpy()."""
+    package, versions = importlib.import_module("tandemflow"), importlib.import_module("tandemflow.version")
+    package.__version__ = versions.VERSION = version
+    package._tandem.numpy_gives_copies(copies)
     for name in [name for name in sys.modules if target(name) is not None]:
         del sys.modules[name]

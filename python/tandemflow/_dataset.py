@@ -225,6 +225,27 @@ class Dataset:
         return Dataset(_tandem.dataset_range(numbers.start, numbers.stop, numbers.step, output_type))
 
     @staticmethod
+    def counter(start=0, step=1, dtype=_dtypes.int64, name=None):
+        """start, start + step, … without end."""
+        from .data.experimental import Counter
+
+        return Counter(start, step, dtype)
+
+    @staticmethod
+    def random(seed=None, rerandomize_each_iteration=None, name=None):
+        """Whole numbers below 2**32 without end; with a seed the same in every pass, unless told otherwise."""
+        import numpy
+
+        numbers = numpy.random.default_rng(seed)
+
+        def draw():
+            source = numbers if rerandomize_each_iteration or seed is None else numpy.random.default_rng(seed)
+            while True:
+                yield source.integers(0, 2**32)
+
+        return Dataset.from_generator(draw, output_signature=TensorSpec([], _dtypes.int64))
+
+    @staticmethod
     def zip(*args, datasets=None, name=None):
         """Elements of several datasets side by side, in the structure they are given in."""
         structure = args if datasets is None else datasets

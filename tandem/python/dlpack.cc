@@ -195,6 +195,7 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* keywords) {
 
 void add_lending(nb::module_& module) {
   module.def("from_dlpack", [](nb::handle value) { return to_object(from_dlpack(value.ptr())); });
+  module.def("numpy_gives_copies", &give_copies, nb::arg("copies"));
   module.def("lend", [](nb::handle array) -> nb::object {
     if (!is_numpy(array.ptr())) return nb::none();
     const std::optional<Tensor> tensor = lend_numpy(array.ptr());

@@ -20,7 +20,9 @@ std::optional<Tensor> lend_numpy(PyObject* array);
 /// A read-only NumPy array over the tensor's values, or a scalar for a tensor without axes: a new reference. `owner`, a
 /// Tensor object with this value, keeps them alive; without one they get one.
 PyObject* to_numpy(const Tensor& tensor, PyObject* owner = nullptr);
-/// As above, also without axes.
+/// From now on arrays of to_numpy are copies that a program may write to, as TensorFlow's are; or views again.
+void give_copies(bool copies);
+/// As to_numpy, also without axes, and always a view.
 PyObject* array_of(const Tensor& tensor, PyObject* owner = nullptr);
 /// numpy.dtype(value).name; empty when NumPy knows no such dtype.
 std::string numpy_dtype_name(PyObject* value);

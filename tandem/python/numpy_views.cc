@@ -5,12 +5,15 @@
 #include <numpy/arrayobject.h>
 
 #include <array>
+#include <atomic>
 
 #include "tandem/python/errors.h"
 #include "tandem/python/objects.h"
 
 namespace tandem::python {
 namespace {
+
+std::atomic<bool> gives_copies = false;
 
 /// NumPy's interface is imported at first need: programs that never look at values do without NumPy.
 void need_numpy() {
@@ -118,7 +121,13 @@ PyObject* array_of(const Tensor& tensor, PyObject* owner) {
   return array.release();
 }
 
+void give_copies(bool copies) { gives_copies.store(copies, std::memory_order_relaxed); }
+
 PyObject* to_numpy(const Tensor& tensor, PyObject* owner) {
+  if (tensor.rank() != 0 && gives_copies.load(std::memory_order_relaxed)) {
+    const Object view(array_of(tensor, owner));
+    return checked(PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(view.get()), NPY_CORDER));
+  }
   if (tensor.rank() != 0) return array_of(tensor, owner);
   if (tensor.dtype() == DType::string) return bytes_of(tensor.strings()[0]);
   if (tensor.dtype() == DType::bf16) {

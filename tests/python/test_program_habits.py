@@ -18,6 +18,19 @@ def test_a_program_that_asks_for_a_version_gets_the_one_that_is_followed(tmp_pat
     assert tf.__version__ != _aliases.FOLLOWED  # its own elsewhere
 
 
+def test_a_program_that_runs_unchanged_may_write_to_its_arrays(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import numpy as np, tensorflow as tf\nt, v = tf.constant([1.0, 2.0]), tf.Variable([1.0, 2.0])\n"
+        "for x in (t, v, t * 2):\n    a = x.numpy()\n    a /= 2\n    print(a.tolist(), x.numpy().tolist())\n"
+        "print(np.asarray(t).flags.writeable)\n"
+    )
+    done = subprocess.run([sys.executable, "-m", "tandemflow", "run", str(program)], capture_output=True, text=True)
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == ["[0.5, 1.0] [1.0, 2.0]", "[0.5, 1.0] [1.0, 2.0]", "[1.0, 2.0] [2.0, 4.0]", "False"]
+    assert not tf.constant([1.0]).numpy().flags.writeable  # a view elsewhere
+
+
 def test_numbers_between_whole_ones_are_float64():
     line = tf.linspace(-2, 2, 5)
     assert line.dtype == tf.float64 and line.numpy().tolist() == [-2, -1, 0, 1, 2]
@@ -221,3 +234,12 @@ def test_ops_between_layers_are_no_layers():
     model = keras.Model(x, layers.Dense(1)(ops.relu(layers.Dense(3)(x) * 2.0)))
     assert [type(layer).__name__ for layer in model.layers] == ["InputLayer", "Dense", "Dense"]
     assert len(model.operations) == 5
+
+
+def test_datasets_count_and_draw():
+    assert list(tf.data.Dataset.counter(2, 3).take(3).as_numpy_iterator()) == [2, 5, 8]
+    drawn = tf.data.Dataset.random(seed=4).take(5)
+    first, second = list(drawn.as_numpy_iterator()), list(drawn.as_numpy_iterator())
+    assert first == second and len(set(first)) == 5 and all(0 <= n < 2**32 for n in first)
+    fresh = tf.data.Dataset.random(seed=4, rerandomize_each_iteration=True).take(5)
+    assert list(fresh.as_numpy_iterator()) != list(fresh.as_numpy_iterator())
