@@ -12,7 +12,19 @@ _ELSEWHERE = {
     "to_float": "tf.cast(x, tf.float32)",
     "to_int32": "tf.cast(x, tf.int32)",
     "log": "tf.math.log",
-    "lite": "tf.keras.Model.save, whose files other programs read",
+    "lite": "tf.keras.Model.save or export(format='onnx'), whose files other programs read",
+    "estimator": "tf.keras.Model: fit, evaluate and predict",
+    "feature_column": "the preprocessing layers of tf.keras.layers: Normalization, CategoryEncoding, StringLookup, Discretization",
+    "tpu": "tf.distribute.MirroredStrategy, over the devices there are",
+}
+_ELSEWHERE_IN = {
+    "tandemflow.distribute": {
+        "TPUStrategy": "tf.distribute.MirroredStrategy, over the devices there are",
+        "ParameterServerStrategy": "tf.distribute.MirroredStrategy, on one machine",
+        "cluster_resolver": "tf.distribute.MirroredStrategy, which needs none",
+        "coordinator": "tf.distribute.MirroredStrategy, which needs none",
+    },
+    "tandemflow": _ELSEWHERE,
 }
 
 
@@ -42,8 +54,9 @@ def _holder(name):
 def complaint(module, name, names):
     """The text for a name that a module does not have."""
     text = f"module '{module}' has no attribute '{name}'"
-    if module == "tandemflow" and name in _ELSEWHERE:
-        return f"{text}; use {_ELSEWHERE[name]}"
+    elsewhere = _ELSEWHERE_IN.get(module, {}).get(name)
+    if elsewhere is not None:
+        return f"{text}; use {elsewhere}"
     alike = nearest(name, names)
     if alike is None or alike.lower() != name.lower():
         elsewhere = _holder(name)

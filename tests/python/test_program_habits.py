@@ -243,3 +243,42 @@ def test_datasets_count_and_draw():
     assert first == second and len(set(first)) == 5 and all(0 <= n < 2**32 for n in first)
     fresh = tf.data.Dataset.random(seed=4, rerandomize_each_iteration=True).take(5)
     assert list(fresh.as_numpy_iterator()) != list(fresh.as_numpy_iterator())
+
+
+@pytest.mark.parametrize(
+    "mode, mean, one", [("log", 0.6016, 0.738), ("magnitude", 0.8396, 2.092), ("psd", 1.6704, 8.75), ("real", 0.6039, 1.94), ("imag", 0.4117, 0.783),
+                        ("angle", 1.5962, 0.384), ("stft", 0.5078, -0.351)]
+)  # fmt: skip
+def test_spectrograms_are_those_of_keras(mode, mean, one):
+    x = np.random.RandomState(0).randn(2, 100, 2).astype("float32")
+    y = layers.STFTSpectrogram(mode=mode, frame_length=16)(x).numpy()
+    assert y.shape == (2, 11, 36 if mode == "stft" else 18)
+    assert np.abs(y).mean() == pytest.approx(mean, abs=1e-4) and y.ravel()[37] == pytest.approx(one, abs=1e-3)
+
+
+def test_sizes_that_a_stride_divides_stay_open():
+    assert layers.STFTSpectrogram(frame_length=16, expand_dims=True)(keras.Input((None, 1))).shape == (None, None, 9, 1)
+    assert keras.Sequential([layers.Conv1D(2, 32, strides=32)])(keras.Input((None, 3))).shape == (None, None, 2)
+    with pytest.raises(ValueError, match="not greater than `frame_length`"):
+        layers.STFTSpectrogram(frame_length=16, frame_step=17)
+
+
+def test_a_strategy_of_many_machines_trains_on_the_one_there_is(monkeypatch):
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    for strategy in (tf.distribute.MultiWorkerMirroredStrategy(), tf.distribute.experimental.CentralStorageStrategy()):
+        assert strategy.num_replicas_in_sync >= 1 and isinstance(strategy, tf.distribute.MirroredStrategy)
+    monkeypatch.setenv("TF_CONFIG", '{"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 0}}')
+    with pytest.raises(NotImplementedError, match="names 2 workers"):
+        tf.distribute.MultiWorkerMirroredStrategy()
+
+
+@pytest.mark.parametrize(
+    "ask, nearest",
+    [
+        (lambda: tf.estimator.Estimator, "use tf.keras.Model"), (lambda: tf.feature_column, "use the preprocessing layers"),
+        (lambda: tf.distribute.TPUStrategy, "use tf.distribute.MirroredStrategy"), (lambda: tf.lite, "format='onnx'"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_here_names_what_is(ask, nearest):
+    with pytest.raises(AttributeError, match=nearest):
+        ask()

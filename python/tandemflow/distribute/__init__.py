@@ -1,4 +1,5 @@
 """tf.distribute: one program on several devices at once. See docs/mirrored.md."""
+from .. import _names
 from ._context import (
     ReplicaContext,
     experimental_set_strategy,
@@ -10,13 +11,16 @@ from ._context import (
 from ._cross_device_ops import CrossDeviceOps, HierarchicalCopyAllReduce, NcclAllReduce, ReductionToOneDevice
 from ._mirrored import MirroredStrategy
 from ._one_device import OneDeviceStrategy
+from ._one_worker import MultiWorkerMirroredStrategy
 from ._reduce import ReduceOp
 from ._strategy import Strategy
 from ._values import DistributedValues, InputContext, InputOptions, PerReplica
 
 __all__ = [
     "CrossDeviceOps", "DistributedValues", "HierarchicalCopyAllReduce", "InputContext", "InputOptions",
-    "MirroredStrategy", "NcclAllReduce", "OneDeviceStrategy", "PerReplica", "ReduceOp", "ReductionToOneDevice",
+    "MirroredStrategy", "MultiWorkerMirroredStrategy", "NcclAllReduce", "OneDeviceStrategy", "PerReplica", "ReduceOp", "ReductionToOneDevice",
     "ReplicaContext", "Strategy", "experimental_set_strategy", "get_replica_context", "get_strategy", "has_strategy",
     "in_cross_replica_context",
 ]  # fmt: skip
+
+__getattr__, __dir__ = _names.lazy(__name__, submodules=["experimental"])

@@ -3,8 +3,9 @@ from ... import _tandem
 from . import call_context
 from .keras_tensor import KerasTensor, fill, keras_tensors, map_leaves
 
-# Large and prime, so that no size of a model is taken for one that depends on an open size.
-_PROBES = (1009, 1013)
+# Large and prime, so that no size of a model is taken for one that depends on an open size; far apart, so that what a stride
+# leaves of them differs.
+_PROBES = (1009, 2027)
 
 
 def infer_outputs(function, args, kwargs):

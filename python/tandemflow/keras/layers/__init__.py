@@ -39,6 +39,7 @@ _GROUPS = {
     ".reshaping": "Flatten Permute RepeatVector Reshape",
     ".rnn": "RNN",
     ".simple": "ActivityRegularization Identity Lambda Rescaling",
+    ".spectrogram": "STFTSpectrogram",
     ".spectral_normalization": "SpectralNormalization",
     ".text_vectorization": "TextVectorization",
     ".transposed": "Conv1DTranspose Conv2DTranspose Conv3DTranspose",
