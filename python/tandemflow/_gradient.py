@@ -154,7 +154,10 @@ def custom_gradient(f=None):
 
             return flatten(structure), backward
 
-        outputs = _tandem.custom_gradient(flatten(args), forward)
+        # A variable that is an argument is read here, so that it is an input like others and none that f reads.
+        identity = _tandem.ops()["identity"]
+        inputs = [identity(arg) if isinstance(arg, _tandem.Variable) else arg for arg in flatten(args)]
+        outputs = _tandem.custom_gradient(inputs, forward)
         return pack_like(structure, iter(outputs))
 
     return decorated

@@ -150,3 +150,14 @@ def test_pausing_and_output_gradients():
         tape.watch(X)
         y = X * X
     assert tape.gradient(y, X, output_gradients=[[1.0, 0.0], [0.0, 10.0]]).numpy().tolist() == [[2, 0], [0, 80]]
+
+
+def test_a_variable_may_be_the_argument():
+    @tf.custom_gradient
+    def softplus(z):
+        return tf.math.log(1 + tf.exp(-tf.abs(z))) + tf.maximum(0.0, z), lambda grads: grads * (1 - 1 / (1 + tf.exp(z)))
+
+    x = tf.Variable([1000.0])
+    with tf.GradientTape() as tape:
+        z = softplus(x)
+    assert z.numpy().tolist() == [1000.0] and tape.gradient(z, x).numpy().tolist() == [1.0]
