@@ -198,8 +198,9 @@ def write(make):
 def check(path, io):
     arrays = np.load(io)
     model = keras.models.load_model(path)
-    inputs = [arrays[name] for name in sorted(arrays) if name.startswith("x")]
-    expected = [arrays[name] for name in sorted(arrays) if name.startswith(("y", "pred"))]
+    names = sorted(arrays, key=lambda name: (len(name), name))  # y10 after y9
+    inputs = [arrays[name] for name in names if name.startswith("x")]
+    expected = [arrays[name] for name in names if name.startswith(("y", "pred"))]
     outputs = model.predict(inputs if len(inputs) > 1 else inputs[0], verbose=0)
     outputs = outputs if isinstance(outputs, list) else [outputs]
     difference = max(float(np.abs(a - b).max()) for a, b in zip(outputs, expected, strict=True))
