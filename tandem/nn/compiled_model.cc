@@ -1,7 +1,10 @@
 #include "tandem/nn/compiled_model.h"
 
+#include <algorithm>
+
 #include "tandem/autodiff/tape.h"
 #include "tandem/nn/optimizers.h"
+#include "tandem/op/elementwise.h"
 
 namespace tandem {
 namespace {
@@ -18,6 +21,13 @@ Tensor weighted(const Tensor& values, const Tensor& weights) {
   Ints shape(static_cast<std::size_t>(values.rank()), 1);
   shape[0] = -1;
   return values * cast(reshape(weights, shape), values.dtype());
+}
+
+/// Weights of the steps that count, so that the mean over all is the mean over these.
+Tensor counting(const Tensor& mask, const Tensor& values) {
+  if (mask.shape() != values.shape()) fail(ErrorCode::shape_mismatch, "losses of shape ", values.shape(), " cannot be masked by ", mask.shape());
+  const Tensor counts = cast(mask, values.dtype());
+  return counts * divide_no_nan(number_like(counts, static_cast<double>(mask.size())), reduce_sum(counts));
 }
 
 Tensor sum_of(const Tensor& a, const Tensor& b) { return a.defined() ? a + b : b; }
@@ -88,16 +98,9 @@ CompiledModel::Batch CompiledModel::split(const Tensors& batch) const {
   return {{at(0), at(inputs)}, {at(inputs), at(arrays)}, batch.size() > arrays ? batch.back() : Tensor()};
 }
 
-Tensors CompiledModel::forward(const Tensors& inputs, bool training) const {
-  auto [values, masks] = graph_.run_masked(inputs, Tensors(inputs.size()), training, as_logits_);
-  for (std::size_t i = 0; i < masks.size(); ++i)
-    if (masks[i].defined())
-      fail(ErrorCode::invalid_argument, "the mask of '", graph_.layer_of(i)->name(), "' reaches an output; losses of masked steps are not supported in C++: pool the steps before the output, or train the model in Python");
-  return std::move(values);
-}
-
-Tensor CompiledModel::loss_of(const Output& output, const Tensor& y_true, const Tensor& y_pred, const Tensor& weights, std::int64_t all) const {
-  const Tensor values = weighted(output.loss(y_true, y_pred), weights);
+Tensor CompiledModel::loss_of(const Output& output, const Tensor& y_true, const Tensor& y_pred, const Tensor& mask, const Tensor& weights, std::int64_t all) const {
+  Tensor values = weighted(output.loss(y_true, y_pred), weights);
+  if (mask.defined()) values = values * counting(mask, values);
   const std::int64_t rows = y_pred.shape()[0];
   if (rows == all) return reduce_mean(values);
   return reduce_sum(values) / static_cast<double>(values.size() / rows * all);
@@ -110,12 +113,13 @@ Tensor CompiledModel::penalties() const {
   return sum;
 }
 
-Tensor CompiledModel::observe(const Batch& batch, const Tensors& outputs) const {
+Tensor CompiledModel::observe(const Batch& batch, const Outputs& made) const {
+  const Tensors& outputs = made.values;
   const std::int64_t rows = outputs[0].shape()[0];
   Tensor total = penalties();
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const Output& output = outputs_[i];
-    const Tensor loss = loss_of(output, batch.targets[i], outputs[i], batch.weights, rows);
+    const Tensor loss = loss_of(output, batch.targets[i], outputs[i], made.masks[i], batch.weights, rows);
     if (output.mean) output.mean->add(loss, rows);
     for (const auto& [function, mean] : output.metrics) mean.add(function(batch.targets[i], {outputs[i], output.left_out}));
     total = sum_of(total, output.weight == 1 ? loss : loss * output.weight);
@@ -144,10 +148,13 @@ Tensor CompiledModel::learn_mirrored(const Batch& batch) const {
     const Batch mine{rows_of(batch.inputs, shard), rows_of(batch.targets, shard), rows_of(batch.weights, shard)};
     const ReplicaScope on(draws, shard, rows);
     GradientTape tape;
-    const Tensors outputs = parts[shard.begin] = forward(mine.inputs, true);
+    const auto [outputs, masks] = forward(mine.inputs, true);
+    if (std::ranges::any_of(masks, &Tensor::defined))
+      fail(ErrorCode::invalid_argument, "a mask reaches an output; losses of masked steps are not supported with several devices in C++");
+    parts[shard.begin] = outputs;
     Tensor loss = parts.size() == 1 ? penalties() : Tensor();
     for (std::size_t i = 0; i < outputs_.size(); ++i)
-      loss = sum_of(loss, loss_of(outputs_[i], mine.targets[i], outputs[i], mine.weights, rows) * outputs_[i].weight);
+      loss = sum_of(loss, loss_of(outputs_[i], mine.targets[i], outputs[i], {}, mine.weights, rows) * outputs_[i].weight);
     variables = trainable_variables();
     brought.push_back(tape.gradient(loss, Tensors(variables.begin(), variables.end())));
     devices.push_back(shard.device);
@@ -159,7 +166,7 @@ Tensor CompiledModel::learn_mirrored(const Batch& batch) const {
     for (const auto& [begin, outputs] : parts) in_order.push_back(outputs[i]);
     whole.push_back(in_order.size() == 1 ? in_order[0] : concat(in_order, 0));
   }
-  const Tensor loss = observe(batch, whole);
+  const Tensor loss = observe(batch, {std::move(whole), Tensors(outputs_.size())});
   optimizer_->apply_gradients(variables, LocalCommunicator(devices, {strategy_->home()}).all_reduce(brought, ReduceOp::sum));
   return loss;
 }

@@ -62,12 +62,13 @@ class CompiledModel {
 
   void add_output(std::size_t index);
   Batch split(const Tensors& batch) const;
-  Tensors forward(const Tensors& inputs, bool training) const;
+  using Outputs = LayerGraph::MaskedOutputs;
+  Outputs forward(const Tensors& inputs, bool training) const { return graph_.run_masked(inputs, Tensors(inputs.size()), training, as_logits_); }
   std::vector<Variable> trainable_variables() const { return graph_.trainable_variables(); }
-  /// The mean loss of one output over a batch; `all` rows, if the batch is a part.
-  Tensor loss_of(const Output& output, const Tensor& y_true, const Tensor& y_pred, const Tensor& weights, std::int64_t all) const;
+  /// The mean loss of one output over a batch, of the steps that count; `all` rows, if the batch is a part.
+  Tensor loss_of(const Output& output, const Tensor& y_true, const Tensor& y_pred, const Tensor& mask, const Tensor& weights, std::int64_t all) const;
   /// The whole loss, which the metrics see too.
-  Tensor observe(const Batch& batch, const Tensors& outputs) const;
+  Tensor observe(const Batch& batch, const Outputs& outputs) const;
   Tensor penalties() const;
   Tensor learn(const Batch& batch) const;
   Tensor learn_mirrored(const Batch& batch) const;
