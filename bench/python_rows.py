@@ -20,6 +20,7 @@ ROWS = {
     "python_import_time": {"unit": "ms", "goal": 150},
     "python_import_memory": {"unit": "MB", "goal": 60},
     "python_fit_dense_64_10_step": {"unit": "us", "reference": "fit_dense_64_10_step", "of": "fit_step", "at_most": 1.1},
+    "python_new_size": {"unit": "x", "goal": 1},
     "python_seed_programs": {"unit": "s", "goal": 40},
 }
 
@@ -67,6 +68,29 @@ def fit_step(tf):
     return best_microseconds(lambda: model.fit(x, y, verbose=0), calls=1, rounds=4) / (len(x) / 32)
 
 
+def new_size(tf):
+    """The first call with a size that a signature leaves open, as a multiple of what a trace for that size takes."""
+    weights = [tf.Variable(tf.random.normal([32, 32]) * 0.1) for _ in range(8)]
+
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            u = x
+            for w in weights:
+                u = tf.tanh(tf.matmul(u, w))
+            loss = tf.reduce_mean(tf.square(u - y))
+        return tape.gradient(loss, weights)
+
+    def seconds(function, size):
+        x = tf.ones([size, 32])
+        begin = time.perf_counter()
+        function(x, x)
+        return time.perf_counter() - begin
+
+    by_signature, by_size = tf.function(step, input_signature=[tf.TensorSpec([None, 32])] * 2), tf.function(step)
+    times = [(seconds(by_signature, 2 * i + 2), seconds(by_size, 2 * i + 3)) for i in range(20)]
+    return min(t[0] for t in times[1:]) / min(t[1] for t in times[1:])
+
+
 _IMPORT = """
 import resource, time, numpy
 resident = lambda: int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
@@ -109,7 +133,7 @@ def main(names):
         values["python_import_time"], values["python_import_memory"] = imported()
     if "python_seed_programs" in names:
         values["python_seed_programs"] = seed_programs()
-    inside = {"python_add_2x2": add_2x2, "python_100_adds": hundred_adds, "python_numpy": numpy, "python_fit_dense_64_10_step": fit_step}
+    inside = {"python_add_2x2": add_2x2, "python_100_adds": hundred_adds, "python_numpy": numpy, "python_fit_dense_64_10_step": fit_step, "python_new_size": new_size}
     for name in inside.keys() & set(names):
         import tandemflow as tf
 

@@ -157,10 +157,12 @@ class Arguments:
         return list(self.bind(args, kwargs).arguments.items())
 
     def flatten(self, args, kwargs):
-        """The tensors of a call, a text for all else that a trace depends on, and the structure of the arguments."""
+        """The tensors of a call, a text for all else that a trace depends on, the structure of the arguments, and for each
+        tensor the axes whose sizes the input_signature leaves open, as bits."""
         bound = self.bind(args, kwargs)
+        known = {}  # by id of a tensor: its open axes
         if self.input_signature is not None:
-            self._conform(bound)
+            self._conform(bound, known)
         flattening = _Flattening()
         words = []
         arguments = {}
@@ -168,9 +170,10 @@ class Arguments:
             arguments[name], text = flattening.visit(value)
             words.append(f"{name}={text}")
         bound.arguments.update(arguments)
-        return flattening.tensors, ", ".join(words), (bound.args, bound.kwargs)
+        open_axes = [known.get(id(tensor), 0) for tensor in flattening.tensors] if known else ()
+        return flattening.tensors, ", ".join(words), (bound.args, bound.kwargs), open_axes
 
-    def _conform(self, bound):
+    def _conform(self, bound, known):
         """Makes tensors of the arguments that the input_signature names."""
         names = list(bound.arguments)
         if names and self._signature.parameters[names[0]].kind is inspect.Parameter.VAR_POSITIONAL:
@@ -178,18 +181,18 @@ class Arguments:
             if len(given) != len(self.input_signature):
                 self._refuse(f"takes {len(self.input_signature)} tensors by its input_signature, got {len(given)}")
             places = zip(itertools.count(), self.input_signature, given)
-            bound.arguments[names[0]] = tuple(self._fit(spec, value, f"argument {i}") for i, spec, value in places)
+            bound.arguments[names[0]] = tuple(self._fit(spec, value, f"argument {i}", known) for i, spec, value in places)
             return
         if len(self.input_signature) > len(names):
             self._refuse(f"has an input_signature of {len(self.input_signature)} tensors, but {len(names)} parameters")
         for name, spec in zip(names, self.input_signature):
-            bound.arguments[name] = self._fit(spec, bound.arguments[name], f"argument '{name}'")
+            bound.arguments[name] = self._fit(spec, bound.arguments[name], f"argument '{name}'", known)
 
-    def _fit(self, spec, value, place):
+    def _fit(self, spec, value, place, known):
         if isinstance(spec, dict) and isinstance(value, dict) and spec.keys() == value.keys():
-            return {key: self._fit(spec[key], value[key], f"{place}[{key!r}]") for key in value}
+            return {key: self._fit(spec[key], value[key], f"{place}[{key!r}]", known) for key in value}
         if isinstance(spec, (list, tuple)) and isinstance(value, (list, tuple)) and len(spec) == len(value):
-            return _like(value, [self._fit(s, v, f"{place}[{i}]") for i, (s, v) in enumerate(zip(spec, value))])
+            return _like(value, [self._fit(s, v, f"{place}[{i}]", known) for i, (s, v) in enumerate(zip(spec, value))])
         if not isinstance(spec, TensorSpec):
             self._refuse(f"{place} is {value!r}, its input_signature says {spec!r}")
         if isinstance(value, TensorSpec):
@@ -197,6 +200,8 @@ class Arguments:
         tensor = _tandem.to_tensor(value, None if hasattr(value, "dtype") else spec.dtype)
         if not spec.is_compatible_with(tensor):
             self._refuse(f"{place} is a tensor of {tensor.dtype.name} {tensor.shape}, its input_signature says {spec!r}")
+        if spec.shape.rank is not None and not spec.shape.is_fully_defined():
+            known[id(tensor)] = sum(1 << axis for axis, size in enumerate(spec.shape) if size is None)
         return tensor
 
     def _refuse(self, complaint):

@@ -39,7 +39,7 @@ class ConcreteFunction:
         self._concrete = concrete
         self._name = name
         self._arguments = arguments
-        _, self._key, self._structure = prepared
+        _, self._key, self._structure, _ = prepared
         self._inputs = [TensorSpec(shape, dtype) for shape, dtype in concrete.inputs()]
 
     def __call__(self, *args, **kwargs):
@@ -47,7 +47,7 @@ class ConcreteFunction:
         if not kwargs and len(args) == len(self._inputs) and all(map(_is_tensor, args)):
             tensors = [_tandem.to_tensor(value) for value in args]
         else:
-            tensors, key, _ = self._arguments.flatten(args, kwargs)
+            tensors, key, _, _ = self._arguments.flatten(args, kwargs)
             if key != self._key:
                 raise errors.InvalidArgumentError(f"E0104 {self._name} was traced for ({self._key}), got ({key})")
         if len(tensors) != len(self._inputs):

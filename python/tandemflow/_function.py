@@ -6,6 +6,7 @@ from collections import namedtuple
 from . import _tandem
 from ._arguments import Arguments, consists_of_specs, fill_slots, flatten_results
 from ._concrete import ConcreteFunction
+from ._open_size import OpenSize
 from ._specs import TensorSpec
 
 _MOST_TRACES = 64  # as many as are kept
@@ -56,6 +57,8 @@ class Function(_tandem.FunctionCore):
 
     def _note_trace(self, structure, tensors):
         """Keeps what a trace was made for, if that can be said without the objects of this process."""
+        if any(isinstance(size, OpenSize) for tensor in tensors for size in tensor.shape):
+            return  # the input_signature says it
         specs = [TensorSpec.from_tensor(tensor) for tensor in tensors]
         args, kwargs = fill_slots(structure, specs)
         if consists_of_specs((args, kwargs)):

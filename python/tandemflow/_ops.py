@@ -128,7 +128,7 @@ def range(start, limit=None, delta=1, dtype=None, name="range"):
         dtypes = [_tandem.to_tensor(value).dtype for value in (start, limit, delta)]
         order = [_dtypes.int32, _dtypes.int64, _dtypes.float32, _dtypes.float64]
         dtype = max(dtypes, key=lambda d: order.index(d) if d in order else -1)
-    return _tandem.range(float(start), float(limit), float(delta), dtype)
+    return _tandem.range(start, limit, delta, dtype)
 
 
 def linspace(start, stop, num, name=None, axis=0):
@@ -159,7 +159,7 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=_dtypes.float32, nam
 
 def shape(input, out_type=_dtypes.int32, name=None):
     """The sizes of the axes, as a tensor."""
-    return _tandem.to_tensor(_tandem.to_tensor(input).shape.as_list(), out_type)
+    return _tandem.sizes_tensor(_tandem.to_tensor(input), out_type)
 
 
 @takes_others

@@ -194,7 +194,7 @@ class _Body:
         self._arguments = Arguments(self, node["name"], None)
 
     def __call__(self, *args, **kwargs):
-        tensors, key, _ = self._arguments.flatten(args, kwargs)
+        tensors, key, _, _ = self._arguments.flatten(args, kwargs)
         known = []
         for entry, notes in self._entries:
             specs = [TensorSpec(shape, dtype) for dtype, shape in notes["inputs"]]

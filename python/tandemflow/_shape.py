@@ -1,4 +1,5 @@
 """Shapes as TensorFlow shows them."""
+from ._open_size import OpenSize
 
 
 class TensorShape:
@@ -9,7 +10,7 @@ class TensorShape:
     def __init__(self, dims):
         if isinstance(dims, TensorShape):
             dims = dims._dims
-        elif dims is not None and hasattr(dims, "__index__"):
+        elif isinstance(dims, OpenSize) or (dims is not None and hasattr(dims, "__index__")):
             dims = (dims,)
         self._dims = None if dims is None else tuple(_size(d) for d in dims)
 
@@ -97,8 +98,8 @@ class TensorShape:
 
 
 def _size(value):
-    if value is None:
-        return None
+    if value is None or isinstance(value, OpenSize):
+        return value
     size = value.__index__()
     if size < 0:
         raise ValueError(f"Dimension {size} must be >= 0")

@@ -4,7 +4,9 @@
 #include <chrono>
 #include <list>
 
+#include "tandem/autodiff/opening.h"
 #include "tandem/autodiff/tape.h"
+#include "tandem/graph/open_graph.h"
 #include "tandem/graph/trace.h"
 
 namespace tandem {
@@ -48,7 +50,7 @@ std::string difference(const Signature& before, const Signature& now) {
     if (before.specs[i].dtype() != now.specs[i].dtype())
       return text("input ", i, " dtype ", before.specs[i].dtype(), " -> ", now.specs[i].dtype());
     if (before.specs[i].shape() != now.specs[i].shape())
-      return text("input ", i, " shape ", before.specs[i].shape(), " -> ", now.specs[i].shape());
+      return text("input ", i, " shape ", open_text(before.specs[i].shape()), " -> ", open_text(now.specs[i].shape()));
   }
   if (before.key != now.key) return text("arguments that are no tensors: ", before.key, " -> ", now.key);
   return "its trace had been dropped to make room";
@@ -80,10 +82,18 @@ struct Function::State {
     Signature signature;
     std::shared_ptr<const GraphFunction> function;
   };
+  /// A trace with open sizes, or why there is none.
+  struct OpenEntry {
+    Signature signature;
+    OpenGraph graph;
+    std::string refused;
+    std::shared_ptr<const void> note;
+  };
   Body body;
   FunctionOptions options;
   std::mutex mutex;
   std::list<Entry> entries;  // most recently used first
+  std::list<std::shared_ptr<const OpenEntry>> open_entries;  // the latest first
   std::optional<Signature> last_traced;
   std::vector<Retrace> retraces;
 
@@ -97,26 +107,83 @@ struct Function::State {
     return nullptr;
   }
 
-  std::shared_ptr<const GraphFunction> trace(const Tensors& arguments, const Signature& signature) {
-    const auto begin = std::chrono::steady_clock::now();
-    Depth guard(options.name);
-    Graph graph = trace_graph(arguments);
-    const double microseconds = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
-    const std::size_t nodes = graph.nodes.size();
-    auto function = GraphFunction::make(std::move(graph), options.name);
+  std::shared_ptr<const OpenEntry> find_open(const Signature& signature) {
     std::lock_guard lock(mutex);
-    retraces.push_back({last_traced ? difference(*last_traced, signature) : "first call", nodes, microseconds});
-    last_traced = signature;
+    for (const auto& entry : open_entries)
+      if (entry->signature == signature) return entry;
+    return nullptr;
+  }
+
+  std::shared_ptr<const GraphFunction> keep(const Signature& signature, std::shared_ptr<const GraphFunction> function) {
+    std::lock_guard lock(mutex);
     entries.push_front({signature, function});
     if (entries.size() > kMostTraces) entries.pop_back();
     return function;
   }
 
-  Graph trace_graph(const Tensors& arguments) {
-    Trace trace;
+  /// Runs the body; `note` is added to the reason.
+  Graph trace(const Signature& signature, Trace& trace, const std::string& note = "") {
+    const auto begin = std::chrono::steady_clock::now();
+    Depth guard(options.name);
+    Graph graph = trace_graph(signature.specs, trace);
+    const double microseconds = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+    std::lock_guard lock(mutex);
+    const std::string reason = last_traced ? difference(*last_traced, signature) : "first call";
+    retraces.push_back({note.empty() ? reason : reason + "; its sizes cannot be left open: " + note, graph.nodes.size(), microseconds});
+    last_traced = signature;
+    return graph;
+  }
+
+  std::shared_ptr<const void> note() const { return options.note ? options.note() : nullptr; }
+
+  Graph trace_graph(const Specs& specs, Trace& trace) {
     Tensors parameters;
-    for (const Tensor& argument : arguments) parameters.push_back(trace.parameter(argument.spec()));
+    for (const TensorSpec& spec : specs) parameters.push_back(trace.parameter(spec));
     return trace.finish(body(parameters));
+  }
+
+  std::shared_ptr<const OpenEntry> open_trace(const Signature& signature, const Opening& opening, const Specs* check) {
+    if (auto found = find_open(signature)) return found;
+    auto entry = std::make_shared<OpenEntry>(OpenEntry{signature, {}, "", {}});
+    try {
+      Trace open(true);
+      entry->graph.graph = trace(signature, open);
+      entry->graph.conditions = open.size_conditions();
+      entry->note = note();
+      if (check) check_open_trace(*entry, opening, *check);
+    } catch (const Error& error) {  // with all sizes known it may work; if not, that trace says why
+      entry->refused = error.message();
+    } catch (const std::exception& error) {
+      entry->refused = error.what();
+    }
+    std::lock_guard lock(mutex);
+    open_entries.push_front(entry);
+    if (open_entries.size() > kMostTraces) open_entries.pop_back();
+    return entry;
+  }
+
+  /// A body of C++ sees the numbers that stand for sizes: what it does must be what it does with those of the call.
+  void check_open_trace(OpenEntry& entry, const Opening& opening, const Specs& specs) {
+    const auto graph = graph_at(entry.graph, opening.sizes, entry.refused);
+    if (!graph) return;
+    Trace known;
+    std::string why;
+    if (!is_same_graph(*graph, trace_graph(specs, known), why)) entry.refused = "traced for the sizes of the call, " + why;
+  }
+
+  /// For a signature that is new: made from a trace with open sizes where there can be one.
+  std::shared_ptr<const GraphFunction> make(const Signature& signature, const OpenAxes& axes, bool check) {
+    std::string refused;
+    if (const Opening opening(signature.specs, axes); !opening.sizes.empty()) {
+      const auto origin = open_trace({opening.specs, signature.key}, opening, check ? &signature.specs : nullptr);
+      refused = origin->refused;
+      std::optional<Graph> graph;
+      if (refused.empty()) graph = graph_at(origin->graph, opening.sizes, refused);
+      if (graph) return keep(signature, GraphFunction::make(*std::move(graph), options.name, {.open = true, .note = origin->note}));
+    }
+    Trace known;
+    Graph graph = trace(signature, known, refused);
+    return keep(signature, GraphFunction::make(std::move(graph), options.name, {.open = false, .note = note()}));
   }
 };
 
@@ -125,11 +192,12 @@ Function::Function(Body body, FunctionOptions options) : state_(std::make_shared
   state_->options = std::move(options);
 }
 
-std::shared_ptr<const GraphFunction> Function::concrete(const Tensors& arguments, const std::string& key) const {
-  check_signature(state_->options.name, state_->options.input_signature, arguments);
+std::shared_ptr<const GraphFunction> Function::concrete(const Tensors& arguments, const std::string& key, const OpenAxes& open) const {
+  const auto& wanted = state_->options.input_signature;
+  check_signature(state_->options.name, wanted, arguments);
   const Signature signature = signature_of(arguments, key);
   if (auto found = state_->find(signature)) return found;
-  return state_->trace(arguments, signature);
+  return wanted.empty() ? state_->make(signature, open, false) : state_->make(signature, open_axes(wanted), true);
 }
 
 Tensors Function::call(const Tensors& arguments, const std::string& key) const {

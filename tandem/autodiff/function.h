@@ -22,8 +22,15 @@ struct InputSpec {
 
 struct FunctionOptions {
   std::string name = "function";
-  std::vector<InputSpec> input_signature = {};  // empty: any tensors, one trace a signature
+  /// Empty: any tensors, one trace a signature. Sizes of kAny are left open: one trace serves all of them, where that gives what
+  /// a trace for each would give. While it is made, the shapes of tensors have numbers that no program has in their places.
+  std::vector<InputSpec> input_signature = {};
+  /// Called when the body has been traced: what it gives is kept with the graphs made of that trace (GraphFunction::origin).
+  std::function<std::shared_ptr<const void>()> note = {};
 };
+
+/// By argument: bit i is set where the size of axis i is left open.
+using OpenAxes = std::vector<std::uint32_t>;
 
 /// Why a function was traced.
 struct Retrace {
@@ -43,8 +50,10 @@ class Function {
   /// `key` stands for what else the trace depends on: a training flag, Python values.
   Tensors call(const Tensors& arguments, const std::string& key = "") const;
 
-  /// The traced function that a call with such arguments runs; traces if need be.
-  std::shared_ptr<const GraphFunction> concrete(const Tensors& arguments, const std::string& key = "") const;
+  /// The traced function that a call with such arguments runs; traces if need be. Axes that are `open` may have other sizes
+  /// without another trace, if the body does not reckon with the numbers that stand for them; the input_signature says it for
+  /// bodies that may, and those are traced twice and compared.
+  std::shared_ptr<const GraphFunction> concrete(const Tensors& arguments, const std::string& key = "", const OpenAxes& open = {}) const;
 
   int tracing_count() const;
   std::vector<Retrace> retraces() const;

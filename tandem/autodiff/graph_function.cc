@@ -257,8 +257,10 @@ std::optional<OpParts> made_op::call_parts(const OpDef& op) {
   return OpParts{.kind = "call", .functions = {std::move(function)}};
 }
 
-std::shared_ptr<GraphFunction> GraphFunction::make(Graph graph, std::string name) {
-  return std::shared_ptr<GraphFunction>(new GraphFunction(std::move(graph), std::move(name)));
+std::shared_ptr<GraphFunction> GraphFunction::make(Graph graph, std::string name, TraceOrigin origin) {
+  std::shared_ptr<GraphFunction> made(new GraphFunction(std::move(graph), std::move(name)));
+  made->origin_ = std::move(origin);
+  return made;
 }
 
 const Graph& GraphFunction::optimized() const {

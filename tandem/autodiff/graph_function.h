@@ -12,10 +12,17 @@ namespace tandem {
 
 class AdaptivePlans;
 
+/// Where a graph comes from: whether the trace had open sizes, and what was noted of it.
+struct TraceOrigin {
+  bool open = false;
+  std::shared_ptr<const void> note = {};
+};
+
 /// Made by make() and shared: tapes and plans that refer to it keep it alive.
 class GraphFunction final : public OpDef, public std::enable_shared_from_this<GraphFunction> {
  public:
-  static std::shared_ptr<GraphFunction> make(Graph graph, std::string name = "function");
+  static std::shared_ptr<GraphFunction> make(Graph graph, std::string name = "function", TraceOrigin origin = {});
+  const TraceOrigin& origin() const { return origin_; }
 
   /// As traced, and after the passes.
   const Graph& graph() const { return graph_; }
@@ -49,6 +56,7 @@ class GraphFunction final : public OpDef, public std::enable_shared_from_this<Gr
 
   Graph graph_;
   std::string name_storage_;
+  TraceOrigin origin_;
   mutable std::mutex mutex_;
   mutable std::optional<Graph> optimized_;
   mutable std::map<std::string, CachedPlan> plans_;  // by scope

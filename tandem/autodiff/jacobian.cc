@@ -1,5 +1,6 @@
 // Jacobians: one walk back an element of the target.
 #include "tandem/autodiff/tape.h"
+#include "tandem/op/open_size.h"
 #include "tandem/op/ops.h"
 
 namespace tandem {
@@ -43,6 +44,7 @@ class GradientTape::Walks {
 Tensors GradientTape::jacobian(const Tensor& target, const Tensors& sources, Unconnected unconnected) {
   const Walks walks(*this);
   std::vector<Tensors> rows(sources.size());
+  require_known("a Jacobian", target.size());
   for (std::int64_t i = 0; i < target.size(); ++i) {
     const Tensors grads = gradient(Tensors{target}, sources, unconnected, {unit(target, i, target.size())});
     for (std::size_t k = 0; k < grads.size(); ++k)
@@ -62,7 +64,8 @@ Tensor GradientTape::batch_jacobian(const Tensor& target, const Tensor& source, 
     fail(ErrorCode::shape_mismatch, "batch_jacobian: target ", target.shape(), " and source ", source.shape(),
          " must begin with the same batch");
   const Walks walks(*this);
-  const std::int64_t batch = target.shape()[0], columns = batch ? target.size() / batch : 0;
+  const std::int64_t batch = target.shape()[0], columns = batch ? product_of_sizes(target.shape().sizes().subspan(1)) : 0;
+  require_known("a Jacobian", columns);
   const Shape shape = joined({target.shape().sizes(), source.shape().sizes().subspan(1)});
   if (shape.elements() == 0) return zeros(shape, source.dtype());
   Tensors parts;

@@ -3,12 +3,18 @@
 #include <ostream>
 
 #include "tandem/base/error.h"
+#include "tandem/core/large_shapes.h"
 #include "tandem/core/spec.h"
 
 namespace tandem {
 
+bool& large_shapes_allowed() {
+  thread_local bool allowed = false;
+  return allowed;
+}
+
 Shape::Shape(std::span<const std::int64_t> sizes) {
-  constexpr std::int64_t kMostElements = std::int64_t{1} << 62;
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 62, kPrime = kMostElements - 57;
   if (sizes.size() > kMaxRank)
     fail(ErrorCode::invalid_shape, "a tensor has at most ", kMaxRank, " axes, got ", sizes.size(), ": [", join(sizes),
          "]; reshape some axes together");
@@ -20,8 +26,13 @@ Shape::Shape(std::span<const std::int64_t> sizes) {
     empty |= sizes[i] == 0;
   }
   for (int i = 0; i < rank_ && !empty; ++i)
-    if (__builtin_mul_overflow(elements_, sizes_[i], &elements_) || elements_ > kMostElements)
+    if (__builtin_mul_overflow(elements_, sizes_[i], &elements_) || elements_ > kMostElements) {
+      if (large_shapes_allowed()) {
+        elements_ = kPrime;
+        return;
+      }
       fail(ErrorCode::invalid_shape, "a tensor of shape [", join(sizes), "] has more than 2^62 elements");
+    }
   if (empty) elements_ = 0;
 }
 

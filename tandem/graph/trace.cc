@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tandem/core/large_shapes.h"
+#include "tandem/graph/followed_sizes.h"
 #include "tandem/op/random_state.h"
 
 namespace tandem {
@@ -21,10 +23,26 @@ InitScope::~InitScope() {
   ReplicaDraws::exchange(draws_);
 }
 
-Trace::Trace() : outer_(current_), outer_tracing_(RandomState::tracing()) {
+Trace::Trace(bool open)
+    : outer_(current_),
+      outer_tracing_(RandomState::tracing()),
+      outer_conditions_(tandem::size_conditions()),
+      open_(open || (outer_ && outer_->open_)),
+      conditions_(outer_ && outer_->open_ ? outer_->conditions_ : open ? &own_conditions_ : nullptr) {
   DispatchStack::push(*this);
   current_ = this;
   RandomState::tracing() = true;
+  tell(conditions_);
+}
+
+Trace* Trace::exchange(Trace* trace) {
+  tell(trace ? trace->conditions_ : nullptr);
+  return std::exchange(current_, trace);
+}
+
+void Trace::tell(std::vector<SizeCondition>* conditions) {
+  tandem::size_conditions() = conditions;
+  large_shapes_allowed() = conditions;
 }
 
 Trace::~Trace() { stop(); }
@@ -35,6 +53,7 @@ void Trace::stop() {
   DispatchStack::remove(*this);
   current_ = outer_;
   RandomState::tracing() = outer_tracing_;
+  tell(outer_conditions_);  // also when the trace around it was left for a while: its sizes are open all the same
 }
 
 Tensor Trace::make_symbolic(GraphValue value, const TensorSpec& spec, ValueId id) {
@@ -56,6 +75,7 @@ GraphValue Trace::value_of(const Tensor& tensor) {
   if (auto found = values_.find(tensor.impl()); found != values_.end()) return found->second;
   GraphValue value;
   if (!tensor.is_symbolic()) {
+    if (open_) check_constant(tensor);
     value = graph_.add({.op = &constant_op, .outputs = {tensor.spec()}, .constant = tensor});
   } else {
     if (!outer_)
@@ -108,14 +128,15 @@ void Trace::write(const Ref<Cell>& cell, const Tensor& value) {
 
 namespace {
 
+// A loop over an open axis that is unrolled would never end.
+constexpr std::size_t kMostOpenNodes = 100'000;
+
 /// Sizes computed from sizes, as shape(x)[0] * 2, are known while a function is traced. Such ops run at once, on the
 /// host, so that their results can be shapes and bounds.
 bool is_about_sizes(const OpCall& call) {
-  constexpr std::int64_t kMostElements = 64;
   if (call.inputs.empty() || call.owner) return false;
-  return std::all_of(call.inputs.begin(), call.inputs.end(), [](const TensorRef& input) {
-    return !input->is_symbolic() && is_integer(input->dtype()) && input->size() <= kMostElements;
-  });
+  return std::all_of(call.inputs.begin(), call.inputs.end(),
+                     [](const TensorRef& input) { return !input->is_symbolic() && may_hold_sizes(input->spec()); });
 }
 
 void run_at_once(OpCall& call) {
@@ -125,13 +146,38 @@ void run_at_once(OpCall& call) {
   call.requested = requested;
 }
 
+/// Only with sizes that can be put in later.
+void check_open(const OpCall& call, const Specs& outputs) {
+  constexpr std::array<std::int64_t, kMostOpenSizes> kAnySizes = {kMostOpenRest, kMostOpenRest, kMostOpenRest};
+  if (call.owner || call.op.like == &effects_op)
+    fail(ErrorCode::cannot_trace, call.op.name, " has a graph of its own, whose sizes cannot be left open");
+  if (!attrs_at(call.op, call.attrs, kAnySizes))
+    fail(ErrorCode::cannot_trace, call.op.name, " has an attribute that does not simply follow from an open size: ",
+         AttrView(call.op, call.attrs).to_string());
+  for (const TensorSpec& output : outputs)
+    if (!shape_at(output.shape(), kAnySizes))
+      fail(ErrorCode::cannot_trace, call.op.name, " gives a size that does not simply follow from an open one");
+}
+
 }  // namespace
 
 void Trace::run(OpCall& call) {
-  if (is_about_sizes(call)) return run_at_once(call);
+  if (is_about_sizes(call)) {
+    if (open_)
+      for (const TensorRef& input : call.inputs) check_constant(*input);
+    return run_at_once(call);
+  }
   if (call.op.data_dependent_shape)
     fail(ErrorCode::cannot_trace, call.op.name, ": the shape of its result depends on values, so it cannot be part of a "
          "traced function; call it outside the function and pass the result in");
+  const std::int32_t at = record(call);
+  for (std::size_t i = 0; i < call.outputs.size(); ++i)
+    call.outputs[i] = make_symbolic({at, static_cast<std::int32_t>(i)},
+                                    graph_.nodes[static_cast<std::size_t>(at)].outputs[i], {next_value_id()});
+  if (open_) follow_sizes(call);
+}
+
+std::int32_t Trace::record(const OpCall& call) {
   Node node{.op = &call.op, .attrs = call.attrs};
   if (call.owner) node.owner = *call.owner;
   if (call.requested) node.requested = *call.requested;
@@ -141,10 +187,23 @@ void Trace::run(OpCall& call) {
     specs.push_back(&input->spec());
   }
   node.outputs = infer(call.op, specs, call.attrs);
-  const std::int32_t at = graph_.add(std::move(node)).node;
-  for (std::size_t i = 0; i < call.outputs.size(); ++i)
-    call.outputs[i] = make_symbolic({at, static_cast<std::int32_t>(i)},
-                                    graph_.nodes[static_cast<std::size_t>(at)].outputs[i], {next_value_id()});
+  if (open_) {
+    check_open(call, node.outputs);
+    if (graph_.nodes.size() > kMostOpenNodes)
+      fail(ErrorCode::cannot_trace, call.op.name, ": more than ", kMostOpenNodes, " ops with open sizes; is an axis of open size unrolled?");
+  }
+  return graph_.add(std::move(node)).node;
+}
+
+void Trace::follow_sizes(const OpCall& call) {
+  const auto numbers = followed(call, [&](const Tensor& input) { return sizes_in(input); });
+  if (numbers) sizes_.emplace(call.outputs[0].impl(), *numbers);
+}
+
+const std::vector<std::int64_t>* Trace::sizes_in(const Tensor& tensor) const {
+  for (const Trace* trace = this; trace; trace = trace->outer_)
+    if (const auto found = trace->sizes_.find(tensor.impl()); found != trace->sizes_.end()) return &found->second;
+  return nullptr;
 }
 
 Graph Trace::finish(std::span<const Tensor> results) {

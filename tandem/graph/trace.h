@@ -6,6 +6,7 @@
 
 #include "tandem/graph/graph.h"
 #include "tandem/op/dispatcher.h"
+#include "tandem/op/open_size.h"
 #include "tandem/op/shared_draws.h"
 
 namespace tandem {
@@ -14,7 +15,9 @@ namespace tandem {
 /// did not make are captured: those with a value as constants, those of an enclosing trace as further parameters.
 class Trace final : public Dispatcher {
  public:
-  Trace();
+  /// `open`: numbers stand for sizes that are not known (tandem/op/open_size.h), and whatever would lose track of them throws
+  /// cannot_trace. A trace inside an open one is open.
+  explicit Trace(bool open = false);
   ~Trace() override;
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
@@ -22,7 +25,13 @@ class Trace final : public Dispatcher {
   /// The innermost trace of the calling thread; null when ops run at once.
   static Trace* current() { return current_; }
   /// For a thread that works in the place of another; returns what was.
-  static Trace* exchange(Trace* trace) { return std::exchange(current_, trace); }
+  static Trace* exchange(Trace* trace);
+
+  bool is_open() const { return open_; }
+  /// The numbers in a tensor that was computed from open sizes, as they stand for them; null where they are not followed.
+  const std::vector<std::int64_t>* sizes_in(const Tensor& tensor) const;
+  /// What was asked of open sizes: the trace is for those of which the same is true.
+  const std::vector<SizeCondition>& size_conditions() const { return own_conditions_; }
 
   Tensor parameter(const TensorSpec& spec);
   /// The variable's value at this point of the function.
@@ -53,11 +62,17 @@ class Trace final : public Dispatcher {
   Tensor make_symbolic(GraphValue value, const TensorSpec& spec, ValueId id);
   Tensor parameter(const TensorSpec& spec, ValueId id);
   Tensor capture(const Tensor& outer, ValueId id);
+  std::int32_t record(const OpCall& call);
+  void follow_sizes(const OpCall& call);
+  /// Tells the layers below where to note what is asked of open sizes; null: none are open.
+  static void tell(std::vector<SizeCondition>* conditions);
 
   friend class InitScope;
   static thread_local Trace* current_;
   Trace* outer_;
   bool outer_tracing_;
+  std::vector<SizeCondition>* const outer_conditions_;
+  const bool open_;
   bool recording_ = true;
   Graph graph_;
   std::unordered_map<const TensorImpl*, GraphValue> values_;  // symbolic ones, kept alive by kept_
@@ -66,6 +81,9 @@ class Trace final : public Dispatcher {
   std::vector<CellRead> cell_reads_;
   std::unordered_map<const Cell*, Tensor> variables_;  // as they are at this point
   std::vector<Ref<Cell>> written_;
+  std::unordered_map<const TensorImpl*, std::vector<std::int64_t>> sizes_;
+  std::vector<SizeCondition> own_conditions_;
+  std::vector<SizeCondition>* const conditions_;  // of the outermost open trace; null when this is not open
 };
 
 /// Lifts what follows out of traces, tapes, scopes and replicas: ops run at once. For variables that a traced function needs.

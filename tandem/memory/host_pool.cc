@@ -48,7 +48,9 @@ SizeClass size_class(std::size_t bytes) {
 }
 
 void* take_from_system(std::size_t bytes) {
-  if (fault(Fault::host_alloc)) return nullptr;
+  // Systems that overcommit would give it, and kill the program when it is used.
+  constexpr std::size_t kNobodyHas = std::size_t{1} << 40;
+  if (fault(Fault::host_alloc) || (bytes >= kNobodyHas && bytes > usable_memory())) return nullptr;
   const std::size_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
   void* block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   if (block && alignment == kHugePage) madvise(block, bytes, MADV_HUGEPAGE);

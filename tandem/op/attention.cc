@@ -3,6 +3,7 @@
 
 #include "tandem/op/network_ops.h"
 #include "tandem/op/network_records.h"
+#include "tandem/op/open_size.h"
 #include "tandem/op/rules.h"
 
 namespace tandem {
@@ -108,6 +109,7 @@ OpGroup attention_ops() {
 }
 
 Tensor dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionOptions& o) {
+  if (query.rank() == 4 && !(o.scale > 0)) require_known("the scale of attention", query.shape()[3]);
   const double size = query.rank() == 4 ? static_cast<double>(query.shape()[3]) : 1;
   const double scale = o.scale > 0 ? o.scale : 1 / std::sqrt(std::max(size, 1.0));
   // A bias of one number costs nothing.

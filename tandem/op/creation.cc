@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "tandem/op/groups.h"
+#include "tandem/op/open_size.h"
 #include "tandem/op/random_state.h"
 #include "tandem/op/shared_draws.h"
 #include "tandem/op/records.h"
@@ -94,6 +95,7 @@ Tensor range(double start, double limit, double delta, DType dtype) {
     fail(ErrorCode::invalid_argument, "range: from ", start, " to ", limit, " in steps of ", delta,
          " has no end; the step must be finite and not 0");
   const auto size = static_cast<std::int64_t>(std::max(count, 0.0));
+  if (std::abs(delta) != 1) require_known("a range in such steps", size);
   return apply(range_op, {}, make_attrs(range_op, size, start, delta, dtype));
 }
 

@@ -2,6 +2,7 @@
 #include "tandem/op/network_ops.h"
 #include "tandem/op/random_state.h"
 #include "tandem/op/network_records.h"
+#include "tandem/op/open_size.h"
 #include "tandem/op/rules.h"
 
 namespace tandem {
@@ -46,10 +47,13 @@ Tensors batch_grad(GradContext& g) {
   if (dy.defined())
     grads = apply_with(batch_normalization_grad_op, {dy, g.input(0), g.input(1), g.output(1), g.output(2)},
                      g.attrs().real("epsilon"));
-  const double rows = static_cast<double>(g.shape(0).elements()) / static_cast<double>(std::max<std::int64_t>(g.shape(0)[-1], 1));
+  const std::int64_t rows = product_of_sizes(g.shape(0).sizes().first(static_cast<std::size_t>(g.shape(0).rank() - 1)));
+  const auto share = [&](const Tensor& sum, std::int64_t times) {  // times / rows of it
+    return is_open(rows) ? sum * open_scalar(times, rows, sum.dtype()) : sum * (static_cast<double>(times) / static_cast<double>(rows));
+  };
   const auto add = [&](const Tensor& part) { grads[0] = grads[0].defined() ? grads[0] + part : part; };
-  if (g.output_grad(1).defined()) add(broadcast_to(g.output_grad(1) * (1 / rows), g.shape(0)));
-  if (g.output_grad(2).defined()) add((g.input(0) - g.output(1)) * (g.output_grad(2) * (2 / rows)));
+  if (g.output_grad(1).defined()) add(broadcast_to(share(g.output_grad(1), 1), g.shape(0)));
+  if (g.output_grad(2).defined()) add((g.input(0) - g.output(1)) * share(g.output_grad(2), 2));
   return grads;
 }
 

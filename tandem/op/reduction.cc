@@ -3,6 +3,7 @@
 #include "tandem/op/arrays.h"
 #include "tandem/op/elementwise.h"
 #include "tandem/op/groups.h"
+#include "tandem/op/open_size.h"
 #include "tandem/op/records.h"
 #include "tandem/op/rules.h"
 
@@ -36,12 +37,14 @@ Tensor with_reduced_axes(GradContext& g, const Tensor& reduced) {
   return reshape(reduced, reduced_shape(g.shape(0), axes, true));
 }
 
-double reduced_count(GradContext& g) {
+/// `sum` divided by the number of elements that were reduced to one.
+Tensor divided_by_count(GradContext& g, const Tensor& sum) {
   const AxisSet axes = axes_of("reduction", g.attrs(), g.shape(0).rank());
-  double count = 1;
+  Ints reduced;
   for (int i = 0; i < g.shape(0).rank(); ++i)
-    if (axes.contains(i)) count *= static_cast<double>(g.shape(0)[i]);
-  return count;
+    if (axes.contains(i)) reduced.push_back(g.shape(0)[i]);
+  const std::int64_t count = product_of_sizes(reduced);
+  return is_open(count) ? sum / open_scalar(count, 1, sum.dtype()) : sum / static_cast<double>(count);
 }
 
 /// The gradient goes to the elements that are the result; several share it, as in TensorFlow.
@@ -105,7 +108,7 @@ const OpDef reduce_mean_op{
     .infer = infer_reduction,
     .grad = [](GradContext& g) {
       if (!is_floating(g.input_spec(0).dtype())) return Tensors(1);
-      return Tensors{broadcast_to(with_reduced_axes(g, g.output_grad() / reduced_count(g)), g.shape(0))};
+      return Tensors{broadcast_to(with_reduced_axes(g, divided_by_count(g, g.output_grad())), g.shape(0))};
     },
 };
 

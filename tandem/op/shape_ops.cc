@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "tandem/op/groups.h"
+#include "tandem/op/open_size.h"
 #include "tandem/op/records.h"
 #include "tandem/op/rules.h"
 
@@ -232,7 +233,7 @@ Tensor squeeze(const Tensor& x, const Ints& axes) {
   for (int i = 0; i < x.rank(); ++i) {
     if (named.contains(i) && x.shape()[i] != 1)
       fail(ErrorCode::invalid_axis, "squeeze: axis ", i, " of ", x.shape(), " has not size 1");
-    const bool dropped = axes.empty() ? x.shape()[i] == 1 : named.contains(i);
+    const bool dropped = axes.empty() ? is_same_size(x.shape()[i], 1) : named.contains(i);
     if (!dropped) sizes.push_back(x.shape()[i]);
   }
   return reshape(x, sizes);

@@ -2,6 +2,7 @@
 #include "tandem/op/array_records.h"
 #include "tandem/op/arrays.h"
 #include "tandem/op/groups.h"
+#include "tandem/op/open_size.h"
 #include "tandem/op/records.h"
 #include "tandem/op/rules.h"
 
@@ -18,7 +19,7 @@ double row_length(const InferContext& c) { return static_cast<double>(std::max<s
 
 /// Values [..., k] brought back to where they stood in rows of `shape`: places [..., k] are positions in the last axis.
 Tensor put_back(const Tensor& values, const Tensor& places, const Shape& shape) {
-  const std::int64_t length = shape[-1], rows = length ? shape.elements() / length : 0;
+  const std::int64_t length = shape[-1], rows = length ? product_of_sizes(shape.sizes().first(static_cast<std::size_t>(shape.rank() - 1))) : 0;
   if (rows == 0) return zeros(shape, values.dtype());
   const Tensor first = reshape(range(0, static_cast<double>(rows), 1, DType::i64) * length, Ints{rows, 1});
   const Tensor flat = reshape(cast(places, DType::i64), Ints{rows, -1}) + first;

@@ -5,6 +5,7 @@
 #include "tandem/op/ops.h"
 #include "tandem/python/numpy_bridge.h"
 #include "tandem/python/objects.h"
+#include "tandem/python/open_sizes.h"
 
 namespace tandem::python {
 namespace {
@@ -69,7 +70,7 @@ class Scan {
          "Can't convert non-rectangular Python sequence to Tensor: rows differ in length or depth.");
   }
   static Leaves kind(PyObject* value) {
-    if (is_tensor(value) || is_variable(value)) return Leaves::tensor;
+    if (is_tensor(value) || is_variable(value) || is_open_size(value)) return Leaves::tensor;
     if (PyBool_Check(value)) return Leaves::boolean;
     if (PyLong_CheckExact(value)) {
       int overflow = 0;
@@ -230,6 +231,7 @@ std::optional<Tensor> plain_number(PyObject* value, std::optional<DType> dtype) 
 
 Tensor convert(PyObject* value, std::optional<DType> dtype, bool is_wish) {
   if (std::optional<Tensor> number = plain_number(value, dtype)) return *std::move(number);
+  if (is_open_size(value)) return open_size_tensor(value, dtype);
   if (is_tensor(value) || is_variable(value)) {
     Tensor tensor = value_of(value);
     if (dtype && !is_wish && tensor.dtype() != *dtype)
@@ -289,7 +291,7 @@ bool has_own_dtype(PyObject* value) { return is_tensor(value) || is_variable(val
 
 bool can_be_operand(PyObject* value) {
   return has_own_dtype(value) || PyFloat_Check(value) || PyLong_Check(value) || is_sequence(value) ||
-         PyUnicode_Check(value) || PyBytes_Check(value) || is_numpy(value);
+         PyUnicode_Check(value) || PyBytes_Check(value) || is_numpy(value) || is_open_size(value);
 }
 
 DType to_dtype(PyObject* value) {
@@ -321,7 +323,7 @@ PyObject* dtype_object(DType dtype) {
 PyObject* shape_object(const Shape& shape) {
   const Object sizes(checked(PyTuple_New(shape.rank())));
   for (int i = 0; i < shape.rank(); ++i)
-    PyTuple_SET_ITEM(sizes.get(), i, checked(PyLong_FromLongLong(shape[i])));
+    PyTuple_SET_ITEM(sizes.get(), i, axis_object(shape[i]));
   if (!classes.shape) raise(PyExc_ImportError, "import tandemflow, not its inner module");
   // Past __init__, which checks what is known to be right here and takes ten times as long.
   auto* type = reinterpret_cast<PyTypeObject*>(classes.shape);
@@ -332,18 +334,20 @@ PyObject* shape_object(const Shape& shape) {
 }
 
 std::int64_t to_integer(PyObject* value) {
+  if (const auto open = open_size_in(value)) return *open;
   if (PyBool_Check(value) || PyFloat_Check(value))
     raise(PyExc_TypeError, "expected an integer, got ", repr_of(value));
   const Object index(checked(PyNumber_Index(value)));
   const long long number = PyLong_AsLongLong(index.get());
   if (number == -1 && PyErr_Occurred()) throw PythonErrorSet{};
-  return number;
+  return not_open(static_cast<std::int64_t>(number));
 }
 
 double to_real(PyObject* value) {
+  if (const auto open = open_size_in(value)) return static_cast<double>(*open);
   const double number = PyFloat_AsDouble(value);
   if (number == -1 && PyErr_Occurred()) throw PythonErrorSet{};
-  return number;
+  return not_open(number);
 }
 
 void append_ints(PyObject* value, std::vector<std::int64_t>& out) {
@@ -353,16 +357,20 @@ void append_ints(PyObject* value, std::vector<std::int64_t>& out) {
     raise(PyExc_TypeError, "expected integers, got ", repr_of(value));
   if (has_own_dtype(value) || is_numpy(value)) {
     const Tensor tensor = to_tensor(value);
+    if (const auto* open = open_sizes_in(tensor)) {
+      out.insert(out.end(), open->begin(), open->end());
+      return;
+    }
     if (!is_integer(tensor.dtype()))
       fail(ErrorCode::dtype_mismatch, "expected integers, got ", tensor.spec());
     visit_dtype(tensor.dtype(), [&](auto tag) {
       using T = typename decltype(tag)::type;
       if constexpr (std::is_integral_v<T>)
-        for (T number : tensor.data<T>()) out.push_back(static_cast<std::int64_t>(number));
+        for (T number : tensor.data<T>()) out.push_back(not_open(static_cast<std::int64_t>(number)));
     });
     return;
   }
-  if (PyIndex_Check(value)) return out.push_back(to_integer(value));
+  if (PyIndex_Check(value) || is_open_size(value)) return out.push_back(to_integer(value));
   const Object items(checked(PySequence_Fast(value, "expected an integer or a sequence of integers")));
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(items.get(), i);

@@ -41,7 +41,8 @@ struct Tracing {
 
   PyObject* arguments;  // a structure with slots for tensors
   Creation& creation;
-  Object structure = {};  // of the results
+  /// Of the results, for every time that the function was run; the latest last.
+  std::vector<std::pair<std::shared_ptr<const void>, Object>> structures = {};
   Tracing* outer = current;
   static thread_local Tracing* current;
 };
@@ -70,13 +71,13 @@ struct State {
   PyObject* self;
   std::optional<Function> function;
   std::vector<Remembered> remembered;  // the latest first
-  /// How the results of each trace are nested; a trace that `function` has dropped goes at the next one.
-  std::map<std::weak_ptr<const GraphFunction>, Object, std::owner_less<>> structures;
+  /// How the results of each trace are nested, by what `function` notes of it; those that it has dropped go at the next trace.
+  std::map<std::weak_ptr<const void>, Object, std::owner_less<>> structures;
   bool traced = false;      // variables may be made no more
   bool must_check = false;  // the first trace made variables: does the next one?
 
   Tensors body(const Tensors& parameters);
-  Concrete concrete(const Tensors& arguments, const std::string& key, PyObject* structure);
+  Concrete concrete(const Tensors& arguments, const std::string& key, PyObject* structure, const OpenAxes& open);
   void check_creation(const Tensors& arguments, PyObject* structure);
   void remember(const CallArguments& call, SlowCall& slow);
 };
@@ -87,15 +88,30 @@ struct FunctionObject {
 };
 State& state_of(PyObject* self) { return *reinterpret_cast<FunctionObject*>(self)->state; }
 
+/// What goes wrong with open sizes may go well when they are known: then the function is traced with them.
+[[noreturn]] void fail_trace() {
+  if (!Trace::current()->is_open() || !PyErr_ExceptionMatches(PyExc_Exception)) throw PythonErrorSet{};
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  const Object kept[] = {Object(type), Object(value), Object(traceback)};
+  const Object message(value ? PyObject_Str(value) : nullptr);
+  const char* words = message ? PyUnicode_AsUTF8(message.get()) : nullptr;
+  PyErr_Clear();
+  std::string_view reason = words ? words : "it failed";
+  if (const std::string code = error_id(ErrorCode::cannot_trace) + " "; reason.starts_with(code)) reason.remove_prefix(code.size());
+  fail(ErrorCode::cannot_trace, reason);
+}
+
 Tensors State::body(const Tensors& parameters) {
   Tracing& tracing = *Tracing::current;
   const Object list(checked(PyList_New(static_cast<Py_ssize_t>(parameters.size()))));
   for (std::size_t i = 0; i < parameters.size(); ++i)
     PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), wrap(parameters[i]));
-  const Object made(checked(PyObject_CallMethod(self, "_trace", "OO", tracing.arguments, list.get())));
+  const Object made(PyObject_CallMethod(self, "_trace", "OO", tracing.arguments, list.get()));
+  if (!made) fail_trace();
   PyObject *leaves, *structure;
   if (!PyArg_ParseTuple(made.get(), "OO", &leaves, &structure)) throw PythonErrorSet{};
-  tracing.structure = Object::borrowed(structure);
+  tracing.structures.emplace_back(std::make_shared<char>(), Object::borrowed(structure));
   return tensors_in(leaves);
 }
 
@@ -110,18 +126,18 @@ void State::check_creation(const Tensors& arguments, PyObject* structure) {
   must_check = false;
 }
 
-Concrete State::concrete(const Tensors& arguments, const std::string& key, PyObject* structure) {
+Concrete State::concrete(const Tensors& arguments, const std::string& key, PyObject* structure, const OpenAxes& open) {
   Creation creation{.allowed = !traced};
   Tracing tracing(structure, creation);
-  Concrete out{.function = function->concrete(arguments, key)};
-  if (tracing.structure) {
+  Concrete out{.function = function->concrete(arguments, key, open)};
+  if (!tracing.structures.empty()) {
     traced = true;
     must_check = must_check || creation.happened;
     std::erase_if(structures, [](const auto& entry) { return entry.first.expired(); });
-    structures.emplace(out.function, std::move(tracing.structure));
+    for (auto& [note, nesting] : tracing.structures) structures.emplace(note, std::move(nesting));
   }
   if (must_check) check_creation(arguments, structure);
-  out.structure = Object::borrowed(structures.at(out.function).get());
+  out.structure = Object::borrowed(structures.at(out.function->origin().note).get());
   return out;
 }
 
@@ -174,13 +190,22 @@ struct Prepared {
   Tensors arguments;
   std::string key;
   PyObject* structure;
+  OpenAxes open;
 };
 
+OpenAxes open_axes_in(PyObject* masks) {
+  OpenAxes open;
+  const Object items(checked(PySequence_Fast(masks, "expected a list of open axes")));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
+    open.push_back(static_cast<std::uint32_t>(to_integer(PySequence_Fast_GET_ITEM(items.get(), i))));
+  return open;
+}
+
 Prepared parse(PyObject* args) {
-  PyObject *list, *structure;
+  PyObject *list, *structure, *open;
   const char* key;
-  if (!PyArg_ParseTuple(args, "OsO", &list, &key, &structure)) throw PythonErrorSet{};
-  return {tensors_in(list), key, structure};
+  if (!PyArg_ParseTuple(args, "OsOO", &list, &key, &structure, &open)) throw PythonErrorSet{};
+  return {tensors_in(list), key, structure, open_axes_in(open)};
 }
 
 PyObject* configure(PyObject* self, PyObject* name) {
@@ -188,7 +213,7 @@ PyObject* configure(PyObject* self, PyObject* name) {
     const char* utf8 = PyUnicode_AsUTF8(name);
     if (!utf8) throw PythonErrorSet{};
     State& state = state_of(self);
-    state.function.emplace([&state](const Tensors& p) { return state.body(p); }, FunctionOptions{.name = utf8});
+    state.function.emplace([&state](const Tensors& p) { return state.body(p); }, FunctionOptions{.name = utf8, .note = [] { return Tracing::current->structures.back().first; }});
     Py_RETURN_NONE;
   });
 }
@@ -198,7 +223,7 @@ PyObject* run_inside(State& state, const Prepared& call) {
   Creation alone{.allowed = true};
   Tracing tracing(call.structure, Tracing::current ? Tracing::current->creation : alone);
   Tensors results = state.function->call(call.arguments, call.key);
-  return nest(tracing.structure.get(), results);
+  return nest(tracing.structures.back().second.get(), results);
 }
 
 PyObject* run(PyObject* self, PyObject* args) {
@@ -210,7 +235,7 @@ PyObject* run(PyObject* self, PyObject* args) {
       if (argument.is_symbolic())
         fail(ErrorCode::cannot_trace, "a ", argument.spec(), " tensor is passed that belongs to a trace which has ended; ",
              "return it from its function, or assign it to a variable");
-    Concrete concrete = state.concrete(call.arguments, call.key, call.structure);
+    Concrete concrete = state.concrete(call.arguments, call.key, call.structure, call.open);
     const std::vector<TensorRef> refs(call.arguments.begin(), call.arguments.end());
     Object result(run_concrete(concrete.function, refs, concrete.structure.get(), takes_long(*concrete.function)));
     if (SlowCall::current && &SlowCall::current->state == &state) {
@@ -226,7 +251,7 @@ PyObject* concrete(PyObject* self, PyObject* args) {
     const Prepared call = parse(args);
     if (Trace::current())
       fail(ErrorCode::cannot_trace, "get_concrete_function was called while a function is traced; call it outside");
-    return nb::cast(state_of(self).concrete(call.arguments, call.key, call.structure)).release().ptr();
+    return nb::cast(state_of(self).concrete(call.arguments, call.key, call.structure, call.open)).release().ptr();
   });
 }
 

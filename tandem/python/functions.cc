@@ -4,6 +4,7 @@
 #include "tandem/op/random_state.h"
 #include "tandem/python/convert.h"
 #include "tandem/python/module.h"
+#include "tandem/python/open_sizes.h"
 
 namespace tandem::python {
 namespace {
@@ -57,26 +58,26 @@ void add_functions(nb::module_& module) {
       "as_ints",
       [](nb::handle value) {
         nb::list out;
-        for (std::int64_t n : ints(value)) out.append(n);
+        for (std::int64_t n : ints(value)) out.append(nb::steal(size_object(n)));
         return out;
       },
       nb::arg("value").none());
   module.def("fill", [](nb::handle shape, double value, nb::handle dtype) {
-    return made([&, s = shape_of(shape), d = to_dtype(dtype.ptr())] { return fill(s, value, d); });
+    return made([&, s = shape_of(shape), d = to_dtype(dtype.ptr())] { return fill(s, not_open(value), d); });
   });
-  module.def("range", [](double start, double limit, double delta, nb::handle dtype) {
-    return to_object(range(start, limit, delta, to_dtype(dtype.ptr())));
+  module.def("range", [](nb::handle start, nb::handle limit, nb::handle delta, nb::handle dtype) {
+    return to_object(range(to_real(start.ptr()), to_real(limit.ptr()), to_real(delta.ptr()), to_dtype(dtype.ptr())));
   });
   module.def("random_normal",
              [](nb::handle shape, double mean, double stddev, nb::handle dtype, std::int64_t seed) {
                return made([&, s = shape_of(shape), d = to_dtype(dtype.ptr())] {
-                 return random_normal(s, mean, stddev, d, seed);
+                 return random_normal(s, not_open(mean), not_open(stddev), d, seed);
                });
              });
   module.def("random_uniform",
              [](nb::handle shape, double low, double high, nb::handle dtype, std::int64_t seed) {
                return made([&, s = shape_of(shape), d = to_dtype(dtype.ptr())] {
-                 return random_uniform(s, low, high, d, seed);
+                 return random_uniform(s, not_open(low), not_open(high), d, seed);
                });
              });
   module.def("set_seed", [](std::uint64_t seed) { set_seed(seed); });

@@ -2,8 +2,10 @@
 #include <vector>
 
 #include "tandem/op/arrays.h"
+#include "tandem/op/open_size.h"
 #include "tandem/python/convert.h"
 #include "tandem/python/objects.h"
+#include "tandem/python/open_sizes.h"
 #include "tandem/python/string_operators.h"
 
 namespace tandem::python {
@@ -69,9 +71,32 @@ class KeyReader {
     selection_.parts.push_back({0, 1, axis_size()});
   }
   void take_slice(PyObject* item) {
+    if (is_open(shape_) || is_open_slice(item)) return take_open_slice(item);
     Py_ssize_t start, stop, step;
     if (PySlice_Unpack(item, &start, &stop, &step) != 0) throw PythonErrorSet{};
     const Py_ssize_t count = PySlice_AdjustIndices(axis_size(), &start, &stop, step);
+    selection_.shape.push_back(count);
+    selection_.parts.push_back({start, step, count});
+  }
+  static bool is_open_slice(PyObject* item) {
+    auto* slice = reinterpret_cast<PySliceObject*>(item);
+    return open_size_in(slice->start) || open_size_in(slice->stop);
+  }
+  /// As Python adjusts indices, but so that what is compared is noted.
+  void take_open_slice(PyObject* item) {
+    auto* slice = reinterpret_cast<PySliceObject*>(item);
+    const std::int64_t size = axis_size(), step = slice->step == Py_None ? 1 : to_integer(slice->step);
+    if (step == 0) raise(PyExc_ValueError, "slice step cannot be zero");
+    const std::int64_t low = step < 0 ? -1 : 0, high = step < 0 ? size - 1 : size;
+    const auto bound = [&](PyObject* given, std::int64_t missing) {
+      if (given == Py_None) return missing;
+      std::int64_t at = to_integer(given);
+      if (is_smaller_size(at, 0)) at += size;
+      return is_smaller_size(at, low) ? low : is_smaller_size(high, at) ? high : at;
+    };
+    const std::int64_t start = bound(slice->start, step < 0 ? high : low), stop = bound(slice->stop, step < 0 ? low : high);
+    const bool some = step < 0 ? is_smaller_size(stop, start) : is_smaller_size(start, stop);
+    const std::int64_t count = !some ? 0 : step < 0 ? (start - stop - 1) / -step + 1 : (stop - start - 1) / step + 1;
     selection_.shape.push_back(count);
     selection_.parts.push_back({start, step, count});
   }
@@ -84,10 +109,10 @@ class KeyReader {
             "are valid indices, got ",
             PyUnicode_AsUTF8(text.get()), "; tf.gather takes lists of indices");
     }
-    if (is_tensor(item) && tensor_of(item).is_symbolic()) return take_later(tensor_of(item));
+    if (is_tensor(item) && tensor_of(item).is_symbolic() && !open_size_in(item)) return take_later(tensor_of(item));
     const std::int64_t index = to_integer(item), size = axis_size();
     const std::int64_t at = index < 0 ? index + size : index;
-    if (at < 0 || at >= size)
+    if (is_smaller_size(at, 0) || !is_smaller_size(at, size))
       fail(ErrorCode::index_out_of_range, "slice index ", index, " of dimension ", selection_.parts.size(),
            " out of bounds: its size is ", size);
     selection_.parts.push_back({at, 1, 1});
@@ -107,7 +132,7 @@ class KeyReader {
 /// The tensor with an axis of size 1, what the index picks of it.
 Tensor picked(const Tensor& tensor, const LateIndex& index) {
   const std::int64_t size = tensor.shape()[static_cast<int>(index.axis)];
-  const Tensor zero = Tensor::scalar(std::int64_t{0}, index.at.dtype()), length = Tensor::scalar(size, index.at.dtype());
+  const Tensor zero = Tensor::scalar(std::int64_t{0}, index.at.dtype()), length = is_open(size) ? open_scalar(size, 1, index.at.dtype()) : Tensor::scalar(size, index.at.dtype());
   const Tensor at = where(less(index.at, zero), add(index.at, length), index.at);  // counted from the end
   return gather(tensor, reshape(at, Shape{1}), index.axis);
 }
@@ -158,6 +183,7 @@ Py_ssize_t length(PyObject* self) {
       [&]() -> Py_ssize_t {
         const Shape shape = is_tensor(self) ? tensor_of(self).shape() : variable_of(self).shape();
         if (shape.rank() == 0) raise(PyExc_TypeError, "Scalar tensor has no `len()`");
+        require_known("len()", shape[0]);
         return shape[0];
       },
       -1);
@@ -203,8 +229,9 @@ Tensor index_tensor(const Tensor& tensor, PyObject* key) {
 
 PyObject* iterate(PyObject* self) {
   return guarded([&] {
-    const int rank = is_tensor(self) ? tensor_of(self).rank() : variable_of(self).shape().rank();
-    if (rank == 0) raise(PyExc_TypeError, "Cannot iterate over a scalar tensor.");
+    const Shape shape = is_tensor(self) ? tensor_of(self).shape() : variable_of(self).shape();
+    if (shape.rank() == 0) raise(PyExc_TypeError, "Cannot iterate over a scalar tensor.");
+    require_known("a loop in Python", shape[0]);
     return checked(PySeqIter_New(self));
   });
 }

@@ -75,6 +75,7 @@ NB_MODULE(_tandem, module) {
   add_traced_functions(module);
   add_saved_functions(module);
   add_tracing(module);
+  add_open_sizes(module);
   add_training(module);
   add_distribute(module);
   add_control_flow(module);

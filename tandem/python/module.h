@@ -16,6 +16,7 @@ void add_runtime(nb::module_& module);    // device scopes, decisions, logging, 
 void add_config(nb::module_& module);     // how the devices are set up
 void add_tape(nb::module_& module);
 void add_tracing(nb::module_& module);
+void add_open_sizes(nb::module_& module);
 void add_training(nb::module_& module);
 void add_distribute(nb::module_& module);
 void add_files(nb::module_& module);

@@ -3,6 +3,7 @@
 #include <Python.h>
 
 #include "tandem/core/print.h"
+#include "tandem/op/open_size.h"
 #include "tandem/python/errors.h"
 
 namespace tandem::python {
@@ -60,14 +61,24 @@ std::string program_line() {
   return text(" at ", path, ":", line, source.empty() ? "" : ", `" + source + "`,");
 }
 
+/// (None, 100)
+std::string shape_text(const Shape& shape) {
+  if (!is_open(shape)) return tuple_text(shape);
+  std::string sizes = open_text(shape);
+  sizes.front() = '(';
+  sizes.back() = ')';
+  if (shape.rank() == 1) sizes.insert(sizes.size() - 1, ",");
+  return sizes;
+}
+
 }  // namespace
 
 std::string symbolic_repr(const Tensor& tensor) {
-  return text("<tf.Tensor '", name_of(tensor), "' shape=", tuple_text(tensor.shape()), " dtype=", tensor.dtype(), ">");
+  return text("<tf.Tensor '", name_of(tensor), "' shape=", shape_text(tensor.shape()), " dtype=", tensor.dtype(), ">");
 }
 
 std::string symbolic_str(const Tensor& tensor) {
-  return text("Tensor(\"", name_of(tensor), "\", shape=", tuple_text(tensor.shape()), ", dtype=", tensor.dtype(), ")");
+  return text("Tensor(\"", name_of(tensor), "\", shape=", shape_text(tensor.shape()), ", dtype=", tensor.dtype(), ")");
 }
 
 void require_value(const Tensor& tensor, const char* use, const char* instead) {

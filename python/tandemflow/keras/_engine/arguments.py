@@ -4,6 +4,7 @@ import inspect
 
 from ... import _tandem
 from ..._gradient import flatten, pack_like
+from ..._open_size import OpenSize
 from .call_context import open_sizes
 from .keras_tensor import KerasTensor, map_leaves
 
@@ -13,8 +14,8 @@ def is_tensor_like(value):
 
 
 def shape_of(leaf):
-    """A tuple; None sizes of KerasTensors stay."""
-    return tuple(leaf.shape) if hasattr(leaf, "shape") else ()
+    """A tuple; None sizes of KerasTensors stay, and sizes that a traced function leaves open are None."""
+    return tuple(None if isinstance(size, OpenSize) else size for size in leaf.shape) if hasattr(leaf, "shape") else ()
 
 
 class CallSignature:

@@ -516,7 +516,7 @@ def _build_parameters(cls):
 
 def map_leaves_shapes(tensors):
     """The shapes of KerasTensors or tensors, nested as they are."""
-    return map_leaves(lambda t: None if t is None else tuple(t.shape), tensors)
+    return map_leaves(lambda t: None if t is None else shape_of(t), tensors)
 
 
 def is_shape(value):

@@ -156,7 +156,7 @@ def masked_weight(weight, mask, reduction, dtype):
     counts = _ops.cast(mask, dtype)
     if reduction in ("sum_over_batch_size", "mean"):
         # The mean is over what counts: the others' share is given to those.
-        total = float(mask.shape.num_elements())
+        total = mask.shape.num_elements()
         counts = counts * _ops.divide_no_nan(_tandem.to_tensor(total, dtype), _ops.reduce_sum(counts))
     if weight is None:
         return counts

@@ -67,7 +67,7 @@ class Mean(Metric):
         if len(sizes) > 1 and sizes[0]:
             total = total * (1.0 / max(math.prod(sizes[1:]), 1))
         self.total.assign_add(total)
-        self.count.assign_add(float(sizes[0] if sizes else 1))
+        self.count.assign_add(_tandem.to_tensor(sizes[0] if sizes else 1, self.count.dtype))
 
     def result(self):
         return _ops.divide_no_nan(self.total, self.count)
