@@ -198,6 +198,8 @@ def module_stub(module):
     if module is tandemflow:
         text = text.replace("Tensor, TensorLike, Variable", "Tensor as Tensor, TensorLike, Variable as Variable")
         text = text.replace("import DType\n", "import DType as DType\n")
+    if getattr(module, "Variable", _tandem.Variable) is not _tandem.Variable:  # keras has one of its own
+        text = text.replace("TensorLike, Variable\n", "TensorLike\n")
     statics = static_names(module)
     skipped = {"DType"} if module is tandemflow else set()
     parts = [name_stub(module, name, getattr(module, name), statics) for name in public(module) if name not in skipped]
