@@ -111,9 +111,15 @@ class MaskingLayer final : public Layer {
   }
 };
 
-LayerPtr make_gaussian_dropout(const LayerConfig& config, const LayerMakers&) {
+/// How much a layer drops.
+double rate_of(const LayerConfig& config) {
   const double rate = config.real("rate");
   if (!(rate >= 0 && rate < 1)) config.refuse("rate must lie in [0, 1), got ", rate);
+  return rate;
+}
+
+LayerPtr make_gaussian_dropout(const LayerConfig& config, const LayerMakers&) {
+  const double rate = rate_of(config);
   return plain(config, [rate](const Tensor& x, bool training) {
     return training && rate > 0 ? x * random_normal(x.shape(), 1, std::sqrt(rate / (1 - rate)), x.dtype()) : x;
   });
@@ -121,8 +127,7 @@ LayerPtr make_gaussian_dropout(const LayerConfig& config, const LayerMakers&) {
 
 /// Mean and variance of what SELU makes stay as they are.
 LayerPtr make_alpha_dropout(const LayerConfig& config, const LayerMakers&) {
-  const double rate = config.real("rate");
-  if (!(rate >= 0 && rate < 1)) config.refuse("rate must lie in [0, 1), got ", rate);
+  const double rate = rate_of(config);
   constexpr double kLowest = -1.0507009873554805 * 1.6732632423543772;
   return plain(config, [rate](const Tensor& x, bool training) {
     if (!training || rate == 0) return x;
@@ -140,15 +145,13 @@ LayerPtr make_activity_regularization(const LayerConfig& config, const LayerMake
 }
 
 LayerPtr make_dropout(const LayerConfig& config, const LayerMakers&) {
-  const double rate = config.real("rate");
-  if (!(rate >= 0 && rate < 1)) config.refuse("rate must lie in [0, 1), got ", rate);
+  const double rate = rate_of(config);
   return plain(config, [rate](const Tensor& x, bool training) { return training && rate > 0 ? dropout(x, rate) : x; });
 }
 
 /// Whole channels are dropped.
 LayerPtr make_spatial_dropout(const LayerConfig& config, const LayerMakers&) {
-  const double rate = config.real("rate");
-  if (!(rate >= 0 && rate < 1)) config.refuse("rate must lie in [0, 1), got ", rate);
+  const double rate = rate_of(config);
   return plain(config, [rate](const Tensor& x, bool training) {
     if (!training || rate == 0) return x;
     std::vector<std::int64_t> sizes(static_cast<std::size_t>(x.rank()), 1);

@@ -56,13 +56,6 @@ class Convolution : public Activated {
   std::optional<Variable> bias_;
 };
 
-/// Channels of one group; throws unless the groups are equal.
-std::int64_t channels_of_group(const LayerConfig& config, std::int64_t channels, std::int64_t filters) {
-  const std::int64_t groups = config.integer("groups", 1);
-  if (groups < 1 || channels % groups || filters % groups) config.refuse(groups, " groups do not divide ", channels, " channels and ", filters, " filters");
-  return channels / groups;
-}
-
 class Conv2DLayer final : public Convolution {
  public:
   explicit Conv2DLayer(const LayerConfig& config) : Convolution(config, 2), filters_(positive(config, "filters")) {}

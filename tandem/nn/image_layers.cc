@@ -1,4 +1,5 @@
 // Layers that change images: sizes always, the rest at random while training.
+#include <algorithm>
 #include <numbers>
 
 #include "tandem/nn/layer_records.h"
@@ -9,14 +10,19 @@
 namespace tandem {
 namespace {
 
-/// Calls `change` with a batch of float images while training.
-LayerPtr changing(const LayerConfig& config, std::function<Tensor(const Tensor&)> change) {
+/// Calls `change` with a batch of images and whether it trains.
+LayerPtr on_images(const LayerConfig& config, std::function<Tensor(const Tensor&, bool training)> change) {
   return plain(config, [config, change = std::move(change)](const Tensor& x, bool training) {
     if (x.rank() != 3 && x.rank() != 4) config.refuse("needs images [height, width, channels], alone or in a batch, got ", x.spec());
-    if (!training) return x;
-    const Tensor images = x.rank() == 3 ? expand_dims(x, 0) : x;
-    const Tensor changed = change(is_floating(images.dtype()) ? images : cast(images, DType::f32));
-    return x.rank() == 3 ? squeeze(changed, {0}) : changed;
+    return x.rank() == 3 ? squeeze(change(expand_dims(x, 0), training), {0}) : change(x, training);
+  });
+}
+
+/// Calls `change` with a batch of float images while training.
+LayerPtr changing(const LayerConfig& config, std::function<Tensor(const Tensor&)> change) {
+  return on_images(config, [change = std::move(change)](const Tensor& images, bool training) {
+    if (!training) return images;
+    return change(is_floating(images.dtype()) ? images : cast(images, DType::f32));
   });
 }
 
@@ -96,10 +102,17 @@ LayerPtr make_random_rotation(const LayerConfig& config, const LayerMakers&) {
   });
 }
 
+/// What pixels may be.
+std::vector<float> value_range(const LayerConfig& config) {
+  if (!config.has("value_range")) return {0, 255};
+  const std::vector<float> range = config.numbers("value_range").to_vector<float>();
+  if (range.size() != 2 || !(range[0] < range[1])) config.refuse("value_range must be [lower, upper]");
+  return range;
+}
+
 LayerPtr make_random_brightness(const LayerConfig& config, const LayerMakers&) {
   const Bounds change = bounds(config, "factor");
-  const std::vector<float> range = config.has("value_range") ? config.numbers("value_range").to_vector<float>() : std::vector<float>{0, 255};
-  if (range.size() != 2 || !(range[0] < range[1])) config.refuse("value_range must be [lower, upper]");
+  const std::vector<float> range = value_range(config);
   return changing(config, [=](const Tensor& images) {
     const Tensor shift = random_uniform({images.shape()[0], 1, 1, 1}, change.low, change.high) * static_cast<double>(range[1] - range[0]);
     return clip_by_value(images + shift, Tensor(range[0]), Tensor(range[1]));
@@ -139,8 +152,7 @@ LayerPtr make_random_translation(const LayerConfig& config, const LayerMakers&) 
 
 LayerPtr make_random_contrast(const LayerConfig& config, const LayerMakers&) {
   const Bounds change = bounds(config, "factor");
-  const std::vector<float> range = config.has("value_range") ? config.numbers("value_range").to_vector<float>() : std::vector<float>{0, 255};
-  if (range.size() != 2) config.refuse("value_range must be [least, most]");
+  const std::vector<float> range = value_range(config);
   return changing(config, [=](const Tensor& images) {
     const Tensor mean = reduce_mean(images, {1, 2}, true), factor = random_uniform({images.shape()[0], 1, 1, 1}, 1 + change.low, 1 + change.high);
     return clip_by_value((images - mean) * factor + mean, Tensor(range[0]), Tensor(range[1]));
@@ -150,10 +162,7 @@ LayerPtr make_random_contrast(const LayerConfig& config, const LayerMakers&) {
 /// Calls `change` with a batch of images, training or not.
 LayerPtr sizing(const LayerConfig& config, std::function<Tensor(const Tensor&)> change) {
   config.require("data_format", "channels_last");
-  return plain(config, [config, change = std::move(change)](const Tensor& x, bool) {
-    if (x.rank() != 3 && x.rank() != 4) config.refuse("needs images [height, width, channels], alone or in a batch, got ", x.spec());
-    return x.rank() == 3 ? squeeze(change(expand_dims(x, 0)), {0}) : change(x);
-  });
+  return on_images(config, [change = std::move(change)](const Tensor& images, bool) { return change(images); });
 }
 
 /// The middle, `height` by `width`, of images that are at least so large.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "tandem/nn/layer_records.h"
 #include "tandem/nn/regularizers.h"
 #include "tandem/op/arrays.h"
 #include "tandem/op/elementwise.h"
@@ -140,9 +141,7 @@ namespace {
 Tensor glu(const Tensor& x) {
   const std::int64_t size = x.shape()[-1];
   if (size % 2) fail(ErrorCode::shape_mismatch, "glu: the last axis must have an even size, got ", x.shape());
-  Ints first(static_cast<std::size_t>(x.rank()), 0), half(x.shape().begin(), x.shape().end()), second = first;
-  half.back() = second.back() = size / 2;
-  return slice(x, first, half) * sigmoid(slice(x, second, half));
+  return part_of(x, -1, 0, size / 2) * sigmoid(part_of(x, -1, size / 2, size / 2));
 }
 
 /// The nearest distribution to x along the last axis: like softmax, with zeros.

@@ -62,6 +62,10 @@ class Activated : public Layer {
 
 /// `argument`, which must be at least one.
 std::int64_t positive(const LayerConfig& config, std::string_view argument);
+/// Channels of one of the `groups`; throws unless they are equal.
+std::int64_t channels_of_group(const LayerConfig& config, std::int64_t channels, std::int64_t filters);
+/// `count` elements of an axis from `first` on; a negative axis counts from the end.
+Tensor part_of(const Tensor& x, int axis, std::int64_t first, std::int64_t count);
 /// Throws shape_mismatch unless the input has `rank` axes; `axes` names them.
 void need_rank(const Layer& layer, const Shape& input, int rank, std::string_view axes);
 /// An argument such as axis that is one integer or a list of them; negative ones count from the end of `rank` axes.

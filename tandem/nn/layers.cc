@@ -56,6 +56,20 @@ std::int64_t positive(const LayerConfig& config, std::string_view argument) {
   return value;
 }
 
+std::int64_t channels_of_group(const LayerConfig& config, std::int64_t channels, std::int64_t filters) {
+  const std::int64_t groups = config.integer("groups", 1);
+  if (groups < 1 || channels % groups || filters % groups) config.refuse(groups, " groups do not divide ", channels, " channels and ", filters, " filters");
+  return channels / groups;
+}
+
+Tensor part_of(const Tensor& x, int axis, std::int64_t first, std::int64_t count) {
+  const auto at = static_cast<std::size_t>(axis < 0 ? axis + x.rank() : axis);
+  Ints begin(static_cast<std::size_t>(x.rank()), 0), size(x.shape().begin(), x.shape().end());
+  begin[at] = first;
+  size[at] = count;
+  return slice(x, begin, size);
+}
+
 void need_rank(const Layer& layer, const Shape& input, int rank, std::string_view axes) {
   constexpr std::array kWords{"no", "one", "two", "three", "four", "five"};
   if (input.rank() != rank) fail(ErrorCode::shape_mismatch, "layer '", layer.name(), "' needs ", kWords.at(static_cast<std::size_t>(rank)), " axes, ", axes, ", got ", input);

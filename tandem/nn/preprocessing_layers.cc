@@ -1,15 +1,9 @@
 // Layers that prepare data: codes of categories, places of words and numbers.
-#include <algorithm>
-#include <cmath>
-#include <numbers>
-#include <unordered_map>
-
 #include "tandem/nn/layer_json.h"
 #include "tandem/nn/layer_records.h"
 #include "tandem/nn/preprocessing.h"
 #include "tandem/nn/string_lookup.h"
 #include "tandem/op/arrays.h"
-#include "tandem/op/elementwise.h"
 
 namespace tandem {
 namespace {

@@ -8,19 +8,12 @@ namespace {
 
 /// The part `index` of `count` equal ones of the last axis.
 Tensor gate(const Tensor& x, std::int64_t index, std::int64_t count) {
-  Ints begin(static_cast<std::size_t>(x.rank()), 0), size(x.shape().begin(), x.shape().end());
-  size.back() /= count;
-  begin.back() = index * size.back();
-  return slice(x, begin, size);
+  const std::int64_t size = x.shape()[-1] / count;
+  return part_of(x, -1, index * size, size);
 }
 
 /// Step t of [batch, steps, …].
-Tensor step_at(const Tensor& x, std::int64_t t) {
-  Ints begin(static_cast<std::size_t>(x.rank()), 0), size(x.shape().begin(), x.shape().end());
-  begin[1] = t;
-  size[1] = 1;
-  return squeeze(slice(x, begin, size), {1});
-}
+Tensor step_at(const Tensor& x, std::int64_t t) { return squeeze(part_of(x, 1, t, 1), {1}); }
 
 struct Weights {
   Tensor kernel, recurrent, bias;
@@ -70,15 +63,25 @@ class Recurrent : public Layer {
     if (states.empty()) states = Tensors(states_, zeros({x.shape()[0], units_}, x.dtype()));
     if (states.size() != states_) config().refuse(states_, " initial states are needed, got ", states.size());
     const Weights weights{*kernel_, *recurrent_, bias_ ? bias_->value() : zeros(bias_shape())};
-    const Tensors results = is_usual() && !mask.defined() ? run(x, states, weights) : loop(x, mask, states, weights);
-    Tensors out{all_steps_ ? results[0] : results.back()};
-    if (!all_steps_ && is_usual() && !mask.defined()) out[0] = results[1];
-    if (with_state_) out.insert(out.end(), results.begin() + 1, results.begin() + 1 + static_cast<std::ptrdiff_t>(states_));
+    const Steps steps = is_usual() && !mask.defined() ? at_once(x, states, weights) : one_by_one(x, mask, states, weights);
+    Tensors out{all_steps_ ? steps.outputs : steps.last};
+    if (with_state_) out.insert(out.end(), steps.states.begin(), steps.states.end());
     return {std::move(out), all_steps_ ? masks[0] : Tensor()};
   }
 
-  /// Step by step: outputs of all steps, the last states, the last output. A step that does not count repeats what was.
-  Tensors loop(const Tensor& x, const Tensor& mask, Tensors states, const Weights& weights) const {
+  /// Outputs of all steps, the last of them, the states after it.
+  struct Steps {
+    Tensor outputs, last;
+    Tensors states;
+  };
+
+  Steps at_once(const Tensor& x, const Tensors& states, const Weights& weights) const {
+    const Tensors results = run(x, states, weights);
+    return {results[0], results[1], {results.begin() + 1, results.end()}};
+  }
+
+  /// A step that does not count repeats what was.
+  Steps one_by_one(const Tensor& x, const Tensor& mask, Tensors states, const Weights& weights) const {
     Tensors outputs;
     Tensor last = zeros({x.shape()[0], units_}, x.dtype());
     const bool zero_output = config().flag("zero_output_for_mask", false);
@@ -94,10 +97,7 @@ class Recurrent : public Layer {
       }
       outputs.push_back(expand_dims(last, 1));
     }
-    Tensors out{concat(outputs, 1)};
-    out.insert(out.end(), states.begin(), states.end());
-    out.push_back(last);
-    return out;
+    return {concat(outputs, 1), last, std::move(states)};
   }
 
   std::int64_t units_, gates_;
@@ -109,7 +109,7 @@ class Recurrent : public Layer {
 
 class LstmLayer final : public Recurrent {
  public:
-  explicit LstmLayer(const LayerConfig& config) : Recurrent(config, 4, 2, false), units_(config.integer("units")), forget_one_(config.flag("unit_forget_bias", true)) {}
+  explicit LstmLayer(const LayerConfig& config) : Recurrent(config, 4, 2, false), forget_one_(config.flag("unit_forget_bias", true)) {}
 
  private:
   Tensors run(const Tensor& x, const Tensors& s, const Weights& w) const override { return lstm(x, s[0], s[1], w.kernel, w.recurrent, w.bias); }
@@ -120,15 +120,15 @@ class LstmLayer final : public Recurrent {
   }
   Tensor initial_bias(const Shape& shape) const override {
     if (!forget_one_) return zeros(shape);
-    return concat({zeros({units_}), ones({units_}), zeros({2 * units_})}, 0);  // gates i, f, c, o
+    const std::int64_t units = shape[0] / 4;
+    return concat({zeros({units}), ones({units}), zeros({2 * units})}, 0);  // gates i, f, c, o
   }
-  std::int64_t units_;
   bool forget_one_;
 };
 
 class GruLayer final : public Recurrent {
  public:
-  explicit GruLayer(const LayerConfig& config) : Recurrent(config, 3, 1, config.flag("reset_after", true)), units_(config.integer("units")), reset_after_(config.flag("reset_after", true)) {}
+  explicit GruLayer(const LayerConfig& config) : Recurrent(config, 3, 1, config.flag("reset_after", true)), reset_after_(config.flag("reset_after", true)) {}
 
  private:
   bool is_usual() const override { return reset_after_ && Recurrent::is_usual(); }
@@ -148,7 +148,6 @@ class GruLayer final : public Recurrent {
     }
     return {update * h + (1.0 - update) * candidate};
   }
-  std::int64_t units_;
   bool reset_after_;
 };
 

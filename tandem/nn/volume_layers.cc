@@ -8,8 +8,6 @@
 namespace tandem {
 namespace {
 
-Shape shape_of(const Ints& sizes) { return Shape(std::span<const std::int64_t>(sizes.data(), sizes.size())); }
-
 /// All depths as one batch of images.
 Tensor as_images(const Tensor& x) { return reshape(x, Shape{x.shape()[0] * x.shape()[1], x.shape()[2], x.shape()[3], x.shape()[4]}); }
 Tensor as_volumes(const Tensor& images, std::int64_t batch) {
@@ -42,11 +40,7 @@ class Volumes : public Activated {
   virtual Tensor convolve(const Tensor& x) const = 0;
 
   std::int64_t window(std::size_t i) const { return (size_[i] - 1) * dilation_[i] + 1; }
-  Tensor kernel_slice(std::int64_t depth) const {
-    Ints size(kernel_->shape().begin(), kernel_->shape().end());
-    size[0] = 1;
-    return squeeze(slice(*kernel_, {depth, 0, 0, 0, 0}, size), {0});
-  }
+  Tensor kernel_slice(std::int64_t depth) const { return squeeze(part_of(*kernel_, 0, depth, 1), {0}); }
   ConvOptions in_images() const { return {.strides = {strides_[1], strides_[2]}, .padding = padding_, .dilations = {dilation_[1], dilation_[2]}}; }
 
   std::int64_t filters_;
@@ -73,9 +67,7 @@ class Conv3DLayer final : public Volumes {
 
  private:
   Shape kernel_shape(std::int64_t channels) const override {
-    const std::int64_t groups = config().integer("groups", 1);
-    if (groups < 1 || channels % groups || filters_ % groups) config().refuse(groups, " groups do not divide ", channels, " channels and ", filters_, " filters");
-    return {size_[0], size_[1], size_[2], channels / groups, filters_};
+    return {size_[0], size_[1], size_[2], channels_of_group(config(), channels, filters_), filters_};
   }
   Tensor convolve(const Tensor& x) const override {
     const std::int64_t depth = x.shape()[1], step = strides_[0];
@@ -114,7 +106,7 @@ class Conv3DTransposeLayer final : public Volumes {
       const Tensor images = conv2d_transpose(as_images(x), kernel_slice(k), {batch * depth, length(x, 2), length(x, 3), filters_}, in_images());
       Ints apart{batch * depth, 1};
       apart.insert(apart.end(), images.shape().begin() + 1, images.shape().end());
-      const Tensor between = as_volumes(as_images(deeper(reshape(images, shape_of(apart)), 0, step - 1)), batch);
+      const Tensor between = as_volumes(as_images(deeper(reshape(images, apart), 0, step - 1)), batch);
       const std::int64_t before = k * dilation_[0];
       const Tensor part = deeper(between, before, all - spread - before);
       sum = sum.defined() ? sum + part : part;
