@@ -121,9 +121,9 @@ void never_worse_child() {
     // Steps of their own: variables are where their step runs.
     const Step automatic = model.make(), cpu = model.make(), gpu = model.make();
     mean_ms(automatic, 2);
-    const double warm = now() + 2;
+    const double warm = now() + 5;  // until every plan has been tried, kernels compiled included
     while (now() < warm) automatic();
-    const Ways ways = in_turn(automatic, cpu, gpu, 5);
+    const Ways ways = in_turn(automatic, cpu, gpu, 11);
     std::printf("%s %g %g %g\n", model.name, ways.automatic, ways.cpu, ways.gpu);
   }
 }
@@ -162,7 +162,7 @@ void contention_child() {
   mean_ms(automatic, 20);
   const double until = now() + 20;
   while (now() < until) automatic();
-  const Ways ways = in_turn(automatic, cpu, gpu, 5);
+  const Ways ways = in_turn(automatic, cpu, gpu, 11);
   std::printf("free %g %g %g\n", ways.automatic, ways.cpu, ways.gpu);
 }
 

@@ -10,16 +10,12 @@ constexpr double kShare = 0.1;       // a device at work for less of a step says
 constexpr double kNormal = 1.15;     // more than that above what it was is not noise
 constexpr double kHopeless = 2;      // a trial that is so many times slower ends at once
 
-/// The lower quartile: bursts of others end, a device that is really slower has no fast steps.
-double quartile(std::vector<double> values) {
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 4);
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
-}
+/// Of an even number the lower one: bursts of others end.
+std::ptrdiff_t middle(std::size_t count) { return static_cast<std::ptrdiff_t>((count - 1) / 2); }
 
 /// What was taken for quiet follows small changes; a jump upwards is others at work.
 double followed(double quiet, double now) {
-  if (now <= quiet) return now;
+  if (now <= quiet) return quiet + 0.5 * (now - quiet);
   return now <= kNormal * quiet ? quiet + 0.1 * (now - quiet) : quiet;
 }
 
@@ -97,7 +93,8 @@ StepCost PlanChooser::typical() const {
   const auto of = [&](auto value) {
     std::vector<double> values;
     for (std::size_t i = first; i < recent_.size(); ++i) values.push_back(value(recent_[i]));
-    return quartile(std::move(values));
+    std::ranges::nth_element(values, values.begin() + middle(values.size()));
+    return values[static_cast<std::size_t>(middle(values.size()))];
   };
   StepCost cost{.us = of([](const StepCost& c) { return c.us; })};
   for (std::size_t d = 0; d < factor_.size(); ++d) cost.busy_us.push_back(of([&](const StepCost& c) { return c.busy_us[d]; }));
@@ -117,12 +114,21 @@ void PlanChooser::learn(Plan& plan, const StepCost& now, double now_s) {
         plan.quiet.busy_us[d] = free;
       }
     plan.quiet.us = std::max(plan.quiet.us, 0.1 * now.us);
+    plan.rounds = {plan.quiet};
     return;
   }
+  if (mode_ == Mode::trial) return learn_in_trial(plan, now);
   for (std::size_t d = 0; d < factor_.size(); ++d)
     if (uses(plan.quiet, d)) factor_[d] = {now.busy_us[d] / plan.quiet.busy_us[d], now_s};
   plan.quiet.us = followed(plan.quiet.us, now.us);
   for (std::size_t d = 0; d < factor_.size(); ++d) plan.quiet.busy_us[d] = followed(plan.quiet.busy_us[d], now.busy_us[d]);
+}
+
+/// Others at work for a while must not decide between plans: the middle round counts.
+void PlanChooser::learn_in_trial(Plan& plan, const StepCost& now) {
+  plan.rounds.push_back(now);
+  std::ranges::sort(plan.rounds, {}, &StepCost::us);
+  plan.quiet = plan.rounds[static_cast<std::size_t>(middle(plan.rounds.size()))];
 }
 
 void PlanChooser::forget(double now_s) {
@@ -138,7 +144,7 @@ void PlanChooser::switch_to(std::size_t plan, Mode mode, Why why) {
   waited_ = 0;
 }
 
-// --- Trials: at the start, those that might be better are measured ---
+// --- Trials: at the start, those that might be better are measured, the close ones in turn ---
 
 bool PlanChooser::begin_trials() {
   tried_ = true;
@@ -154,11 +160,24 @@ bool PlanChooser::begin_trials() {
 }
 
 bool PlanChooser::next_trial() {
-  if (to_try_.empty()) return settle();
+  if (to_try_.empty() && !next_round()) return settle();
   const std::size_t next = to_try_.back();
   to_try_.pop_back();
   switch_to(next, Mode::trial, Why::trial);
   return true;
+}
+
+/// Those among which the rounds so far do not decide, the one that runs first last: it has just been measured.
+bool PlanChooser::next_round() {
+  if (++round_ >= tuning_.rounds) return false;
+  double best = expected_us(home_);
+  for (std::size_t p = 0; p < plans_.size(); ++p)
+    if (plans_[p].measured) best = std::min(best, expected_us(p));
+  for (std::size_t p = 0; p < plans_.size(); ++p)
+    if (plans_[p].measured && expected_us(p) <= tuning_.close * best) to_try_.push_back(p);
+  if (to_try_.size() < 2) to_try_.clear();
+  std::ranges::partition(to_try_, [&](std::size_t p) { return p == running_; });
+  return !to_try_.empty();
 }
 
 bool PlanChooser::settle() {
@@ -214,6 +233,7 @@ bool PlanChooser::recheck(const StepCost& now, double now_s) {
     plan.measured = false;  // what it took long ago no longer counts
     home_ = running_;
     home_why_ = why_;
+    round_ = tuning_.rounds;  // its own steps are known well
     moved_at_.insert(moved_at_.end(), 2, now_s);  // there and back
     switch_to(p, Mode::trial, Why::trial);
     return true;

@@ -23,6 +23,8 @@ class PlanChooser {
     double gain = 0.08;              // another plan must be so much better
     double slowed = 1.15;            // a device that takes so many times what it took is slowed by others
     double worth_trying = 2;         // a plan predicted at more than so many times the best is never tried
+    int rounds = 3;                  // so often are plans tried in turn that are close
+    double close = 1.4;              // at most so many times the best
     int moves_a_minute = 2;
     double forget_s = 60;            // what is known of a device out of use holds so long
     double retry_s = 60;             // a plan that disappointed is left alone so long, then twice as long
@@ -60,6 +62,7 @@ class PlanChooser {
   struct Plan {
     StepCost predicted;
     StepCost quiet;             // with its devices free, as measured
+    std::vector<StepCost> rounds;  // what it took when it was tried
     bool measured = false;
     double measured_at = 0, blocked_until = 0, retry_s = 0, recheck_s = 0;
   };
@@ -73,8 +76,10 @@ class PlanChooser {
   void learn(Plan& plan, const StepCost& now, double now_s);
   void forget(double now_s);
   void switch_to(std::size_t plan, Mode mode, Why why);
+  void learn_in_trial(Plan& plan, const StepCost& now);
   bool begin_trials();
   bool next_trial();
+  bool next_round();
   bool settle();
   void verify(const StepCost& now, double now_s);
   bool consider(const StepCost& now, double now_s);
@@ -87,7 +92,8 @@ class PlanChooser {
   std::vector<Plan> plans_;
   std::vector<Factor> factor_;         // by device
   std::deque<StepCost> recent_;        // of the running plan
-  std::vector<std::size_t> to_try_;
+  std::vector<std::size_t> to_try_;    // in this round; the last is next
+  int round_ = 0;
   std::size_t running_ = 0, home_ = 0;  // home_: what runs if no trial is better
   Mode mode_ = Mode::settled;
   Why why_ = Why::predicted, home_why_ = Why::predicted;

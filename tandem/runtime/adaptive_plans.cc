@@ -159,6 +159,8 @@ void AdaptivePlans::run(std::span<const TensorRef> arguments, std::span<Tensor> 
   if (timed) {
     timing_ = true;
     sampled_ = chooser_.running();
+    sampled_s_ = begin;
+    period_us_.reset();
     next_sample_s_ = begin + kSampleSeconds;
   }
   lock.unlock();
@@ -187,7 +189,10 @@ void AdaptivePlans::look(double now_s) {
   if (probed_) take_probe_of(*probed_, now_s);
   std::vector<double> slowed;
   for (std::size_t d = 0; d < devices_.size(); ++d) slowed.push_back(chooser_.contention(d));
-  const auto cost = timer_.take(slowed);
+  if (!period_us_) period_us_ = 1e6 * (now_s - sampled_s_);
+  auto cost = timer_.take(slowed);
+  // A program that reads each result waits for more than the devices' work.
+  if (cost) cost->us = std::max(cost->us, *period_us_);
   const std::size_t before = chooser_.running();
   if (cost && ways_.size() > 1 && ran_s >= adapts_after_s_ && chooser_.note(sampled_, *cost, now_s)) {
     running_ = nullptr;

@@ -61,6 +61,8 @@ class AdaptivePlans {
   StepTimer timer_;
   bool timing_ = false;                // a thread runs a step that is timed
   std::size_t sampled_ = 0;            // its way
+  double sampled_s_ = 0;               // when it began
+  std::optional<double> period_us_;    // from its begin to that of the next step
   std::optional<std::size_t> probed_;  // a device that is being probed
   ProbeRun probe_;
   double next_sample_s_ = 0, next_probe_s_ = 0;

@@ -70,10 +70,24 @@ TEST(PlanChooser, AWrongPredictionIsFoundOutByATrial) {
   World world;
   world.plan(0, 40, 20);
   const auto cpu = world.plan(30, 0);
-  world.run(20);
+  world.run(70);
   EXPECT_EQ(world.chooser.running(), cpu);
   EXPECT_EQ(world.chooser.why(), PlanChooser::Why::measured);
   EXPECT_NEAR(world.run(10), 30, 0.01);
+}
+
+TEST(PlanChooser, OthersAtWorkWhileAPlanIsTriedDoNotDecide) {
+  for (int begin = 0; begin < 44; begin += 4) {
+    World world;
+    world.plan(0, 26, 20);
+    const auto cpu = world.plan(22, 0);
+    world.run(begin);
+    world.slow[kGpu] = world.slow[kCpu] = 1.6;
+    world.run(12);
+    world.slow[kGpu] = world.slow[kCpu] = 1;
+    world.run(100);
+    EXPECT_EQ(world.chooser.running(), cpu) << "slowed from step " << begin;
+  }
 }
 
 TEST(PlanChooser, APlanPredictedToBeMuchSlowerIsNeverTried) {
@@ -88,7 +102,7 @@ TEST(PlanChooser, APlanPredictedToBeMuchSlowerIsNeverTried) {
 TEST(PlanChooser, WorkLeavesADeviceThatOthersSlowAndComesBackWhenItIsFree) {
   World world;
   const auto gpu = world.plan(0, 20), cpu = world.plan(26, 0);
-  world.run(40);
+  world.run(70);
   ASSERT_EQ(world.chooser.running(), gpu);
   world.slow[kGpu] = 2;
   world.run(20);
@@ -108,7 +122,7 @@ TEST(PlanChooser, ALittleSlowerIsNoReasonToMove) {
   World world;
   const auto gpu = world.plan(0, 20);
   world.plan(24, 0);
-  world.run(40);
+  world.run(70);
   world.slow[kGpu] = 1.25;
   world.run(400);
   EXPECT_EQ(world.chooser.running(), gpu);
@@ -121,7 +135,7 @@ TEST(PlanChooser, NoiseMovesNothing) {
     world.noise = 0.3;
     world.plan(0, 20);
     world.plan(21, 0);
-    world.run(40);
+    world.run(70);
     world.switches = 0;
     world.run(2000);
     EXPECT_LE(world.switches, 4) << "seed " << seed;
@@ -132,11 +146,11 @@ TEST(PlanChooser, MovesAreAtMostTwoAMinuteHoweverTheDevicesSwing) {
   World world;
   world.plan(0, 20);
   world.plan(25, 0);
-  world.run(40);
+  world.run(70);
   for (int i = 0; i < 100; ++i) {
     world.slow[kGpu] = i % 2 ? 1 : 3;
     world.slow[kCpu] = i % 2 ? 3 : 1;
-    world.run(40);
+    world.run(70);
   }
   EXPECT_LE(world.chooser.moves(), 2 * static_cast<int>(std::ceil(world.now / 60)));
   EXPECT_GT(world.chooser.moves(), 0);
@@ -146,7 +160,7 @@ TEST(PlanChooser, APlanThatDisappointsIsLeftAloneForLongerEachTime) {
   World world;
   world.plan(0, 20);
   world.plan(25, 0);
-  world.run(40);
+  world.run(70);
   world.slow[kGpu] = world.slow[kCpu] = 3;  // both: nothing is gained by moving
   world.run(20000);
   EXPECT_GT(world.now, 1200);
@@ -157,7 +171,7 @@ TEST(PlanChooser, ADeviceThatHasBecomeFasterIsUsed) {
   World world;
   const auto cpu = world.plan(20, 0), gpu = world.plan(0, 22);
   world.slow[kGpu] = 1.5;
-  world.run(40);
+  world.run(70);
   ASSERT_EQ(world.chooser.running(), cpu);
   world.slow[kGpu] = 0.7;
   world.run(20000);  // some minutes: it is looked at again now and then
@@ -167,7 +181,7 @@ TEST(PlanChooser, ADeviceThatHasBecomeFasterIsUsed) {
 TEST(PlanChooser, OnAMixedPlanTheDeviceThatIsSlowedIsFound) {
   World world;
   const auto both = world.plan(8, 10), cpu = world.plan(24, 0);
-  world.run(40);
+  world.run(70);
   ASSERT_EQ(world.chooser.running(), both);
   world.slow[kGpu] = 3;
   world.run(20);
