@@ -36,6 +36,7 @@ std::vector<Benchmark> data_benchmarks();
 std::vector<Benchmark> spill_benchmarks();
 std::vector<Benchmark> placement_benchmarks();
 std::vector<Benchmark> adaptation_benchmarks();
+std::vector<Benchmark> both_devices_benchmarks();
 std::vector<Benchmark> place_quality_benchmarks();
 
 /// Whether now() counts the processor time of all threads instead of the clock's: ratios on a machine others use too.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/adaptation.h"
+#include "bench/both_devices.h"
 #include "bench/gpu.h"
 #include "bench/harness.h"
 #include "bench/spill.h"
@@ -19,8 +20,8 @@ namespace {
 std::vector<Benchmark> all_benchmarks() {
   std::vector<Benchmark> all;
   for (auto group : {eager_benchmarks(), library_benchmarks(), elementwise_benchmarks(), training_benchmarks(),
-                     graph_benchmarks(), gpu_benchmarks(), spill_benchmarks(), placement_benchmarks(), adaptation_benchmarks(), place_quality_benchmarks(), data_benchmarks(),
-                     network_benchmarks(), fit_benchmarks()})
+                     graph_benchmarks(), gpu_benchmarks(), spill_benchmarks(), placement_benchmarks(), adaptation_benchmarks(), both_devices_benchmarks(),
+                     place_quality_benchmarks(), data_benchmarks(), network_benchmarks(), fit_benchmarks()})
     all.insert(all.end(), group.begin(), group.end());
   return all;
 }
@@ -56,6 +57,11 @@ void write_json(const std::string& path, const std::vector<Row>& rows) {
   std::ofstream(path) << out.dump(2) << "\n";
 }
 
+/// The work of a child process of some row.
+bool run_child_of(const std::string& mode) {
+  return run_gpu_child(mode) || run_spill_child(mode) || run_adaptation_child(mode) || run_both_devices_child(mode);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -64,7 +70,7 @@ int main(int argc, char** argv) {
   bool ops_gpu = false;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (word.starts_with("--child=") && (run_gpu_child(word.substr(8)) || run_spill_child(word.substr(8)) || run_adaptation_child(word.substr(8)))) return 0;
+    if (word.starts_with("--child=") && run_child_of(word.substr(8))) return 0;
     if (word == "--json" && i + 1 < argc) json = argv[++i];
     else if (word == "--ops-gpu") ops_gpu = true;
     else if (word == "--cpu-time") processor_time = true;

@@ -2,6 +2,7 @@
 
 #include "tandem/exec/eager.h"
 #include "tandem/exec/locked_graph.h"
+#include "tandem/exec/split_placement.h"
 #include "tandem/graph/fingerprint.h"
 #include "tandem/runtime/placement_lock.h"
 #include "tandem/runtime/runtime.h"
@@ -32,13 +33,21 @@ Explanation explain_here(const GraphFunction& function, std::span<const TensorRe
   return place(locked ? *locked : function.optimized(), setting_here(*machine, inputs)).explanation;
 }
 
+/// As a plan would be placed: with ops split where that pays.
+Explanation placed(const GraphFunction& function, const GraphSetting& setting) {
+  GraphPlacement whole = place(function.optimized(), setting);
+  if (auto split = place_split(function.graph(), whole, setting)) return std::move(split->explanation);
+  return std::move(whole.explanation);
+}
+
 }  // namespace
 
 Explanation explain(const GraphFunction& function, std::span<const TensorRef> inputs, const ExplainOptions& options) {
   if (!options.machine && options.scopes) return explain_here(function, inputs);
   const Graph graph = options.scopes ? function.optimized() : without_requests(function.optimized());
   if (!options.machine) return place(graph, setting_here(*default_runtime().machine(), inputs)).explanation;
-  Explanation there = place(graph, setting_there(*options.machine)).explanation;
+  const GraphSetting setting = setting_there(*options.machine);
+  Explanation there = options.scopes ? placed(function, setting) : place(graph, setting).explanation;
   there.machine = options.machine->name;
   there.here_us = explain_here(function, inputs).makespan_us;
   return there;
@@ -56,7 +65,7 @@ std::vector<Suggestion> suggest(const GraphFunction& function, std::span<const T
 }
 
 LockedFunction locked(const GraphFunction& function, const Explanation& explanation) {
-  return locked(explanation, std::string(function.name), fingerprint(function.optimized()));
+  return locked(explanation.whole ? *explanation.whole : explanation, std::string(function.name), fingerprint(function.optimized()));
 }
 
 }  // namespace tandem

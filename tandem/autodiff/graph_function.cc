@@ -299,10 +299,15 @@ GraphFunction::CachedPlan GraphFunction::cached_plan(const DeviceName* scope, co
   if (scope) options.scope = *scope;
   else if (beside) options.rules.chosen = DeviceChoice{beside, ReasonCode::colocated};
   else options.placement = default_runtime().place(graph, homes_of(arguments));
+  std::shared_ptr<const GraphPlacement> split;
+  if (!locked && options.placement) split = default_runtime().place_split(graph_, *options.placement, homes_of(arguments));
   CachedPlan made;
-  if (!locked && options.placement && default_runtime().adapts() && AdaptivePlans::pays(*options.placement))
-    made.adaptive = std::make_shared<AdaptivePlans>(graph, options, homes_of(arguments));
-  else made.plan = lower(graph, options);
+  if (!locked && options.placement && default_runtime().adapts() && AdaptivePlans::pays(*options.placement)) {
+    made.adaptive = std::make_shared<AdaptivePlans>(graph, options, homes_of(arguments), AdaptivePlans::Split{split, graph_});
+  } else {
+    if (split) options.placement = split;
+    made.plan = lower(split ? *split->graph : graph, options);
+  }
   if (!scope && !near && !options.placement && !eager.devices().searched()) made.large_work_us = large_work_us(graph.work());
   made.epoch = eager.epoch();  // looking for devices may have changed it
   std::lock_guard lock(mutex_);

@@ -171,7 +171,11 @@ void Frame::run_timed(std::uint32_t from, std::uint32_t to) {
 }
 
 void Frame::bind(std::uint32_t first, std::uint32_t last, const void* address) {
-  for (std::uint32_t i = first; i < last; ++i) operands_[plan_.targets_[i]] = const_cast<void*>(address);
+  for (std::uint32_t i = first; i < last; ++i) {
+    const auto [operand, offset] = plan_.targets_[i];
+    void* base = const_cast<void*>(address);
+    operands_[operand] = offset ? static_cast<char*>(base) + offset : base;
+  }
 }
 
 void Frame::perform(const Plan::Action& action, WorkingSet& held) {

@@ -1,5 +1,6 @@
 // Placement of a traced graph: its ops as nodes of the placer, and the schedule read back.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ struct GraphPlacement {
   };
   std::vector<Op> ops;      // by node of the graph
   Explanation explanation;  // of the ops that run, in the order of the graph
+  std::shared_ptr<const Graph> graph = {};  // the one that was placed, where it is not the one given: it was split
 };
 
 /// Places every op that asks for no device; scopes are met as eager execution meets them. Throws out_of_memory when

@@ -29,12 +29,6 @@ struct Home {
   std::size_t offset = 0;
 };
 
-/// Operands that read or write one tensor in one memory space.
-struct Binding {
-  std::int32_t first_use = -1;
-  std::vector<std::uint32_t> operands;
-};
-
 /// True when output 0 may be computed over input i: elementwise, same elements, same width.
 bool may_overwrite(const Node& node, std::size_t i, const TensorSpec& input) {
   const TensorSpec& output = node.outputs[0];
@@ -282,12 +276,12 @@ class Lowering {
       return;
     }
     if (is_in_place(list_.root(value).node, static_cast<std::size_t>(list_.root(value).output))) {
-      write_operands_[list_.root(value)].push_back(at);
+      write_operands_[list_.root(value)].push_back({at});
       return;
     }
     Binding& binding = bindings_[{h.slot, {step.space, step.lane}}];
     if (binding.first_use < 0) binding.first_use = static_cast<std::int32_t>(count());
-    binding.operands.push_back(at);
+    binding.operands.push_back({at, list_.offsets[static_cast<std::size_t>(value.node)]});
   }
 
   void emit_call(std::size_t s) {
@@ -377,11 +371,16 @@ class Lowering {
   const StepList list_;
   const std::vector<Step>& steps_;
   std::map<std::int32_t, Plan::Draw> draws_;  // by node
-  std::map<GraphValue, std::vector<std::uint32_t>> write_operands_;
+  std::map<GraphValue, std::vector<Plan::Target>> write_operands_;
   std::vector<std::vector<Home>> homes_;
   std::set<const Home*> taken_over_;  // whose bytes were handed on to an output
   using User = std::pair<MemorySpace*, std::uint32_t>;  // space and lane
   std::map<std::uint32_t, User> allocated_;  // slots that a kernel fills
+  /// Operands that read or write one tensor in one memory space.
+  struct Binding {
+    std::int32_t first_use = -1;
+    std::vector<Plan::Target> operands;
+  };
   std::map<std::pair<std::uint32_t, User>, Binding> bindings_;
   std::set<std::int32_t> awaited_;    // steps that other lanes wait for
   std::optional<std::size_t> idle_after_;  // the step after which the host has time

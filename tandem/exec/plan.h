@@ -142,7 +142,11 @@ class Plan {
   std::vector<Action> actions_;
   std::vector<Lane> lanes_;              // empty: one thread runs all
   std::vector<Device*> own_memory_;      // devices used that have memory of their own
-  std::vector<std::uint32_t> targets_;
+  struct Target {
+    std::uint32_t operand;
+    std::size_t offset = 0;  // bytes from the tensor's first
+  };
+  std::vector<Target> targets_;
   std::vector<Call> calls_;
   std::vector<Slot> slots_;
   std::vector<Output> results_;

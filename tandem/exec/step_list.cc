@@ -5,9 +5,39 @@
 #include <unordered_map>
 
 #include "tandem/exec/start_order.h"
+#include "tandem/graph/split.h"
 
 namespace tandem {
 namespace {
+
+// --- Rows of an argument, for a part of a split graph, that the host reads where they are ---
+
+/// Bytes before the rows that the node takes; 0 for other nodes.
+std::size_t offset_of_rows(const Graph& graph, const Node& node) {
+  const RowShare* rows = rows_taken(node);
+  return rows ? graph.spec(node.inputs[0]).bytes() / static_cast<std::size_t>(rows->of) * static_cast<std::size_t>(rows->first) : 0;
+}
+
+/// By node: it takes rows of a source, and all that reads them, seen through views, computes on the host.
+std::vector<char> rows_read_in_place(const Graph& graph, const GraphPlacement* placement) {
+  std::vector<char> here(graph.nodes.size(), 1);
+  if (!placement || !placement->graph) return std::vector<char>(graph.nodes.size());
+  for (GraphValue result : graph.results) here[static_cast<std::size_t>(result.node)] = 0;
+  for (const Graph::Write& write : graph.writes) here[static_cast<std::size_t>(write.value.node)] = 0;
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {  // readers come after what they read
+    const Node& node = graph.nodes[n];
+    const auto& choice = placement->ops[n].choice;
+    const bool on_host = node.op->view ? here[n] : choice && choice->device->memory().is_host() && !node.op->execute;
+    for (GraphValue input : node.inputs)
+      if (!on_host) here[static_cast<std::size_t>(input.node)] = 0;
+  }
+  constexpr std::size_t kAlignment = 64;  // that kernels may count on
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    here[n] = here[n] && rows_taken(node) && is_source(graph.node(node.inputs[0])) && offset_of_rows(graph, node) % kAlignment == 0;
+  }
+  return here;
+}
 
 class StepLister {
  public:
@@ -27,13 +57,16 @@ class StepLister {
 
   void prepare_steps() {
     out_.roots.resize(graph_.nodes.size());
+    out_.offsets.resize(graph_.nodes.size());
     out_.devices.resize(graph_.nodes.size());
+    const std::vector<char> in_place = rows_read_in_place(graph_, options_.placement.get());
     for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
       const Node& node = graph_.nodes[at];
       for (std::size_t k = 0; k < node.outputs.size(); ++k)
         out_.roots[at].push_back({static_cast<std::int32_t>(at), static_cast<std::int32_t>(k)});
       if (is_source(node)) continue;
-      if (node.op->view) {
+      if (node.op->view || in_place[at]) {
+        out_.offsets[at] = out_.offsets[static_cast<std::size_t>(node.inputs[0].node)] + offset_of_rows(graph_, node);
         for (std::size_t k = 0; k < node.outputs.size(); ++k) out_.roots[at][k] = out_.root(node.inputs[k]);
         out_.devices[at] = out_.devices[static_cast<std::size_t>(node.inputs[0].node)];
         continue;

@@ -92,6 +92,7 @@ void write_totals(std::ostream& out, const Explanation& e) {
     out << "  " << d.from << " -> " << d.to << ": " << d.count << ", " << bytes_text(d.bytes) << ", " << time_text(d.us) << "\n";
   write_crossings(out, e);
   out << "predicted " << time_text(e.makespan_us) << (e.optimal ? ", proved to be the least" : "");
+  if (e.whole) out << ", " << time_text(e.whole->makespan_us) << " without splitting";
   if (e.here_us) out << " on " << (e.machine.empty() ? "that machine" : e.machine) << "; " << time_text(*e.here_us) << " on this one";
   out << "\n";
   for (const std::string& device : e.devices) {

@@ -1,6 +1,7 @@
 // An explanation: what crosses between devices, what each op costs where, and why it is where it is.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,6 +45,7 @@ struct Explanation {
   bool optimal = false;
   std::string machine = {};                // its name, when it is not the one at hand
   std::optional<double> here_us = {};      // what the same takes on the one at hand
+  std::shared_ptr<const Explanation> whole = {};  // without splitting ops, where they are split: what a lock keeps
 
   /// The totals: crossings, predicted time, devices, the five dearest ops.
   std::string summary() const;

@@ -32,6 +32,7 @@ std::size_t PlanChooser::add(const StepCost& predicted) {
   plan.retry_s = tuning_.retry_s;
   plan.recheck_s = tuning_.recheck_s * (0.75 + 0.25 * draw_patience());
   plans_.push_back(std::move(plan));
+  if (mode_ == Mode::trial) to_try_.push_back(plans_.size() - 1);
   return plans_.size() - 1;
 }
 

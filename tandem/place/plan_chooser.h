@@ -37,7 +37,7 @@ class PlanChooser {
   PlanChooser(std::size_t devices, const Tuning& tuning, std::uint32_t seed);
   explicit PlanChooser(std::size_t devices) : PlanChooser(devices, {}, 1) {}
 
-  /// The first that is added runs first. Returns its number.
+  /// The first that is added runs first; one that is added while others are being tried is tried too. Returns its number.
   std::size_t add(const StepCost& predicted);
 
   std::size_t running() const { return running_; }

@@ -9,6 +9,7 @@
 
 #include "tandem/base/log.h"
 #include "tandem/exec/placement_log.h"
+#include "tandem/exec/split_placement.h"
 #include "tandem/runtime/runtime.h"
 
 namespace tandem {
@@ -34,24 +35,47 @@ std::vector<Device*> known_devices(const LowerOptions& options) {
 
 /// Do the ops run on the same devices?
 bool same_devices(const GraphPlacement& a, const GraphPlacement& b) {
-  return std::ranges::equal(a.ops, b.ops, [](const auto& x, const auto& y) {
+  return a.graph == b.graph && std::ranges::equal(a.ops, b.ops, [](const auto& x, const auto& y) {
     return x.choice.has_value() == y.choice.has_value() && (!x.choice || x.choice->device == y.choice->device);
   });
+}
+
+/// The figures were wrong, others are not at work.
+GraphPlacement not_contended(GraphPlacement placement) {
+  for (OpRecord& op : placement.explanation.ops) {
+    if (op.reason != ReasonCode::contention) continue;
+    op.reason = ReasonCode::cheaper_here;
+    op.text = text("it finishes first here, by what the devices were seen to take", op.text.substr(std::min(op.text.find("; split"), op.text.size())));
+  }
+  for (GraphPlacement::Op& op : placement.ops)
+    if (op.choice && op.choice->reason == ReasonCode::contention) op.choice->reason = ReasonCode::cheaper_here;
+  return placement;
+}
+
+/// Of one graph, split: are the parts the same, and where they were?
+bool same_shares(const Explanation& a, const Explanation& b) {
+  return std::ranges::equal(a.ops, b.ops, [](const OpRecord& x, const OpRecord& y) { return x.chosen == y.chosen && x.shape == y.shape; });
 }
 
 }  // namespace
 
 bool AdaptivePlans::pays(const GraphPlacement& placement) { return placement.explanation.makespan_us >= kLeastStepUs; }
 
-AdaptivePlans::AdaptivePlans(const Graph& graph, LowerOptions options, std::vector<std::string> homes)
+AdaptivePlans::AdaptivePlans(const Graph& graph, LowerOptions options, std::vector<std::string> homes, const Split& split)
     : graph_(graph),
+      split_(split),
       options_(std::move(options)),
       homes_(std::move(homes)),
       devices_(known_devices(options_)),
+      machine_(default_runtime().machine()),
       chooser_(devices_.size(), {}, static_cast<std::uint32_t>(getpid())),
       timer_(devices_) {
-  ways_.push_back({.only = "", .placement = options_.placement});
-  chooser_.add(predicted(*options_.placement));
+  add("as placed", options_.placement);
+}
+
+void AdaptivePlans::add(std::string name, std::shared_ptr<const GraphPlacement> placement) {
+  chooser_.add(predicted(*placement));
+  ways_.push_back({.name = std::move(name), .placement = std::move(placement)});
 }
 
 AdaptivePlans::~AdaptivePlans() = default;
@@ -80,17 +104,50 @@ std::size_t new_kernels(const GraphPlacement& other, const GraphPlacement& first
 
 }  // namespace
 
-/// Each device alone, where that differs from what the placer says.
+void AdaptivePlans::wait_for_kernels(const GraphPlacement& other) {
+  const double compiling = kKernelSeconds * static_cast<double>(new_kernels(other, *ways_[0].placement));
+  adapts_after_s_ = std::max(adapts_after_s_, std::min(compiling, kMostSeconds));
+}
+
+/// Split, where that should pay, and each device alone, where that differs from what the placer says.
 void AdaptivePlans::find_other_ways() {
+  if (split_.placement) {
+    wait_for_kernels(*split_.placement);
+    add("split", split_.placement);
+  }
   for (Device* device : devices_) {
-    Way way{.only = device->name().short_name(), .placement = nullptr};
-    way.placement = default_runtime().place(graph_, homes_, {.only = way.only});
-    const auto same = [&](const Way& known) { return same_devices(*known.placement, *way.placement); };
-    if (!way.placement || std::ranges::any_of(ways_, same)) continue;
-    chooser_.add(predicted(*way.placement));
-    const double compiling = kKernelSeconds * static_cast<double>(new_kernels(*way.placement, *ways_[0].placement));
-    adapts_after_s_ = std::max(adapts_after_s_, std::min(compiling, kMostSeconds));
-    ways_.push_back(std::move(way));
+    const std::string name = device->name().short_name();
+    const auto placement = default_runtime().place(graph_, homes_, {.only = name});
+    const auto same = [&](const Way& known) { return same_devices(*known.placement, *placement); };
+    if (!placement || std::ranges::any_of(ways_, same)) continue;
+    wait_for_kernels(*placement);
+    add(name, placement);
+  }
+}
+
+/// Who does what was reckoned from predictions. With what the devices took instead the same again, as further ways.
+void AdaptivePlans::place_as_measured(const Way& way, const StepCost& measured) {
+  const StepCost told = predicted(*way.placement);
+  const bool is_split = way.placement->graph != nullptr;
+  GraphSetting setting{.machine = *machine_, .devices = devices_, .homes = homes_};
+  for (std::size_t d = 0; d < devices_.size(); ++d)
+    if (told.busy_us[d] > 0 && measured.busy_us[d] > 0)
+      setting.contention.push_back({devices_[d]->name().short_name(), measured.busy_us[d] / told.busy_us[d]});
+  const auto add_new = [&](std::string name, GraphPlacement placement) {
+    placement = not_contended(std::move(placement));
+    const auto same = [&](const Way& known) {
+      return placement.graph ? same_shares(known.placement->explanation, placement.explanation) : same_devices(*known.placement, placement);
+    };
+    if (std::ranges::any_of(ways_, same)) return;
+    add(std::move(name), std::make_shared<const GraphPlacement>(std::move(placement)));
+    ways_.back().predicted = false;
+  };
+  try {
+    GraphPlacement whole = place(graph_, setting);
+    if (!is_split) return add_new("as measured", std::move(whole));
+    if (auto split = place_split(split_.traced, whole, setting)) add_new("split as measured", std::move(*split));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory) throw;
   }
 }
 
@@ -98,8 +155,9 @@ void AdaptivePlans::find_other_ways() {
 std::shared_ptr<const GraphPlacement> AdaptivePlans::explained(const Way& way, ReasonCode reason) const {
   const GraphPlacement& first = *ways_[0].placement;
   const GraphPlacement& before = reason == ReasonCode::contention ? *ways_[left_].placement : first;
-  if (way.only.empty() && &before == &first) return way.placement;
+  if (way.placement.get() == &first && &before == &first) return way.placement;
   GraphPlacement placement = *way.placement;
+  if (placement.graph != first.graph || placement.graph != before.graph) return explained_anew(std::move(placement), why_moved(way, reason), reason);
   for (std::size_t n = 0; n < placement.ops.size(); ++n) {
     auto& choice = placement.ops[n].choice;
     if (!choice || !first.ops[n].choice || !before.ops[n].choice) continue;
@@ -114,6 +172,21 @@ std::shared_ptr<const GraphPlacement> AdaptivePlans::explained(const Way& way, R
     op.requested = as_first.requested;
     op.reason = moved ? reason : same ? as_first.reason : ReasonCode::cheaper_here;
     op.text = !moved && same ? as_first.text : sentence;
+  }
+  return std::make_shared<const GraphPlacement>(std::move(placement));
+}
+
+/// Of a plan that shares out its work in another way than those before: every op says why.
+std::shared_ptr<const GraphPlacement> AdaptivePlans::explained_anew(GraphPlacement placement, const std::string& sentence, ReasonCode reason) const {
+  const Graph& graph = placement.graph ? *placement.graph : graph_;
+  for (GraphPlacement::Op& op : placement.ops)
+    if (op.choice) op.choice->reason = reason;
+  for (OpRecord& op : placement.explanation.ops) {
+    const auto& requested = graph.nodes[static_cast<std::size_t>(op.node)].requested;
+    op.requested = requested ? requested->short_name() : "";
+    if (requested) continue;
+    op.reason = reason;
+    op.text = placement.graph ? text(sentence, "; ", op.text) : sentence;
   }
   return std::make_shared<const GraphPlacement>(std::move(placement));
 }
@@ -140,7 +213,7 @@ std::shared_ptr<const Plan> AdaptivePlans::plan_of_running() {
   if (!plan) {
     LowerOptions options = options_;
     options.placement = explained(way, reason);
-    plan = lower(graph_, options);
+    plan = lower(way.placement->graph ? *way.placement->graph : graph_, options);
   }
   return running_ = plan;
 }
@@ -178,14 +251,18 @@ void AdaptivePlans::run(std::span<const TensorRef> arguments, std::span<Tensor> 
   timer_.run(*plan, arguments, results);
 }
 
+/// Of a plan that gives work to several devices, once it has run: the first step of a plan also moves the data.
+void AdaptivePlans::note_first_samples(const StepCost& cost) {
+  Way& way = ways_[sampled_];
+  const auto& ops = way.placement->explanation.ops;
+  const bool several = std::ranges::any_of(ops, [&](const OpRecord& op) { return op.chosen != ops[0].chosen; });
+  if (several && way.predicted && ++way.samples == 3) place_as_measured(Way(way), cost);
+}
+
 /// Between two steps: what has been measured meanwhile, and what follows from it.
 void AdaptivePlans::look(double now_s) {
   if (!started_s_) started_s_ = now_s;
   const double ran_s = now_s - *started_s_;
-  if (!complete_ && ran_s >= kFirstSeconds) {
-    find_other_ways();
-    complete_ = true;
-  }
   if (probed_) take_probe_of(*probed_, now_s);
   std::vector<double> slowed;
   for (std::size_t d = 0; d < devices_.size(); ++d) slowed.push_back(chooser_.contention(d));
@@ -193,8 +270,13 @@ void AdaptivePlans::look(double now_s) {
   auto cost = timer_.take(slowed);
   // A program that reads each result waits for more than the devices' work.
   if (cost) cost->us = std::max(cost->us, *period_us_);
+  if (cost) note_first_samples(*cost);
+  if (!complete_ && ran_s >= kFirstSeconds) {
+    find_other_ways();
+    complete_ = true;
+  }
   const std::size_t before = chooser_.running();
-  if (cost && ways_.size() > 1 && ran_s >= adapts_after_s_ && chooser_.note(sampled_, *cost, now_s)) {
+  if (cost && complete_ && ways_.size() > 1 && ran_s >= adapts_after_s_ && chooser_.note(sampled_, *cost, now_s)) {
     running_ = nullptr;
     left_ = before;
     drop_idle_frames();
@@ -222,7 +304,7 @@ void AdaptivePlans::take_probe_of(std::size_t device, double now_s) {
 
 void AdaptivePlans::log_move() const {
   if (!log_device_placement()) return;
-  const auto name = [&](std::size_t way) { return ways_[way].only.empty() ? std::string("as placed") : ways_[way].only; };
+  const auto name = [&](std::size_t way) { return ways_[way].name; };
   constexpr const char* kWhy[] = {"as predicted", "trial", "measured", "contention"};
   std::string all;
   for (std::size_t w = 0; w < ways_.size(); ++w) all += text(w ? ", " : "", name(w), " ", step_text(chooser_.expected_us(w)));

@@ -1,5 +1,5 @@
-// The plans of one graph that runs without a scope: as the placer predicts, and on each device alone; which of them runs
-// is decided by what steps take.
+// The plans of one graph that runs without a scope: as the placer predicts, with ops split among devices where that should pay,
+// and on each device alone; which of them runs is decided by what steps take.
 #pragma once
 #include <map>
 #include <memory>
@@ -15,8 +15,13 @@ namespace tandem {
 
 class AdaptivePlans {
  public:
-  /// `options` with the placement by prediction; `graph` must outlive it.
-  AdaptivePlans(const Graph& graph, LowerOptions options, std::vector<std::string> homes);
+  /// The same work with ops split among devices, where that is predicted to pay, and the graph before its passes.
+  struct Split {
+    std::shared_ptr<const GraphPlacement> placement = {};  // null: it does not pay
+    const Graph& traced;
+  };
+  /// `options` with the placement by prediction; both graphs must outlive it.
+  AdaptivePlans(const Graph& graph, LowerOptions options, std::vector<std::string> homes, const Split& split);
   ~AdaptivePlans();
 
   /// Is it worth the trouble: enough work, and several devices to choose from?
@@ -29,16 +34,23 @@ class AdaptivePlans {
  private:
   /// A way to place the graph; lowered when it first runs, anew for each reason to run it.
   struct Way {
-    std::string only;  // empty: as the placer says
+    std::string name;
     std::shared_ptr<const GraphPlacement> placement;
+    bool predicted = true;  // else: placed by what was measured
+    int samples = 0;        // so far, as long as nothing was placed by them
     std::map<ReasonCode, std::shared_ptr<const Plan>> plans = {};
   };
 
+  void add(std::string name, std::shared_ptr<const GraphPlacement> placement);
   std::shared_ptr<const Plan> plan_of_running();
   std::shared_ptr<const GraphPlacement> explained(const Way& way, ReasonCode reason) const;
+  std::shared_ptr<const GraphPlacement> explained_anew(GraphPlacement placement, const std::string& sentence, ReasonCode reason) const;
   std::string why_moved(const Way& way, ReasonCode reason) const;
   StepCost predicted(const GraphPlacement& placement) const;
   void find_other_ways();
+  void wait_for_kernels(const GraphPlacement& other);
+  void place_as_measured(const Way& way, const StepCost& measured);
+  void note_first_samples(const StepCost& cost);
   void look(double now_s);
   void probe(double now_s);
   void take_probe_of(std::size_t device, double now_s);
@@ -46,9 +58,11 @@ class AdaptivePlans {
   void log_move() const;
 
   const Graph& graph_;
+  const Split split_;
   const LowerOptions options_;
   const std::vector<std::string> homes_;
   std::vector<Device*> devices_;
+  const std::shared_ptr<const Machine> machine_;  // that the first placement reckoned with
 
   std::mutex mutex_;
   PlanChooser chooser_;

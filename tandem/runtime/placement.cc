@@ -5,6 +5,7 @@
 
 #include "tandem/base/log.h"
 #include "tandem/exec/eager.h"
+#include "tandem/exec/split_placement.h"
 #include "tandem/runtime/config.h"
 #include "tandem/runtime/calibration.h"
 #include "tandem/runtime/registry.h"
@@ -83,6 +84,19 @@ std::shared_ptr<const GraphPlacement> Runtime::place(const Graph& graph, const s
   } catch (const Error& error) {
     // What does not fit as a whole runs near its data, and spills.
     if (error.code() != ErrorCode::out_of_memory) throw;
+    return nullptr;
+  }
+}
+
+std::shared_ptr<const GraphPlacement> Runtime::place_split(const Graph& traced, const GraphPlacement& whole, const std::vector<std::string>& homes) {
+  if (config::is_op_determinism_enabled()) return nullptr;
+  const std::shared_ptr<const Machine> figures = machine();
+  const auto here = registry_->known();
+  try {
+    auto split = tandem::place_split(traced, whole, {.machine = *figures, .devices = {here.begin(), here.end()}, .homes = homes});
+    return split ? std::make_shared<const GraphPlacement>(std::move(*split)) : nullptr;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory) throw;  // the parts need room of their own
     return nullptr;
   }
 }

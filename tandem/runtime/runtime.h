@@ -47,6 +47,9 @@ class Runtime {
   };
   std::shared_ptr<const GraphPlacement> place(const Graph& graph, const std::vector<std::string>& homes, const PlaceHow& how);
   std::shared_ptr<const GraphPlacement> place(const Graph& graph, const std::vector<std::string>& homes) { return place(graph, homes, {}); }
+  /// The same work with large ops split among devices, for a graph before its passes and its placement after them; null when
+  /// that is not predicted to pay, or when every run has to give the same bits.
+  std::shared_ptr<const GraphPlacement> place_split(const Graph& traced, const GraphPlacement& whole, const std::vector<std::string>& homes);
   /// May traced functions move while they run? Not if somebody said how fast the devices are, or wants the same bits
   /// in every run.
   bool adapts();

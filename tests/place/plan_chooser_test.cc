@@ -24,6 +24,12 @@ class World {
     const double share = cpu_ms / (cpu_ms + gpu_ms);
     return chooser.add({us, {us * share, us * (1 - share)}});
   }
+  /// Both at work at the same time.
+  std::size_t split(double each_ms) {
+    real_.push_back({each_ms, each_ms});
+    at_once_ = real_.size() - 1;
+    return chooser.add({1e3 * each_ms, {1e3 * each_ms, 1e3 * each_ms}});
+  }
 
   /// Runs steps and returns their mean in ms. Probes an idle device every four seconds, as programs do.
   double run(int steps) {
@@ -31,7 +37,7 @@ class World {
     for (int i = 0; i < steps; ++i) {
       const std::size_t running = chooser.running();
       const double cpu = real_[running].first * slow[kCpu], gpu = real_[running].second * slow[kGpu];
-      const double ms = (cpu + gpu) * wobble();
+      const double ms = (running == at_once_ ? std::max(cpu, gpu) : cpu + gpu) * wobble();
       now += ms / 1e3;
       sum += ms;
       switches += chooser.note(running, {1e3 * ms, {1e3 * cpu, 1e3 * gpu}}, now);
@@ -52,6 +58,7 @@ class World {
  private:
   double wobble() { return 1 + noise * (static_cast<double>(noise_() % 1000) / 1000 - 0.5); }
   std::vector<std::pair<double, double>> real_;
+  std::size_t at_once_ = ~std::size_t{0};
   double probed_ = 0;
   std::minstd_rand noise_;
 };
@@ -116,6 +123,30 @@ TEST(PlanChooser, WorkLeavesADeviceThatOthersSlowAndComesBackWhenItIsFree) {
   EXPECT_EQ(world.chooser.running(), gpu);
   EXPECT_EQ(world.chooser.moves(), 2);
   EXPECT_NE(world.chooser.why(), PlanChooser::Why::contention);
+}
+
+TEST(PlanChooser, SplitWorkIsMadeWholeWhileOthersSlowADeviceAndSplitAgainAfterwards) {
+  World world;
+  const auto split = world.split(14), cpu = world.plan(25, 0);
+  world.run(60);
+  ASSERT_EQ(world.chooser.running(), split);
+  world.slow[kGpu] = 4;
+  world.run(30);
+  EXPECT_EQ(world.chooser.running(), cpu);
+  EXPECT_EQ(world.chooser.why(), PlanChooser::Why::contention);
+  EXPECT_NEAR(world.run(200), 25, 0.1);
+  world.slow[kGpu] = 1;
+  world.run(1500);
+  EXPECT_EQ(world.chooser.running(), split);
+  EXPECT_EQ(world.chooser.moves(), 2);
+}
+
+TEST(PlanChooser, ASplitThatDoesNotPayIsGivenUp) {
+  World world;
+  world.split(30);
+  const auto cpu = world.plan(25, 0);
+  world.run(60);
+  EXPECT_EQ(world.chooser.running(), cpu);
 }
 
 TEST(PlanChooser, ALittleSlowerIsNoReasonToMove) {
