@@ -83,6 +83,7 @@ bool PlanChooser::note(std::size_t index, const StepCost& measured, double now_s
 bool PlanChooser::enough() const {
   double sum = 0;
   for (const StepCost& cost : recent_) sum += cost.us;
+  if (mode_ == Mode::trial && recent_.size() >= tuning_.long_samples && sum >= 2 * tuning_.judged_us) return true;
   return recent_.size() >= tuning_.most_samples || (recent_.size() >= tuning_.least_samples && sum >= tuning_.judged_us);
 }
 

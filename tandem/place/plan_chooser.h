@@ -20,6 +20,7 @@ class PlanChooser {
     std::size_t least_samples = 8;   // before a plan is judged; more, up to `most_samples`, while they last less than
     std::size_t most_samples = 24;
     double judged_us = 150e3;        // this together
+    std::size_t long_samples = 3;    // suffice in a trial if they last twice as long together
     double gain = 0.08;              // another plan must be so much better
     double slowed = 1.15;            // a device that takes so many times what it took is slowed by others
     double worth_trying = 2;         // a plan predicted at more than so many times the best is never tried
