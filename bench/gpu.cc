@@ -29,8 +29,10 @@ std::vector<Row> matmul_rows() {
   const Pair large = gpu_and_cpu([&] { matmul(a, b); });
   const double flops = 2.0 * 1024 * 1024 * 1024 * 1e-9, ours = flops / large.ours, cpu = flops / large.reference;
   const Tensor x = random_normal({32, 784}), w = random_normal({784, 128});
+  const Tensor pictures = random_normal({256, 21632}), few = random_normal({21632, 10});  // the dense layer of the seeds' CNN
   return {{"gpu_matmul_1024", ours, "GFLOPS", "CPU backend", cpu, ours / cpu, ">= 0.85"},
-          beside_cpu("gpu_matmul_32x784x128", gpu_and_cpu([&] { matmul(x, w); }), "<= 2.5")};
+          beside_cpu("gpu_matmul_32x784x128", gpu_and_cpu([&] { matmul(x, w); }), "<= 2.5"),
+          beside_cpu("gpu_matmul_256x21632x10", gpu_and_cpu([&] { matmul(pictures, few); }), "<= 2.5")};
 }
 
 struct Convolution {

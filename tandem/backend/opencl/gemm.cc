@@ -28,26 +28,6 @@ KERNEL pack_a(__global const T_mem* a, const long offset, const long row_stride,
 }
 )";
 
-constexpr std::string_view kPackB = R"(
-KERNEL pack_b(__global const T_mem* b, const long offset, const long row_stride, const long column_stride,
-              const long matrix_stride, __global P* panels, const long depth, const long n) {
-  const long panel = get_global_id(0), matrix = get_global_id(1), count = (n + 15) / 16;
-  if (panel >= count) return;
-  const long from = offset + matrix * matrix_stride + panel * 16 * column_stride;
-  __global P* to = panels + (matrix * count + panel) * depth * 16;
-  const int columns = (int)min(16l, n - panel * 16);
-  if (columns == 16 && column_stride == 1) {
-    for (long k = 0; k < depth; ++k) {
-      PUT8(P8, to + k * 16, AS_P8(T_load8(b, from + k * row_stride)));
-      PUT8(P8, to + k * 16 + 8, AS_P8(T_load8(b, from + k * row_stride + 8)));
-    }
-  } else {
-    for (long k = 0; k < depth; ++k)
-      for (int c = 0; c < 16; ++c) to[k * 16 + c] = c < columns ? (P)T_load(b, from + k * row_stride + c * column_stride) : (P)0;
-  }
-}
-)";
-
 constexpr std::string_view kMultiply = R"(
 #define PACKED(r) pa[r]
 
@@ -73,6 +53,26 @@ KERNEL multiply(__global const P* a, __global const P* b, __global T_mem* c, con
 )";
 
 }  // namespace
+
+const std::string_view kPackBText = R"(
+KERNEL pack_b(__global const T_mem* b, const long offset, const long row_stride, const long column_stride,
+              const long matrix_stride, __global P* panels, const long depth, const long n) {
+  const long panel = get_global_id(0), matrix = get_global_id(1), count = (n + 15) / 16;
+  if (panel >= count) return;
+  const long from = offset + matrix * matrix_stride + panel * 16 * column_stride;
+  __global P* to = panels + (matrix * count + panel) * depth * 16;
+  const int columns = (int)min(16l, n - panel * 16);
+  if (columns == 16 && column_stride == 1) {
+    for (long k = 0; k < depth; ++k) {
+      PUT8(P8, to + k * 16, AS_P8(T_load8(b, from + k * row_stride)));
+      PUT8(P8, to + k * 16 + 8, AS_P8(T_load8(b, from + k * row_stride + 8)));
+    }
+  } else {
+    for (long k = 0; k < depth; ++k)
+      for (int c = 0; c < 16; ++c) to[k * 16 + c] = c < columns ? (P)T_load(b, from + k * row_stride + c * column_stride) : (P)0;
+  }
+}
+)";
 
 const std::string_view kBatchText = R"(
 typedef struct { long rank; long size[8]; long a[8]; long b[8]; } Batch;
@@ -136,7 +136,7 @@ Gemm::Gemm(Context& context, DType dtype, Epilogue epilogue)
       dtype_(dtype),
       epilogue_(std::move(epilogue)),
       pack_a_(context.kernel(text(gemm_prelude(dtype), kPackA), "pack_a")),
-      pack_b_(context.kernel(text(gemm_prelude(dtype), kPackB), "pack_b")),
+      pack_b_(context.kernel(text(gemm_prelude(dtype), kPackBText), "pack_b")),
       multiply_(context.kernel(text(gemm_prelude(dtype), epilogue_.source(), kTileText, kBatchText, kMultiply), "multiply")) {}
 
 void Gemm::pack_a(const Matrix& a, std::int64_t m, std::int64_t depth, void* panels, std::int64_t count,
@@ -145,10 +145,15 @@ void Gemm::pack_a(const Matrix& a, std::int64_t m, std::int64_t depth, void* pan
       .buffer(panels).value(m).value(depth).run(blocks(m, kTileRows), count);
 }
 
+void launch_pack_b(Context& context, const KernelFunction& pack_b, const Matrix& b, std::int64_t depth, std::int64_t n, void* panels,
+                   std::int64_t count, std::int64_t matrix_stride) {
+  Launch(context, pack_b).buffer(b.buffer).value(b.offset).value(b.row_stride).value(b.column_stride).value(matrix_stride)
+      .buffer(panels).value(depth).value(n).run(blocks(n, kTileColumns), count);
+}
+
 void Gemm::pack_b(const Matrix& b, std::int64_t depth, std::int64_t n, void* panels, std::int64_t count,
                   std::int64_t matrix_stride) const {
-  Launch(*context_, pack_b_).buffer(b.buffer).value(b.offset).value(b.row_stride).value(b.column_stride).value(matrix_stride)
-      .buffer(panels).value(depth).value(n).run(blocks(n, kTileColumns), count);
+  launch_pack_b(*context_, pack_b_, b, depth, n, panels, count, matrix_stride);
 }
 
 void Gemm::multiply(const void* a, const void* b, void* c, std::int64_t offset, std::int64_t m, std::int64_t n,

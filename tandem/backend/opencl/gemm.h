@@ -59,6 +59,11 @@ class Gemm {
 /// adding to what is there where `add` says so. After "#define WIDE 0" only the first eight columns are computed.
 extern const std::string_view kTileText;
 
+/// The kernel pack_b, after gemm_prelude, and its launch: as Gemm::pack_b.
+extern const std::string_view kPackBText;
+void launch_pack_b(Context& context, const KernelFunction& pack_b, const Matrix& b, std::int64_t depth, std::int64_t n, void* panels,
+                   std::int64_t count, std::int64_t matrix_stride);
+
 /// The struct Batch, as its words have it, and find_matrices: which of a and b make a result.
 extern const std::string_view kBatchText;
 

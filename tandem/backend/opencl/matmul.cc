@@ -1,7 +1,8 @@
 // Matrix products: leading axes broadcast, transposes vanish in the packing. Two families, by what the device is: CLBlast
-// for GPUs, tiles of our own for CPU-type devices, which read small matrices where they lie and pack larger ones.
+// for GPUs, tiles of our own for CPU-type devices, which read small and narrow matrices where they lie and pack others.
 #include "tandem/backend/opencl/clblast.h"
 #include "tandem/backend/opencl/direct_gemm.h"
+#include "tandem/backend/opencl/narrow_gemm.h"
 
 namespace tandem::opencl {
 namespace {
@@ -112,6 +113,40 @@ class DirectMatmul final : public PreparedKernel {
   Batch batch_;
 };
 
+// --- Few columns ---
+
+/// Elements of a from which a second launch, for packing b, is worth while.
+constexpr std::int64_t kManyElements = 64 * 1024;
+
+Support narrow_supported(const KernelCall& call) {
+  if (Support dtypes = dtypes_supported(call); !dtypes) return dtypes;
+  const Side a(call.inputs[0], call.attr().boolean("transpose_a")), b(call.inputs[1], call.attr().boolean("transpose_b"));
+  if (b.columns > kTileColumns) return no("the right side has more than ", kTileColumns, " columns");
+  // Sums of 16 bits would be rounded between blocks.
+  if (packed_bytes(call.dtype()) != dtype_size(call.dtype())) return no(call.dtype(), " is widened when it is packed");
+  if (a.size() < kManyElements) return no("one launch does so little sooner");
+  return call.outputs[0].shape().elements() == 0 ? no("there is nothing to multiply") : yes();
+}
+
+class NarrowMatmul final : public PreparedKernel {
+ public:
+  explicit NarrowMatmul(const KernelCall& call, Epilogue epilogue = {})
+      : gemm_(context_of(call), call.dtype(), std::move(epilogue)),
+        a_(call.inputs[0], call.attr().boolean("transpose_a")),
+        b_(call.inputs[1], call.attr().boolean("transpose_b")),
+        batch_(batch_of(call)) {}
+
+  void run(const KernelArgs& args) const override {
+    gemm_.multiply({args.inputs[0], 0, a_.row_stride, a_.column_stride}, {args.inputs[1], 0, b_.row_stride, b_.column_stride}, b_.count,
+                   args.outputs[0], {a_.rows, b_.columns, a_.columns}, batch_, args);
+  }
+
+ private:
+  NarrowGemm gemm_;
+  Side a_, b_;
+  Batch batch_;
+};
+
 // --- CLBlast ---
 
 /// Rows of a when all its matrices stand below one another and meet the same b; 0 when the products are several.
@@ -156,11 +191,25 @@ class ClblastMatmul final : public PreparedKernel {
   std::size_t m_, n_, k_;
 };
 
+/// A product whose rest is computed where its sums are stored.
+template <class Product, Support (*supported)(const KernelCall&)>
+Kernel with_epilogue(std::string_view name) {
+  return {.name = name,
+          .supports = [](const KernelCall& call) {
+            const Support rest = dtypes_supported(call);
+            return rest ? supported(ProductCall(call).call()) : rest;
+          },
+          .prepare = [](const KernelCall& call) -> Prepared { return std::make_unique<Product>(ProductCall(call).call(), Epilogue(call)); }};
+}
+
 }  // namespace
 
 KernelList matmul_kernels() {
   return {{.name = "opencl CLBlast", .supports = clblast_supported, .prepare = [](const KernelCall& call) -> Prepared {
              return std::make_unique<ClblastMatmul>(call);
+           }},
+          {.name = "opencl narrow", .supports = narrow_supported, .prepare = [](const KernelCall& call) -> Prepared {
+             return std::make_unique<NarrowMatmul>(call);
            }},
           {.name = "opencl direct", .supports = direct_supported, .prepare = [](const KernelCall& call) -> Prepared {
              return std::make_unique<DirectMatmul>(call);
@@ -173,17 +222,11 @@ KernelList matmul_kernels() {
 KernelList fused_matmul_kernels() {
   return {{.name = "product, then loop",
            .supports = [](const KernelCall& call) {
-             return product_and_rest_supported(call, matmul_kernels(), {"opencl direct", "opencl packed"});
+             return product_and_rest_supported(call, matmul_kernels(), {"opencl narrow", "opencl direct", "opencl packed"});
            },
            .prepare = [](const KernelCall& call) { return prepare_product_and_rest(call, matmul_kernels()); }},
-          {.name = "opencl direct",
-           .supports = [](const KernelCall& call) {
-             const Support rest = dtypes_supported(call);
-             return rest ? direct_supported(ProductCall(call).call()) : rest;
-           },
-           .prepare = [](const KernelCall& call) -> Prepared {
-             return std::make_unique<DirectMatmul>(ProductCall(call).call(), Epilogue(call));
-           }},
+          with_epilogue<NarrowMatmul, narrow_supported>("opencl narrow"),
+          with_epilogue<DirectMatmul, direct_supported>("opencl direct"),
           {.name = "opencl packed", .supports = dtypes_supported, .prepare = [](const KernelCall& call) -> Prepared {
              return std::make_unique<MatmulKernel>(ProductCall(call).call(), Epilogue(call));
            }}};

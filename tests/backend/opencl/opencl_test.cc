@@ -216,6 +216,15 @@ TEST_F(OpenCl, SmallMatmulsThatFillTheirTilesOrDoNotAgree) {
   agrees({100, 5}, {5, 18});
 }
 
+TEST_F(OpenCl, MatmulsWithFewColumnsAgree) {
+  for (std::int64_t n : {1, 8, 9, 16})
+    for (bool ta : {false, true})
+      for (bool tb : {false, true})
+        expect_agrees(matmul_op, make_attrs(matmul_op, ta, tb),
+                      {random_f32(ta ? Shape{4200, 17} : Shape{17, 4200}), random_f32(tb ? Shape{n, 4200} : Shape{4200, n}, 2)}, 2e-5);
+  expect_agrees(matmul_op, make_attrs(matmul_op, false, false), {random_f32({3, 1, 17, 4200}), random_f32({2, 4200, 5}, 2)}, 2e-5);
+}
+
 TEST_F(OpenCl, BroadcastsOfShortAndLongRowsAgree) {
   for (const auto& [a, b] : std::vector<std::pair<Shape, Shape>>{{{5000, 10}, {10}},
                                                                  {{5000, 10}, {5000, 1}},
