@@ -10,8 +10,9 @@
 namespace tandem::cpu {
 namespace {
 
-/// Rows of a slice: enough for the products to be worth their packing.
-constexpr std::int64_t kSliceRows = 32;
+/// Rows of a slice: enough for the products to be worth their packing, few enough for several cores to have some. It follows
+/// from the batch alone: sums are the same for any number of threads.
+std::int64_t rows_of_slice(std::int64_t batch) { return batch >= 64 ? 32 : batch > 16 ? 16 : 8; }
 
 void multiply(const Gemm<float>& g) {
   if (openblas_is_faster(g)) openblas_gemm(g);
@@ -59,8 +60,10 @@ T* take(ScratchUse use, std::int64_t elements) {
 }
 
 struct Slices {
-  std::int64_t count;
-  explicit Slices(const RecurrentSizes& s) : count((s.batch + kSliceRows - 1) / kSliceRows) {}
+  std::int64_t batch, rows, count;
+  explicit Slices(const RecurrentSizes& s) : batch(s.batch), rows(rows_of_slice(batch)), count((batch + rows - 1) / rows) {}
+  std::int64_t first(std::int64_t slice) const { return slice * rows; }
+  std::int64_t rows_of(std::int64_t slice) const { return std::min(rows, batch - first(slice)); }
 };
 
 using Part = std::shared_ptr<const Loop>;
@@ -76,10 +79,8 @@ class Forward final : public PreparedKernel {
       : s_(call, 0, cell_kind(call.op) == CellKind::lstm ? 4 : 3), step_(std::move(step)) {}
 
   void run(const KernelArgs& args) const override {
-    parallel(Slices(s_).count, [&](std::int64_t slice) {
-      const std::int64_t first = slice * kSliceRows;
-      run_slice(args, first, std::min(kSliceRows, s_.batch - first));
-    });
+    const Slices slices(s_);
+    parallel(slices.count, [&](std::int64_t slice) { run_slice(args, slices.first(slice), slices.rows_of(slice)); });
   }
 
  private:
@@ -146,8 +147,7 @@ class Backward final : public PreparedKernel {
     const Slices slices(s_);
     T* partials = take<T>(ScratchUse::partials, slices.count * sums);
     parallel(slices.count, [&](std::int64_t slice) {
-      const std::int64_t first = slice * kSliceRows;
-      run_slice(args, first, std::min(kSliceRows, s_.batch - first), partials + slice * sums);
+      run_slice(args, slices.first(slice), slices.rows_of(slice), partials + slice * sums);
     });
     for (std::int64_t slice = 1; slice < slices.count; ++slice)
       for (std::int64_t i = 0; i < sums; ++i) partials[i] += partials[slice * sums + i];
