@@ -43,16 +43,24 @@ static T_lane8 largest(__global const T_mem* x, const Image g, long base, long o
 constexpr std::string_view kForward = R"(
 KERNEL pool(__global const T_mem* x, __global T_mem* y, const Image g, const long count, const long per_item) {
   FOR_EACH(line, count, per_item) {
-    const long image = line / g.oh, oy = line - image * g.oh, base = image * g.h * g.w * g.c;
-    for (long ox = 0; ox < g.ow; ++ox)
+    const long image = line / g.oh, oy = line - image * g.oh, base = image * g.h * g.w * g.c, y0 = oy * g.sy - g.py;
+    const long top = max(y0, 0l), bottom = min(y0 + g.kh, g.h);
+    for (long ox = 0; ox < g.ow; ++ox) {
+      const long x0 = ox * g.sx - g.px, left = max(x0, 0l), right = min(x0 + g.kw, g.w);
       for (long c = 0; c < g.c; c += 8) {
         const int m = (int)min(8l, g.c - c);
         const long to = (line * g.ow + ox) * g.c + c;
-        int8 where;
-        const T_lane8 value = largest(x, g, base, oy, ox, c, m, &where);
+        T_lane8 value = (T_lane8)(0);
+        for (long iy = top; iy < bottom; ++iy)
+          for (long ix = left; ix < right; ++ix) {
+            const long at = base + (iy * g.w + ix) * g.c + c;
+            const T_lane8 v = m == 8 ? T_load8(x, at) : T_part(x, at, 1, m, 0);
+            value = iy == top && ix == left ? v : PICK((v > value) | (v != v), v, value);  // NaN is above all
+          }
         if (m == 8) T_store8(y, to, value);
         else T_store_part(y, to, value, 1, m);
       }
+    }
   }
 }
 )";
@@ -160,6 +168,33 @@ KERNEL pool_grad(__global const T_mem* x, __global const T_mem* dy, __global L_m
 }
 )";
 
+// Windows that do not overlap: each pixel belongs to one at most, and is written once.
+constexpr std::string_view kBackwardApart = R"(
+KERNEL pool_grad_apart(__global const T_mem* x, __global const T_mem* dy, __global T_mem* dx, const Image g, const long count,
+                       const long per_item) {
+  FOR_EACH(line, count, per_item) {
+    const long image = line / g.oh, oy = line - image * g.oh, base = image * g.h * g.w * g.c, y0 = oy * g.sy - g.py;
+    for (long ox = 0; ox < g.ow; ++ox) {
+      const long x0 = ox * g.sx - g.px;
+      for (long c = 0; c < g.c; c += 8) {
+        const int m = (int)min(8l, g.c - c);
+        int8 where;
+        largest(x, g, base, oy, ox, c, m, &where);
+        const long from = (line * g.ow + ox) * g.c + c;
+        const T_lane8 gradient = m == 8 ? T_load8(dy, from) : T_part(dy, from, 1, m, 0);
+        for (long iy = max(y0, 0l); iy < min(y0 + g.kh, g.h); ++iy)
+          for (long ix = max(x0, 0l); ix < min(x0 + g.kw, g.w); ++ix) {
+            const long at = base + (iy * g.w + ix) * g.c + c;
+            const T_lane8 part = PICK(TO_LANES(where == (int8)((int)(iy * g.w + ix))), gradient, (T_lane8)(0));
+            if (m == 8) T_store8(dx, at, part);
+            else T_store_part(dx, at, part, 1, m);
+          }
+      }
+    }
+  }
+}
+)";
+
 /// Masks have the width of what was compared; positions are ints.
 std::string mask_macros(DType lane) {
   const bool wide = dtype_size(lane) == 8;
@@ -186,7 +221,7 @@ Prepared prepare(const KernelCall& call) {
   Context& context = context_of(call);
   const Geometry g = Geometry::make(call.attr(), call.shape());
   const Lines lines = output_lines(context, g);
-  const KernelFunction kernel = context.kernel(source(call.dtype(), kForward, kWindow), "pool");
+  const KernelFunction kernel = context.kernel(source(call.dtype(), kForward), "pool");
   return prepared([=, &context](const KernelArgs& args) {
     Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value(words(g)).value(lines.count).value(lines.per_item)
         .run(blocks(lines.count, lines.per_item));
@@ -217,7 +252,26 @@ Prepared prepare_mean(const KernelCall& call, const Geometry& g, bool gradient) 
   });
 }
 
+bool apart(const Window& w) { return w.stride >= w.kernel; }
+/// Every pixel lies in a window, if they lie side by side.
+bool covered(const Window& w) { return w.stride == w.kernel && w.output * w.stride - w.pad_before >= w.input; }
+
+Prepared prepare_grad_apart(const KernelCall& call, const Geometry& g) {
+  Context& context = context_of(call);
+  const Lines lines = output_lines(context, g);
+  const std::size_t lane = dtype_size(call.dtype()), bytes = static_cast<std::size_t>(call.shape().elements()) * lane;
+  const bool cleared = lines.count == 0 || !covered(g.rows) || !covered(g.columns);
+  const KernelFunction kernel = context.kernel(source(call.dtype(), kBackwardApart, kWindow), "pool_grad_apart");
+  return prepared([=, &context](const KernelArgs& args) {
+    const std::int64_t zero = 0;
+    if (bytes > 0 && cleared) context.fill(*args.output<Buffer>(), &zero, lane, bytes);
+    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[2]).buffer(args.outputs[0]).value(words(g)).value(lines.count)
+        .value(lines.per_item).run(blocks(lines.count, lines.per_item));
+  });
+}
+
 Prepared prepare_grad(const KernelCall& call) {
+  if (const Geometry g = Geometry::make(call.attr(), call.shape()); apart(g.rows) && apart(g.columns)) return prepare_grad_apart(call, g);
   Context& context = context_of(call);
   const Geometry g = Geometry::make(call.attr(), call.shape());
   const DType lane = lane_dtype(call.dtype());
