@@ -7,7 +7,8 @@ import keras
 
 SIZES = {"VGG16": 32, "VGG19": 32, "ResNet50": 64, "ResNet50V2": 64, "MobileNet": 64, "MobileNetV2": 64,
          "InceptionV3": 96, "Xception": 96, "EfficientNetB0": 64, "EfficientNetB3": 64, "DenseNet121": 64,
-         "MobileNetV3Small": 64, "MobileNetV3Large": 64}  # fmt: skip
+         "MobileNetV3Small": 64, "MobileNetV3Large": 64, "EfficientNetV2B0": 64, "EfficientNetV2B3": 64, "EfficientNetV2S": 64,
+         "ConvNeXtTiny": 64, "InceptionResNetV2": 96, "NASNetMobile": 64, "NASNetLarge": 96}  # fmt: skip
 
 
 def fact(name, size):

@@ -41,7 +41,7 @@ from ._logging import get_logger  # noqa: E402
 from ._gradient import GradientTape, UnconnectedGradients, custom_gradient, recompute_grad  # noqa: E402
 from ._print import tf_print as print  # noqa: E402
 from ._shape import TensorShape  # noqa: E402
-from ._specs import TensorSpec  # noqa: E402
+from ._specs import TensorSpec, TypeSpec  # noqa: E402
 
 Tensor = _tandem.Tensor
 Variable = _tandem.Variable
@@ -81,8 +81,9 @@ __getattr__, __dir__ = _names.lazy(
         _module="Module name_scope",
         _py_function="numpy_function py_function",
         _partitions="batch_to_space dynamic_partition dynamic_stitch reverse_sequence space_to_batch space_to_batch_nd=space_to_batch unravel_index",
-        _ragged="RaggedTensor RaggedTensorSpec",
-        _sparse="SparseTensor",
+        _ragged="RaggedTensor",
+        _ragged_spec="RaggedTensorSpec",
+        _sparse="SparseTensor SparseTensorSpec",
         _tensor_array="TensorArray",
         dtypes="saturate_cast",
         keras="initializers losses metrics optimizers",

@@ -1,24 +1,16 @@
 """tf.data.Dataset: lazy sequences of elements. The work is done in C++; see docs/input.md."""
-import atexit
+import functools
+import itertools
 import os
-import weakref
 
-from . import _dtypes, _tandem
+from . import _composites, _dtypes, _tandem
+from ._dataset_iterator import DatasetIterator, DatasetStats, NumpyIterator, Options
+from ._dataset_structure import flat_shapes, map_structures, padding, signature
 from ._specs import DatasetSpec, TensorSpec
 
 AUTOTUNE = -1
 INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
-
-_running = weakref.WeakSet()
-
-
-@atexit.register
-def _stop_all():
-    """Workers that call Python functions must end before the interpreter does."""
-    for iterator in list(_running):
-        iterator._pass.close()
-
 
 def _seed(seed):
     return -1 if seed is None else int(seed) & 0x7FFFFFFFFFFFFFFF
@@ -26,157 +18,6 @@ def _seed(seed):
 
 def _calls(num_parallel_calls):
     return 0 if num_parallel_calls is None else int(num_parallel_calls)
-
-
-def flatten(structure):
-    """The leaves of nested tuples and dicts, from left to right."""
-    if isinstance(structure, (tuple, list)):
-        return [leaf for item in structure for leaf in flatten(item)]
-    if isinstance(structure, dict):
-        return [leaf for item in structure.values() for leaf in flatten(item)]
-    return [structure]
-
-
-def map_structure(function, structure):
-    """The structure with function(leaf) in place of each leaf."""
-    if isinstance(structure, tuple):
-        return tuple(map_structure(function, item) for item in structure)
-    if isinstance(structure, dict):
-        return {key: map_structure(function, item) for key, item in structure.items()}
-    return function(structure)
-
-
-def _is_shape(value):
-    return value is None or hasattr(value, "dims") or all(size is None or hasattr(size, "__index__") for size in value)
-
-
-def _flat_shapes(shapes):
-    """Shapes nested as the elements are, as a list of lists of sizes; a shape is itself a list or tuple."""
-    if shapes is None:
-        return None
-    if isinstance(shapes, dict):
-        return [shape for item in shapes.values() for shape in _flat_shapes(item)]
-    if hasattr(shapes, "dims"):
-        return [list(shapes.dims)]
-    if _is_shape(shapes):
-        return [[None if size is None or int(size) < 0 else int(size) for size in shapes]]
-    return [shape for item in shapes for shape in _flat_shapes(item)]
-
-
-def _padding(values, spec):
-    """One padding value a leaf, of the leaf's dtype."""
-    if values is None:
-        return None
-    specs = flatten(spec)
-    flat = flatten(values)
-    if len(flat) == 1:
-        flat = flat * len(specs)
-    return [None if value is None else _tandem.to_tensor(value, leaf.dtype) for value, leaf in zip(flat, specs)]
-
-
-class NumpyIterator:
-    """A running pass that gives NumPy arrays."""
-
-    def __init__(self, dataset):
-        self._elements = iter(dataset)
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        return map_structure(_to_numpy, next(self._elements))
-
-    next = __next__
-
-
-class DatasetStats:
-    """What the last pass over a dataset did, stage by stage; printing it gives a table."""
-
-    def __init__(self, entries):
-        self.__dict__.update(entries)
-
-    def __repr__(self):
-        return self.text
-
-
-class DatasetIterator:
-    """A running pass. Dropping it stops its workers."""
-
-    def __init__(self, dataset):
-        self._pass = dataset._handle.iterate(dataset._options.autotune.ram_budget or 0)
-        self._dataset = dataset
-        dataset._last_pass = self._pass.stats()
-        _running.add(self)
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        return self._pass.next() if _tandem.executing_eagerly() else self._next_of_a_run()
-
-    def _next_of_a_run(self):
-        """In a traced function: the next element each time it runs."""
-        from . import nest
-
-        specs = nest.flatten(self.element_spec)
-        if not all(isinstance(spec, TensorSpec) and spec.shape.is_fully_defined() for spec in specs):
-            from .errors import UnimplementedError
-
-            raise UnimplementedError(
-                f"E0702 next(iterator): a traced function has fixed shapes, but the elements are {self.element_spec!r}; batch "
-                "with drop_remainder=True, pass next(iterator) as an argument, or loop over the dataset"
-            )
-        tensors = _tandem.python_call(lambda _: nest.flatten(self.get_next()), [], [(spec.shape, spec.dtype) for spec in specs], None)
-        return nest.pack_sequence_as(self.element_spec, tensors)
-
-    def get_next(self):
-        """The next element; OutOfRangeError at the end."""
-        if not _tandem.executing_eagerly():
-            return self._next_of_a_run()
-        try:
-            return self._pass.next()
-        except StopIteration:
-            from .errors import OutOfRangeError
-
-            raise OutOfRangeError("End of sequence") from None
-
-    @property
-    def element_spec(self):
-        return self._dataset.element_spec
-
-    def stats(self):
-        return DatasetStats(self._pass.stats().read())
-
-
-class _Settings:
-    """Named settings that may be set to anything; what nobody set is None."""
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return None
-
-
-class Options:
-    """tf.data.Options. `autotune.ram_budget` (bytes that buffers may hold) is used; orders are always deterministic."""
-
-    def __init__(self):
-        self.autotune = _Settings()
-        self.threading = _Settings()
-        self.experimental_optimization = _Settings()
-        self.experimental_distribute = _Settings()
-        self.deterministic = None
-        self.experimental_deterministic = None
-
-    def merge(self, other):
-        merged = Options()
-        for source in (self, other):
-            for name, value in vars(source).items():
-                if isinstance(value, _Settings):
-                    vars(getattr(merged, name)).update(vars(value))
-                elif value is not None:
-                    setattr(merged, name, value)
-        return merged
 
 
 class Dataset:
@@ -197,8 +38,8 @@ class Dataset:
         """An element for each row: of an array, of a tuple or dict of arrays, of a data frame."""
         if type(tensors).__name__ == "DataFrame":
             return Dataset(_tandem.dataset_from_tensor_slices(tensors.to_numpy()))
-        if any(type(part).__name__ == "RaggedTensor" for part in _parts(tensors)):
-            return _rows_of_ragged(tensors)
+        if any(hasattr(part, "_dataset_parts") for part in _parts(tensors)):
+            return _rows_of_composites(tensors)
         return Dataset(_tandem.dataset_from_tensor_slices(tensors))
 
     @staticmethod
@@ -214,7 +55,7 @@ class Dataset:
         if output_signature is None:
             if output_types is None:
                 raise TypeError("Either `output_signature` or `output_types` must be specified")
-            output_signature = _signature(output_types, output_shapes)
+            output_signature = signature(output_types, output_shapes)
         arguments = tuple(args or ())
         return Dataset(_tandem.dataset_from_generator(lambda: generator(*arguments), output_signature))
 
@@ -357,9 +198,29 @@ class Dataset:
 
     def padded_batch(self, batch_size, padded_shapes=None, padding_values=None, drop_remainder=False, name=None):
         """Batches of elements of different sizes, padded to one."""
-        values = _padding(padding_values, self.element_spec) if padding_values is not None else None
-        shapes = _flat_shapes(padded_shapes)
+        spec = self.element_spec
+        nested = [leaf for leaf in _parts(spec) if getattr(leaf, "ragged_rank", 0) or type(leaf).__name__ == "SparseTensorSpec"]
+        if nested:
+            raise TypeError(f"padded_batch: only tensors can be padded, got {nested[0]!r}; map(lambda x: x.to_tensor()) or tf.sparse.to_dense first, or use batch()")
+        values = padding(padding_values, spec) if padding_values is not None else None
+        shapes = flat_shapes(padded_shapes)
         return self._next(self._handle.padded_batch(int(batch_size), shapes, values, bool(drop_remainder)))
+
+    def rebatch(self, batch_size, drop_remainder=False, name=None):
+        """Batches of another size; a list of sizes is gone through again and again."""
+        sizes = _tandem.as_ints(batch_size)
+        if len(sizes) == 1:
+            return self.unbatch().batch(sizes[0], drop_remainder)
+        if not sizes or min(sizes) < 1:
+            raise ValueError(f"rebatch: batch_size must be a positive number or a list of them, got {batch_size}")
+        whole = self.unbatch().batch(sum(sizes), drop_remainder)
+        return whole.flat_map(lambda *element: _in_turn(element if isinstance(self.element_spec, tuple) else element[0], sizes))
+
+    def sparse_batch(self, batch_size, row_shape, name=None):
+        """Batches of elements of different sizes, as sparse tensors of shape [batch_size, *row_shape]."""
+        from ._sparse import row_of_size
+
+        return self.map(lambda element: row_of_size(element, _tandem.as_ints(row_shape))).batch(batch_size)
 
     def unbatch(self, name=None):
         """The rows of each element."""
@@ -391,17 +252,22 @@ class Dataset:
                                   padding_values=None, pad_to_bucket_boundary=False, no_padding=False,
                                   drop_remainder=False, name=None):  # fmt: skip
         """Batches of elements of like length."""
-        values = _padding(padding_values, self.element_spec) if padding_values is not None else None
+        values = padding(padding_values, self.element_spec) if padding_values is not None else None
         handle = self._handle.bucket_by_sequence_length(
             element_length_func, [int(b) for b in bucket_boundaries], [int(b) for b in bucket_batch_sizes],
-            _flat_shapes(padded_shapes), values, pad_to_bucket_boundary, drop_remainder,
+            flat_shapes(padded_shapes), values, pad_to_bucket_boundary, drop_remainder,
         )  # fmt: skip
         return self._next(handle)
 
-    def ragged_batch(self, *args, **kwargs):
-        from .errors import UnimplementedError
+    def ragged_batch(self, batch_size, drop_remainder=False, row_splits_dtype=_dtypes.int64, name=None):
+        """Batches of elements of different sizes, as ragged tensors; what has one shape in all elements is stacked."""
+        spec = self.element_spec
 
-        raise UnimplementedError("ragged_batch: there are no ragged tensors; padded_batch pads elements to one shape")
+        def to_rows(*element):
+            return map_structures(_as_row, spec, element if isinstance(spec, tuple) else element[0])
+
+        rows = self.map(to_rows)
+        return rows.batch(batch_size, drop_remainder)
 
     # --- Buffers. ---
 
@@ -412,6 +278,12 @@ class Dataset:
     def cache(self, filename="", name=None):
         """Keeps the elements in memory, or in a file, after the first whole pass."""
         return self._next(self._handle.cache(os.fspath(filename)))
+
+    def snapshot(self, path, compression="AUTO", reader_func=None, shard_func=None, name=None):
+        """The elements kept in files of the folder `path` after the first whole pass; later passes and programs read them."""
+        folder = os.fspath(path)
+        os.makedirs(folder, exist_ok=True)
+        return self.cache(os.path.join(folder, "snapshot"))
 
     def save(self, path, compression=None, shard_func=None, checkpoint_args=None):
         """Writes the elements into a folder that load() reads."""
@@ -484,21 +356,7 @@ class Dataset:
         return of_dataset(self)
 
 
-def _to_numpy(leaf):
-    return leaf.as_numpy_iterator() if isinstance(leaf, Dataset) else leaf.numpy()
-
-
-def _signature(types, shapes):
-    """The old pair of arguments as specs."""
-    if isinstance(types, tuple):
-        parts = shapes if shapes is not None else (None,) * len(types)
-        return tuple(_signature(t, s) for t, s in zip(types, parts))
-    if isinstance(types, dict):
-        return {key: _signature(t, None if shapes is None else shapes[key]) for key, t in types.items()}
-    return TensorSpec(shapes, types)
-
-
-_tandem.register_dataset_classes(Dataset, TensorSpec, DatasetSpec)
+_tandem.register_dataset_classes(Dataset, TensorSpec, DatasetSpec, _composites.of_parts, _composites.of_alternative)
 
 
 def _parts(tensors):
@@ -508,21 +366,25 @@ def _parts(tensors):
     return [part for item in (tensors.values() if isinstance(tensors, dict) else tensors) for part in _parts(item)]
 
 
-def _with_parts(tensors, change):
-    if isinstance(tensors, dict):
-        return {key: _with_parts(item, change) for key, item in tensors.items()}
-    return tuple(_with_parts(item, change) for item in tensors) if isinstance(tensors, tuple) else change(tensors)
+def _rows_of_composites(tensors):
+    """An element for each row, where some of the tensors are ragged or sparse."""
+    counts = [int(part.shape[0]) if hasattr(part, "_dataset_parts") else _tandem.to_tensor(part).shape[0] for part in _parts(tensors)]
+    if len(set(counts)) > 1:
+        raise ValueError(f"from_tensor_slices: all parts must have the same number of rows, got {counts}")
+    rows = Dataset.from_tensors(tensors).unbatch()
+    return rows._next(rows._handle.assert_cardinality(counts[0]))
 
 
-def _rows_of_ragged(tensors):
-    """An element for each row, as long as the row is."""
-    tensors = _with_parts(tensors, lambda part: part if type(part).__name__ == "RaggedTensor" else _tandem.to_tensor(part))
-    parts = _parts(tensors)
-    if any(getattr(part, "ragged_rank", 1) > 1 for part in parts):
-        raise NotImplementedError("from_tensor_slices: the rows of a RaggedTensor must be tensors; those of this one are ragged themselves")
-    lengths = [len(part) for part in parts]
-    if len(set(lengths)) > 1:
-        raise ValueError(f"from_tensor_slices: all parts must have the same number of rows, got {lengths}")
-    signature = _with_parts(tensors, lambda part: TensorSpec(part.shape[1:], part.dtype))
-    rows = Dataset.from_generator(lambda: (_with_parts(tensors, lambda part: part[i]) for i in range(lengths[0])), output_signature=signature)
-    return rows._next(rows._handle.assert_cardinality(lengths[0]))
+def _in_turn(element, sizes):
+    """A dataset of the parts of a batch: sizes[0] rows, then sizes[1], …"""
+    ends = list(itertools.accumulate(sizes))
+    rows = _parts(element)[0].shape[0]
+    parts = [(end - size, min(end, rows)) for end, size in zip(ends, sizes) if end - size < rows]
+    whole = Dataset.from_tensors(element).unbatch()
+    datasets = [whole.skip(begin).take(end - begin).batch(end - begin) for begin, end in parts]
+    return functools.reduce(Dataset.concatenate, datasets)
+
+
+def _as_row(spec, leaf):
+    plain = not isinstance(spec, TensorSpec) or spec.shape.rank is None or spec.shape.is_fully_defined()
+    return leaf if plain else _composites.row(leaf, spec)

@@ -1,7 +1,8 @@
 """tf.map_fn, tf.scan, tf.foldl, tf.foldr and tf.vectorized_map: functions over the first axis."""
 from . import _ops, _tandem, nest
 from ._control_flow import while_loop
-from ._ragged import RaggedTensor, RaggedTensorSpec, ragged_stack
+from ._ragged import RaggedTensor, ragged_stack
+from ._ragged_spec import RaggedTensorSpec
 from ._tensor_array import TensorArray
 
 

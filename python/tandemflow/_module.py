@@ -1,7 +1,7 @@
 """tf.Module: an object that knows the variables and modules in its attributes."""
 import re
 
-from . import _tandem
+from . import _deferred, _tandem
 
 
 def _snake(name):
@@ -33,6 +33,11 @@ class Module:
         if name is not None and not re.fullmatch(r"[A-Za-z_]\w*", name):
             raise ValueError(f"{name!r} is not a valid module name; it must be a valid Python identifier")
         self._name = name or _snake(type(self).__name__)
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if isinstance(value, (_tandem.Variable, Module, list, tuple, dict)):
+            _deferred.variables_made()
 
     @property
     def name(self):

@@ -1,72 +1,15 @@
 """tf.RaggedTensor: rows of different lengths, as values and where each row begins. Made and used outside traced functions."""
-from . import _dtypes, _ops, _tandem
+from . import _composites, _dtypes, _ops, _tandem
+from ._ragged_making import RaggedFactories
 from ._shape import TensorShape
 
 
-class RaggedTensor:
+class RaggedTensor(RaggedFactories):
     """Row i is values[row_splits[i] : row_splits[i + 1]]; the values may be ragged themselves."""
 
     def __init__(self, values, row_splits):
         self._values = values
         self._splits = row_splits
-
-    # --- Making one. ---
-
-    @classmethod
-    def from_row_splits(cls, values, row_splits, name=None, validate=True):
-        splits = _tandem.to_tensor(row_splits, None if hasattr(row_splits, "dtype") else _dtypes.int64)
-        values = values if isinstance(values, RaggedTensor) else _tandem.to_tensor(values)
-        numbers = splits.numpy()
-        length = len(values) if isinstance(values, RaggedTensor) else values.shape[0]
-        if not len(numbers) or numbers[0] != 0 or (numbers[1:] < numbers[:-1]).any() or numbers[-1] != length:
-            raise ValueError(f"RaggedTensor: row_splits must rise from 0 to {length}, the number of values, got {numbers.tolist()}")
-        return cls(values, splits)
-
-    @classmethod
-    def from_row_lengths(cls, values, row_lengths, name=None, validate=True):
-        splits = [0]
-        for length in _tandem.as_ints(row_lengths):
-            splits.append(splits[-1] + length)
-        return cls.from_row_splits(values, splits)
-
-    @classmethod
-    def from_value_rowids(cls, values, value_rowids, nrows=None, name=None, validate=True):
-        ids = _tandem.as_ints(value_rowids)
-        count = int(nrows) if nrows is not None else (ids[-1] + 1 if ids else 0)
-        return cls.from_row_lengths(values, [ids.count(row) for row in range(count)])
-
-    @classmethod
-    def from_tensor(cls, tensor, lengths=None, padding=None, ragged_rank=1, name=None, row_splits_dtype=_dtypes.int64):
-        rows = _tandem.to_tensor(tensor)
-        if lengths is not None:
-            sizes = _tandem.as_ints(lengths)
-        elif padding is not None:
-            sizes = [_length_without(row, padding) for row in rows.numpy()]
-        else:
-            sizes = [rows.shape[1]] * rows.shape[0]
-        parts = [rows[i, :size] for i, size in enumerate(sizes)]
-        return cls.from_row_lengths(_ops.concat(parts, 0) if parts else _ops.reshape(rows, [0, *rows.shape[2:]]), sizes)
-
-    @classmethod
-    def from_uniform_row_length(cls, values, uniform_row_length, nrows=None, name=None, validate=True):
-        values = values if isinstance(values, RaggedTensor) else _tandem.to_tensor(values)
-        length, size = int(uniform_row_length), len(values)
-        count = int(nrows) if nrows is not None else size // max(length, 1)
-        return cls.from_row_lengths(values, [length] * count)
-
-    @classmethod
-    def from_nested_row_splits(cls, flat_values, nested_row_splits, name=None, validate=True):
-        values = flat_values
-        for splits in reversed(nested_row_splits):
-            values = cls.from_row_splits(values, splits)
-        return values
-
-    @classmethod
-    def from_sparse(cls, st_input, name=None, row_splits_dtype=_dtypes.int64):
-        rows = st_input.indices.numpy()[:, 0].tolist()
-        return cls.from_value_rowids(st_input.values, rows, st_input.shape[0])
-
-    # --- What it is. ---
 
     @property
     def values(self):
@@ -93,11 +36,6 @@ class RaggedTensor:
         inner = self._values.shape[1:]
         return TensorShape([len(self), None, *(inner.dims or [])])
 
-    @property
-    def nested_row_splits(self):
-        """The row splits of every level, outermost first."""
-        return (self._splits, *(self._values.nested_row_splits if isinstance(self._values, RaggedTensor) else ()))
-
     def merge_dims(self, outer_axis, inner_axis):
         """Two neighbouring axes as one."""
         outer, inner = (axis + (self.shape.rank if axis < 0 else 0) for axis in (outer_axis, inner_axis))
@@ -113,18 +51,6 @@ class RaggedTensor:
 
     def nrows(self, out_type=None, name=None):
         return _tandem.to_tensor(len(self), out_type or _dtypes.int64)
-
-    def row_lengths(self, axis=1, name=None):
-        if axis > 1:
-            return self.with_values(self._values.row_lengths(axis - 1))
-        return self._splits[1:] - self._splits[:-1]
-
-    def row_starts(self, name=None):
-        return self._splits[:-1]
-
-    def value_rowids(self, name=None):
-        lengths = self.row_lengths().numpy().tolist()
-        return _tandem.to_tensor([row for row, length in enumerate(lengths) for _ in range(length)], _dtypes.int64)
 
     def bounding_shape(self, axis=None, name=None, out_type=None):
         return _tandem.to_tensor(self.to_tensor().shape.as_list(), out_type or _dtypes.int64)
@@ -198,6 +124,12 @@ class RaggedTensor:
         inner = self._values.with_flat_values(new_values) if isinstance(self._values, RaggedTensor) else new_values
         return RaggedTensor(inner, self._splits)
 
+    def _dataset_parts(self):
+        return _composites.ragged_parts(self.flat_values, self.nested_row_splits)
+
+    def _to_arrays(self):
+        return self
+
     def __tandem_op__(self, name, args, kwargs):
         from . import _ragged_ops
 
@@ -205,25 +137,6 @@ class RaggedTensor:
 
     def __repr__(self):
         return f"<tf.RaggedTensor {self.to_list()}>"
-
-
-class RaggedTensorSpec:
-    """What is known of a ragged tensor: RaggedTensorSpec([None, None], tf.int32)."""
-
-    def __init__(self, shape=None, dtype=_dtypes.float32, ragged_rank=None, row_splits_dtype=_dtypes.int64, flat_values_spec=None):
-        self.shape = TensorShape(shape)
-        self.dtype = _dtypes.as_dtype(dtype)
-        self.ragged_rank = (self.shape.rank - 1 if self.shape.rank is not None else 1) if ragged_rank is None else ragged_rank
-        self.row_splits_dtype = _dtypes.as_dtype(row_splits_dtype)
-
-    def __eq__(self, other):
-        return isinstance(other, RaggedTensorSpec) and vars(self) == vars(other)
-
-    def __hash__(self):
-        return hash((self.shape, self.dtype, self.ragged_rank))
-
-    def __repr__(self):
-        return f"RaggedTensorSpec({self.shape}, {self.dtype!r}, {self.ragged_rank}, {self.row_splits_dtype!r})"
 
 
 def _operator(name, reverse):
@@ -247,13 +160,6 @@ RaggedTensor.__hash__ = object.__hash__
 RaggedTensor.__neg__ = lambda self: _ops.records["negative"](self)
 RaggedTensor.__abs__ = lambda self: _ops.records["abs"](self)
 RaggedTensor.__invert__ = lambda self: _ops.records["logical_not"](self)
-
-
-def _length_without(row, padding):
-    values = row.tolist()
-    while values and values[-1] == padding:
-        values.pop()
-    return len(values)
 
 
 def from_rows(rows, like):

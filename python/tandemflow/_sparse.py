@@ -1,6 +1,11 @@
 """tf.SparseTensor: the places and values of a tensor that is zero elsewhere; to_dense makes one that ops take."""
-from . import _dtypes, _ops, _tandem
+from collections import namedtuple
+
+from . import _composites, _dtypes, _ops, _tandem
 from ._shape import TensorShape
+from ._specs import TensorSpec, TypeSpec
+
+SparseTensorValue = namedtuple("SparseTensorValue", "indices values dense_shape")
 
 
 class SparseTensor:
@@ -46,6 +51,12 @@ class SparseTensor:
     def with_values(self, new_values):
         return SparseTensor(self._indices, new_values, self._sizes)
 
+    def _dataset_parts(self):
+        return _composites.sparse_parts(self._indices, self._values, self.dense_shape)
+
+    def _to_arrays(self):
+        return SparseTensorValue(self._indices.numpy(), self._values.numpy(), self.dense_shape.numpy())
+
     def __mul__(self, other):
         from ._sparse_ops import scaled
 
@@ -60,6 +71,48 @@ class SparseTensor:
 
     def __repr__(self):
         return f"SparseTensor(indices={self._indices!s}, values={self._values!s}, dense_shape={self.dense_shape!s})"
+
+
+class SparseTensorSpec(TypeSpec):
+    """What is known of a sparse tensor: SparseTensorSpec([None, 3], tf.float32)."""
+
+    value_type = SparseTensor
+
+    def __init__(self, shape=None, dtype=_dtypes.float32):
+        self.shape, self.dtype = TensorShape(shape), _dtypes.as_dtype(dtype)
+
+    @classmethod
+    def from_value(cls, value):
+        return cls(value.shape, value.dtype)
+
+    @property
+    def rank(self):
+        return self.shape.rank
+
+    def _dataset_parts(self):
+        axes = self.shape.rank
+        return _composites.sparse_parts(TensorSpec([None, axes], _dtypes.int64), TensorSpec([None], self.dtype), TensorSpec([axes], _dtypes.int64))
+
+    def __eq__(self, other):
+        return isinstance(other, SparseTensorSpec) and (self.shape.dims, self.dtype) == (other.shape.dims, other.dtype)
+
+    def __hash__(self):
+        return hash((SparseTensorSpec, self.dtype))
+
+    def __repr__(self):
+        return f"SparseTensorSpec({self.shape!r}, {self.dtype!r})"
+
+
+def row_of_size(tensor, sizes):
+    """A whole tensor as a sparse one of a larger shape."""
+    import numpy
+
+    tensor = _tandem.to_tensor(tensor)
+    shape = tensor.shape.as_list()
+    if len(shape) != len(sizes) or any(0 <= size < own for own, size in zip(shape, sizes)):
+        raise ValueError(f"sparse_batch: an element of shape {shape} does not fit into row_shape {sizes}")
+    places = numpy.indices(shape).reshape(len(shape), -1).T
+    return SparseTensor(places, _ops.reshape(tensor, [-1]), [own if size < 0 else size for own, size in zip(shape, sizes)])
 
 
 def to_dense(sp_input, default_value=None, validate_indices=True, name=None):

@@ -3,7 +3,19 @@ from . import _dtypes
 from ._shape import TensorShape
 
 
-class TensorSpec:
+class TypeSpec:
+    """What is known of a value without it: the base of tf.TensorSpec, tf.RaggedTensorSpec, tf.SparseTensorSpec and tf.data.DatasetSpec."""
+
+    __slots__ = ()
+
+    def is_compatible_with(self, value):
+        """Whether a value, or a spec of one, may stand here."""
+        shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+        kind = type(value).__name__.removesuffix("Spec") == type(self).__name__.removesuffix("Spec")
+        return kind and self.dtype == dtype and self.shape.is_compatible_with(shape)
+
+
+class TensorSpec(TypeSpec):
     """Dtype and shape of a tensor; sizes may be None."""
 
     __slots__ = ("_shape", "_dtype", "_name")
@@ -29,6 +41,10 @@ class TensorSpec:
     def from_tensor(cls, tensor, name=None):
         return cls(tensor.shape, tensor.dtype, name)
 
+    @classmethod
+    def from_spec(cls, spec, name=None):
+        return cls(spec.shape, spec.dtype, name or getattr(spec, "name", None))
+
     def is_compatible_with(self, value):
         return self._dtype == value.dtype and self._shape.is_compatible_with(value.shape)
 
@@ -44,7 +60,7 @@ class TensorSpec:
         return f"TensorSpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r})"
 
 
-class DatasetSpec:
+class DatasetSpec(TypeSpec):
     """A dataset as an element of another: what window() gives."""
 
     __slots__ = ("element_spec",)

@@ -106,36 +106,7 @@ class TFRecordWriter:
         self.close()
 
 
-# --- Examples. ---
-
-
-class FixedLenFeature:
-    """A feature with as many values in every example; `default_value` stands where it is missing."""
-
-    def __init__(self, shape, dtype, default_value=None):
-        self.shape, self.dtype, self.default_value = shape, _dtypes.as_dtype(dtype), default_value
-
-    def _entry(self, name):
-        return name, self.dtype, _tandem.as_ints(self.shape), False, self.default_value
-
-
-class VarLenFeature:
-    """A feature with any number of values: a tensor of one axis, padded with zeros or empty strings in parse_example."""
-
-    def __init__(self, dtype):
-        self.dtype = _dtypes.as_dtype(dtype)
-
-    def _entry(self, name):
-        return name, self.dtype, [], True, None
-
-
-class FixedLenSequenceFeature(VarLenFeature):
-    """A feature with any number of values, of which shorter examples have fewer: zeros or empty strings follow in parse_example."""
-
-    def __init__(self, shape, dtype, allow_missing=False, default_value=None):
-        if _tandem.as_ints(shape) or default_value is not None:
-            raise NotImplementedError(f"FixedLenSequenceFeature: only shape [] without a default_value is there, got {shape} and {default_value}")
-        super().__init__(dtype)
+# --- Lines of text. ---
 
 
 def decode_csv(records, record_defaults, field_delim=",", use_quote_delim=True, na_value="", select_cols=None, name=None):
@@ -177,28 +148,13 @@ def _field(text, default, na_value, dtype, column):
         raise InvalidArgumentError(f"decode_csv: field {column} is not a valid {dtype.name}: {text!r}") from None
 
 
-def _parse(parse, serialized, features):
-    if not features:
-        raise ValueError("Missing: `features` was not given or is empty.")
-    tensors = parse(serialized, [feature._entry(name) for name, feature in features.items()])
-    return dict(zip(features, tensors))
-
-
-def parse_single_example(serialized, features, example_names=None, name=None):
-    """The features of one serialised tf.train.Example, by name."""
-    return _parse(_tandem.parse_single_example, serialized, features)
-
-
-def parse_example(serialized, features, example_names=None, name=None):
-    """The features of many serialised examples, by name, with a first axis."""
-    return _parse(_tandem.parse_example, serialized, features)
-
-
 __getattr__, __dir__ = _names.lazy(
     __name__,
     {
         "gfile": "_gfile:",
         **_names.places_of(
+            _examples="FixedLenFeature FixedLenSequenceFeature RaggedFeature SparseFeature VarLenFeature parse_example parse_sequence_example "
+            "parse_single_example parse_single_sequence_example",
             _extras="decode_base64 decode_raw encode_base64 parse_tensor serialize_tensor",
             _pictures="decode_image decode_jpeg decode_png encode_jpeg encode_png is_jpeg",
         ),

@@ -1,4 +1,4 @@
-"""tf.train.Example and its lists: named values, as records of data files hold them."""
+"""tf.train.Example and SequenceExample, and their lists: named values, as records of data files hold them."""
 from . import _names, _tandem
 
 
@@ -97,10 +97,56 @@ class Example:
         return "".join(f"{name}: {feature!r}" for name, feature in sorted(self.features.feature.items()))
 
 
+class FeatureList:
+    """The steps of a sequence, a Feature each."""
+
+    def __init__(self, feature=()):
+        self.feature = list(feature)
+
+
+class FeatureLists:
+    """Sequences by name."""
+
+    def __init__(self, feature_list=None):
+        self.feature_list = dict(feature_list or {})
+
+
+class SequenceExample:
+    """What one record of a data file holds: features of the whole, and sequences of features."""
+
+    def __init__(self, context=None, feature_lists=None):
+        self.context = context if context is not None else Features()
+        self.feature_lists = feature_lists if feature_lists is not None else FeatureLists()
+
+    def SerializeToString(self):  # noqa: N802  protobuf's name
+        """The bytes of the message, keys in order."""
+        from . import _sequence_message
+
+        return _sequence_message.write(self)
+
+    def ParseFromString(self, data):  # noqa: N802  protobuf's name
+        from . import _sequence_message
+
+        self.context, self.feature_lists = _sequence_message.read(bytes(data))
+        return len(data)
+
+    @classmethod
+    def FromString(cls, data):  # noqa: N802  protobuf's name
+        example = cls()
+        example.ParseFromString(data)
+        return example
+
+    def __repr__(self):
+        lists = "".join(f"{name}: {[*steps.feature]!r}\n" for name, steps in sorted(self.feature_lists.feature_list.items()))
+        return f"context {{\n{Example(self.context)!r}}}\nfeature_lists {{\n{lists}}}\n"
+
+
 __getattr__, __dir__ = _names.lazy(
     __name__,
     _names.places_of(
         _moving_average="ExponentialMovingAverage",
-        _checkpoint="Checkpoint CheckpointManager get_checkpoint_state latest_checkpoint list_variables load_variable update_checkpoint_state"
+        _checkpoint="Checkpoint",
+        _checkpoint_manager="CheckpointManager checkpoints_iterator get_checkpoint_state latest_checkpoint list_variables load_checkpoint load_variable "
+        "update_checkpoint_state",
     ),
 )

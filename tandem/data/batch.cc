@@ -3,6 +3,7 @@
 #include <cstring>
 #include <deque>
 
+#include "tandem/data/composite.h"
 #include "tandem/data/dataset.h"
 #include "tandem/data/node.h"
 #include "tandem/data/rows.h"
@@ -42,17 +43,18 @@ class Batch final : public Derived, public Indexed {
     for (const LeafSpec& leaf : in.leaves)
       if (leaf.dataset) fail(ErrorCode::invalid_argument, "batch: datasets cannot be batched; use flat_map(lambda w: w.batch(n)) on windows");
     const std::int64_t all = input_->cardinality();
-    return in.batched(drop_ || (all >= 0 && all % size_ == 0 && all > 0) ? size_ : LeafSpec::kUnknown);
+    const std::int64_t count = drop_ || (all >= 0 && all % size_ == 0 && all > 0) ? size_ : LeafSpec::kUnknown;
+    return has_composites(*in.structure) ? batched(in, count) : in.batched(count);
   }
   std::int64_t cardinality() const override { return batches_of(input_->cardinality(), size_, drop_); }
   IteratorPtr iterate(const Pass& pass) const override {
-    return std::make_unique<Reading>(open(*input_, pass), size_, drop_);
+    return std::make_unique<Reading>(*this, open(*input_, pass));
   }
 
   /// Whole batches of an indexed input may come in any order, too: batch(…).shuffle(…).
   const Indexed* indexed() const override {
     const Indexed* input = input_->indexed();
-    return input && (drop_ || input->count() % size_ == 0) ? this : nullptr;
+    return input && (drop_ || input->count() % size_ == 0) && !has_composites(*input_->spec().structure) ? this : nullptr;
   }
   std::int64_t count() const override { return input_->indexed()->count() / size_; }
   void element(std::int64_t number, Element& out) const override { input_->indexed()->read(number * size_, size_, out); }
@@ -78,16 +80,54 @@ class Batch final : public Derived, public Indexed {
   }
   class Reading final : public Iterator {
    public:
-    Reading(IteratorPtr input, std::int64_t size, bool drop) : input_(std::move(input)), size_(size), drop_(drop) {}
+    Reading(const Batch& batch, IteratorPtr input) : batch_(batch), input_(std::move(input)) {}
     bool next(Element& out) override {
-      const std::int64_t count = collect(*input_, size_, out);
-      return count == size_ || (count > 0 && !drop_);
+      if (!begun_) begin();
+      const std::int64_t count = composites_ ? collect_composites(out) : collect(*input_, batch_.size_, out);
+      return count == batch_.size_ || (count > 0 && !batch_.drop_);
     }
 
    private:
+    /// Gives an element that was already taken, then the rest.
+    class Resumed final : public Iterator {
+     public:
+      Resumed(Element first, IteratorPtr rest) : first_(std::move(first)), rest_(std::move(rest)) {}
+      bool next(Element& out) override {
+        if (!first_) return rest_->next(out);
+        out = std::move(*first_);
+        first_.reset();
+        return true;
+      }
+      std::int64_t next_block(std::int64_t most, Element& out) override {
+        return first_ ? Iterator::next_block(most, out) : rest_->next_block(most, out);
+      }
+
+     private:
+      std::optional<Element> first_;
+      IteratorPtr rest_;
+    };
+
+    /// What the elements are may show only in the first one.
+    void begin() {
+      begun_ = true;
+      if (!batch_.input_->spec_is_known()) {
+        Element first;
+        if (!input_->next(first)) return;
+        input_ = std::make_unique<Resumed>(std::move(first), std::move(input_));
+      }
+      composites_ = has_composites(*batch_.input_->spec().structure);
+    }
+    std::int64_t collect_composites(Element& out) {
+      std::vector<Element> elements;
+      Element element;
+      while (static_cast<std::int64_t>(elements.size()) < batch_.size_ && input_->next(element)) elements.push_back(std::move(element));
+      if (!elements.empty()) stack(*batch_.input_->spec().structure, elements, out);
+      return static_cast<std::int64_t>(elements.size());
+    }
+
+    const Batch& batch_;
     IteratorPtr input_;
-    std::int64_t size_;
-    bool drop_;
+    bool begun_ = false, composites_ = false;
   };
   std::int64_t size_;
   bool drop_;
@@ -215,34 +255,32 @@ class Unbatch final : public Derived {
   using Derived::Derived;
   std::string_view name() const override { return "Unbatch"; }
   ElementSpec derive(const ElementSpec& in) const override {
-    ElementSpec out = in;
-    for (LeafSpec& leaf : out.leaves) {
-      if (leaf.ranked && leaf.sizes.empty()) fail(ErrorCode::shape_mismatch, "unbatch: a component has no axes: ", leaf);
-      leaf = leaf.row();
-    }
-    return out;
+    return row_of(in);
   }
   std::int64_t cardinality() const override {
     const std::int64_t all = input_->cardinality();
     if (all <= 0 && all != kInfinite) return all;
     if (all == kInfinite) return kInfinite;
-    if (!input_->spec_is_known()) return kUnknownCardinality;
+    if (!input_->spec_is_known() || has_composites(*input_->spec().structure)) return kUnknownCardinality;
     const LeafSpec& leaf = input_->spec().leaves[0];
     return leaf.ranked && !leaf.sizes.empty() && leaf.sizes[0] >= 0 ? all * leaf.sizes[0] : kUnknownCardinality;
   }
-  IteratorPtr iterate(const Pass& pass) const override { return std::make_unique<Reading>(open(*input_, pass)); }
+  IteratorPtr iterate(const Pass& pass) const override { return std::make_unique<Reading>(*this, open(*input_, pass)); }
 
  private:
   class Reading final : public Iterator {
    public:
-    explicit Reading(IteratorPtr input) : input_(std::move(input)) {}
+    Reading(const Unbatch& unbatch, IteratorPtr input) : unbatch_(unbatch), input_(std::move(input)) {}
     bool next(Element& out) override {
       if (!refill()) return false;
-      row(block_, at_++, out);
+      if (composites_) data::row(structure(), block_, at_++, out);
+      else row(block_, at_++, out);
       return true;
     }
     std::int64_t next_block(std::int64_t most, Element& out) override {
+      if (composites_) return Iterator::next_block(most, out);
       if (!refill()) return 0;
+      if (composites_) return Iterator::next_block(most, out);
       const std::int64_t count = std::min(most, count_ - at_);
       rows(block_, at_, count, out);
       at_ += count;
@@ -250,17 +288,21 @@ class Unbatch final : public Derived {
     }
 
    private:
+    const Structure& structure() const { return *unbatch_.input_->spec().structure; }
     bool refill() {
       while (at_ == count_) {
         if (!input_->next(block_)) return false;
-        count_ = block_rows(block_);
+        composites_ = has_composites(structure());
+        count_ = composites_ ? count_rows(structure(), block_) : block_rows(block_);
         at_ = 0;
       }
       return true;
     }
+    const Unbatch& unbatch_;
     IteratorPtr input_;
     Element block_;
     std::int64_t at_ = 0, count_ = 0;
+    bool composites_ = false;
   };
 };
 

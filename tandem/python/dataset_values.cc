@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include "tandem/data/composite.h"
 #include "tandem/data/node.h"
 #include "tandem/python/convert.h"
 #include "tandem/python/numpy_bridge.h"
@@ -11,6 +12,8 @@ namespace {
 
 struct Classes {
   nb::object dataset, tensor_spec, dataset_spec;
+  nb::object of_parts;        // of a dict of tensors or specs: the ragged or sparse tensor, or its spec
+  nb::object of_alternative;  // of what stands where a ragged or sparse tensor should: that tensor, for generators
 };
 Classes& classes() {
   static auto& all = *new Classes;  // lives as long as the interpreter
@@ -32,7 +35,13 @@ nb::object build(const Structure& structure, std::size_t& leaf, F& make) {
   }
   nb::dict out;
   for (std::size_t i = 0; i < children.size(); ++i) out[structure.names()[i].c_str()] = build(*children[i], leaf, make);
-  return out;
+  return data::is_composite(structure) ? classes().of_parts(out) : nb::object(out);
+}
+
+/// Ragged and sparse tensors, and their specs, know the parts they are made of.
+nb::object parts_of(nb::handle object) {
+  if (!PyObject_HasAttrString(object.ptr(), "_dataset_parts")) return nb::none();
+  return nb::borrow(nb::getattr(object, "_dataset_parts")());
 }
 
 Tensor leaf_tensor(nb::handle object, std::optional<DType> dtype = std::nullopt) {
@@ -62,6 +71,7 @@ LeafSpec leaf_spec(nb::handle spec) {
 }
 
 void append_spec(nb::handle specs, ElementSpec& out) {
+  if (const nb::object parts = parts_of(specs); !parts.is_none()) return append_spec(parts, out);
   std::vector<StructureRef> children;
   std::vector<std::string> names;
   auto add = [&](nb::handle child) {
@@ -89,6 +99,10 @@ void append_leaves(nb::handle object, const Structure& structure, const ElementS
     out.emplace_back(leaf_tensor(object, spec.leaves[out.size()].dtype));
     return;
   }
+  if (data::is_composite(structure) && !PyDict_Check(object.ptr())) {
+    const nb::object tensor = nb::borrow(classes().of_alternative(object, structure.names()[0].c_str(), structure.names().size()));
+    return append_leaves(parts_of(tensor), structure, spec, out);
+  }
   const auto& children = structure.children();
   if (structure.kind() == Structure::Kind::map) {
     for (std::size_t i = 0; i < children.size(); ++i) {
@@ -105,8 +119,8 @@ void append_leaves(nb::handle object, const Structure& structure, const ElementS
 
 }  // namespace
 
-void register_dataset_classes(nb::handle dataset, nb::handle tensor_spec, nb::handle dataset_spec) {
-  classes() = {nb::borrow(dataset), nb::borrow(tensor_spec), nb::borrow(dataset_spec)};
+void register_dataset_classes(nb::handle dataset, nb::handle tensor_spec, nb::handle dataset_spec, nb::handle of_parts, nb::handle of_alternative) {
+  classes() = {nb::borrow(dataset), nb::borrow(tensor_spec), nb::borrow(dataset_spec), nb::borrow(of_parts), nb::borrow(of_alternative)};
 }
 
 nb::object to_python(const Value& value) {
@@ -146,6 +160,8 @@ Value to_value(nb::handle object) {
     return Value::map(std::move(items));
   }
   if (is_dataset(object)) return Value(nb::cast<Dataset>(field(object, "_handle")));
+  if (!is_tensor(object.ptr()) && !is_numpy(object.ptr()))
+    if (const nb::object parts = parts_of(object); !parts.is_none()) return to_value(parts);
   return Value(leaf_tensor(object));
 }
 

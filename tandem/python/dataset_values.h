@@ -5,8 +5,9 @@
 
 namespace tandem::python {
 
-/// The package's classes around our handles: Dataset wraps one, TensorSpec and DatasetSpec describe leaves.
-void register_dataset_classes(nb::handle dataset, nb::handle tensor_spec, nb::handle dataset_spec);
+/// The package's classes around our handles: Dataset wraps one, TensorSpec and DatasetSpec describe leaves; of_parts makes
+/// ragged and sparse tensors of their parts, of_alternative what a generator yielded for one.
+void register_dataset_classes(nb::handle dataset, nb::handle tensor_spec, nb::handle dataset_spec, nb::handle of_parts, nb::handle of_alternative);
 
 nb::object to_python(const Value& value);
 nb::object to_python(const ElementSpec& spec);

@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "tandem/data/composite.h"
 #include "tandem/data/node.h"
 #include "tandem/tandem.h"
 
@@ -538,6 +539,33 @@ TEST(Dataset, UniqueAndTakeWhile) {
   EXPECT_EQ(numbers_of(dataset.unique()), (Numbers{3, 1, 2}));
   EXPECT_EQ(numbers_of(dataset.take_while([](const Tensor& x) { return not_equal(x, Tensor(2)); })), (Numbers{3, 1, 3}));
   EXPECT_THROW(numbers_of(dataset.filter([](const Tensor& x) { return x; })), Error);
+}
+
+/// The parts of a ragged tensor of integers, as data/composite.h names them.
+Value ragged(const std::vector<std::int64_t>& values, const std::vector<std::int64_t>& splits) {
+  const auto tensor = [](const std::vector<std::int64_t>& v) { return Tensor::from(v, {static_cast<std::int64_t>(v.size())}); };
+  return Value::map({{std::string(data::kRaggedValues), tensor(values)}, {"~ragged/splits0", tensor(splits)}});
+}
+
+TEST(Dataset, RowsOfRaggedTensorsAreBatchedByWhereTheyBegin) {
+  const Dataset rows = Dataset::from_tensors(ragged({1, 2, 3, 4}, {0, 2, 2, 4})).unbatch();
+  EXPECT_EQ(rows.element_spec().structure->leaves(), 1);  // a row is its values
+  std::vector<Value> batches;
+  for (const Value& batch : rows.batch(2)) batches.push_back(batch);
+  ASSERT_EQ(batches.size(), 2u);
+  EXPECT_EQ(batches[0][data::kRaggedValues].tensor().to_vector<std::int64_t>(), (Numbers{1, 2}));
+  EXPECT_EQ(batches[0]["~ragged/splits0"].tensor().to_vector<std::int64_t>(), (Numbers{0, 2, 2}));
+  EXPECT_EQ(batches[1]["~ragged/splits0"].tensor().to_vector<std::int64_t>(), (Numbers{0, 2}));
+}
+
+TEST(Dataset, ABatchOfRaggedTensorsHasOneMoreLevelOfRows) {
+  const Dataset both = Dataset::from_tensors(ragged({1, 2, 3}, {0, 1, 3})).concatenate(Dataset::from_tensors(ragged({4}, {0, 0, 1})));
+  std::vector<Value> batches;
+  for (const Value& batch : both.batch(2)) batches.push_back(batch);
+  ASSERT_EQ(batches.size(), 1u);
+  EXPECT_EQ(batches[0][data::kRaggedValues].tensor().to_vector<std::int64_t>(), (Numbers{1, 2, 3, 4}));
+  EXPECT_EQ(batches[0]["~ragged/splits0"].tensor().to_vector<std::int64_t>(), (Numbers{0, 2, 4}));
+  EXPECT_EQ(batches[0]["~ragged/splits1"].tensor().to_vector<std::int64_t>(), (Numbers{0, 1, 3, 3, 4}));
 }
 
 }  // namespace

@@ -128,3 +128,79 @@ def test_a_manager_with_an_interval(tmp_path):
         step.assign_add(1)
         saved.append(manager.save() is not None)
     assert sum(saved) == 3
+
+
+class Late(tf.Module):
+    """Makes its variables when it is first called."""
+
+    def __init__(self):
+        super().__init__()
+        self.built = False
+
+    def __call__(self, x):
+        if not self.built:
+            self.w = tf.Variable(tf.random.normal([x.shape[-1], 2]))
+            self.parts = {"b": tf.Variable(tf.zeros([2]))}
+            self.built = True
+        return x @ self.w + self.parts["b"]
+
+
+def test_modules_restore_variables_that_are_made_later(tmp_path):
+    first, second, x = Late(), Late(), tf.ones([1, 3])
+    first(x)
+    first.parts["b"].assign([1.0, 2.0])
+    path = tf.train.Checkpoint(net=first).write(tmp_path / "late")
+    status = tf.train.Checkpoint(net=second).read(path)
+    with pytest.raises(AssertionError, match="no variable for net/parts/b, net/w"):
+        status.assert_consumed()
+    np.testing.assert_array_equal(second(x).numpy(), first(x).numpy())
+    status.assert_consumed()
+    second.w.assign(tf.zeros([3, 2]))
+    second.more = tf.Variable(1.0)  # nothing waits any more: what was changed since stays
+    assert not second.w.numpy().any()
+
+
+def test_models_and_optimizers_restore_variables_that_are_made_later(tmp_path):
+    def made():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(4, activation="relu"), tf.keras.layers.BatchNormalization(), tf.keras.layers.Dense(1)])
+        model.compile(tf.keras.optimizers.Adam(0.01), "mse")
+        return model
+
+    x, y = np.random.default_rng(0).normal(size=(8, 3)).astype("float32"), np.ones((8, 1), "float32")
+    first, second = made(), made()
+    first.fit(x, y, epochs=2, verbose=0)
+    path = tf.train.Checkpoint(model=first, optimizer=first.optimizer).save(tmp_path / "ckpt")
+    status = tf.train.Checkpoint(model=second, optimizer=second.optimizer).restore(path)
+    assert second.optimizer.iterations.numpy() == 2
+    np.testing.assert_array_equal(second.predict(x, verbose=0), first.predict(x, verbose=0))
+    first.fit(x, y, shuffle=False, verbose=0)
+    second.fit(x, y, shuffle=False, verbose=0)
+    status.assert_consumed()
+    np.testing.assert_allclose(second.get_weights()[0], first.get_weights()[0], rtol=1e-6)
+    for a, b in zip(first.optimizer.variables, second.optimizer.variables):
+        np.testing.assert_allclose(b.numpy(), a.numpy(), rtol=1e-5, atol=1e-7)
+
+
+def test_the_last_restore_counts(tmp_path):
+    paths = []
+    for value in (1.0, 2.0):
+        net = Late()
+        net(tf.ones([1, 3]))
+        net.w.assign(tf.fill([3, 2], value))
+        paths.append(tf.train.Checkpoint(net=net).write(tmp_path / str(value)))
+    net = Late()
+    checkpoint = tf.train.Checkpoint(net=net)
+    checkpoint.read(paths[0])
+    checkpoint.read(paths[1])
+    assert net(tf.ones([1, 3])).numpy().tolist() == [[6, 6]]
+
+
+def test_checkpoints_are_read_by_name_and_awaited(tmp_path):
+    manager = tf.train.CheckpointManager(tf.train.Checkpoint(a=tf.Variable([1.0, 2.0])), tmp_path, 2)
+    path = manager.save()
+    reader = tf.train.load_checkpoint(path)
+    assert reader.get_variable_to_shape_map()["a"] == [2] and reader.has_tensor("a") and reader.get_tensor("a").tolist() == [1, 2]
+    assert reader.get_variable_to_dtype_map()["a"] == tf.float32
+    with pytest.raises(KeyError, match="it has a, save_counter"):
+        reader.get_tensor("b")
+    assert list(tf.train.checkpoints_iterator(tmp_path, timeout=0)) == [path]

@@ -92,7 +92,7 @@ def test_rows_are_moved_joined_and_made(compute, expected):
 def test_sizes_of_a_ragged_tensor():
     assert int(tf.size(DIGITS)) == 8 and int(tf.rank(DEEP)) == 3
     assert [splits.numpy().tolist() for splits in DEEP.nested_row_splits] == [[0, 2, 3, 3], [0, 2, 3, 4]]
-    assert repr(tf.RaggedTensorSpec([None, None], tf.int32)) == "RaggedTensorSpec((None, None), tf.int32, 1, tf.int64)"
+    assert repr(tf.RaggedTensorSpec([None, None], tf.int32)) == "RaggedTensorSpec(TensorShape([None, None]), tf.int32, 1, tf.int64)"
 
 
 def test_rows_that_do_not_fit_are_refused():

@@ -1,6 +1,7 @@
 """tf.data.experimental: names from before they moved into Dataset."""
 import enum
 
+from .. import nest
 from .._dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset  # noqa: F401
 from .._readers import CsvDataset, make_csv_dataset  # noqa: F401
 
@@ -64,6 +65,60 @@ def bucket_by_sequence_length(element_length_func, bucket_boundaries, bucket_bat
     return lambda dataset: dataset.bucket_by_sequence_length(
         element_length_func, bucket_boundaries, bucket_batch_sizes, **options
     )
+
+
+def dense_to_ragged_batch(batch_size, drop_remainder=False, row_splits_dtype="int64"):
+    """Dataset.ragged_batch, to be applied."""
+    return lambda dataset: dataset.ragged_batch(batch_size, drop_remainder)
+
+
+def dense_to_sparse_batch(batch_size, row_shape):
+    """Dataset.sparse_batch, to be applied."""
+    return lambda dataset: dataset.sparse_batch(batch_size, row_shape)
+
+
+def snapshot(path, compression="AUTO", reader_func=None, shard_func=None):
+    """Dataset.snapshot, to be applied."""
+    return lambda dataset: dataset.snapshot(path, compression, reader_func, shard_func)
+
+
+def rejection_resample(class_func, target_dist, initial_dist=None, seed=None):
+    """Dataset.rejection_resample, to be applied."""
+    return lambda dataset: dataset.rejection_resample(class_func, target_dist, initial_dist, seed)
+
+
+def parallel_interleave(map_func, cycle_length, block_length=1, sloppy=False, buffer_output_elements=None, prefetch_input_elements=None):
+    """Dataset.interleave by several threads, to be applied."""
+    return lambda dataset: dataset.interleave(map_func, cycle_length, block_length, num_parallel_calls=AUTOTUNE)
+
+
+def parse_example_dataset(features, num_parallel_calls=1, deterministic=None):
+    """tf.io.parse_example of each batch of records, to be applied."""
+    from ..io import parse_example
+
+    return lambda dataset: dataset.map(lambda records: parse_example(records, features), num_parallel_calls)
+
+
+def from_list(elements, name=None):
+    """A dataset of the elements of a list."""
+    elements = list(elements)
+    if not elements:
+        raise ValueError("from_list: `elements` must have at least one element, got an empty list")
+    return Dataset.from_tensor_slices(nest.map_structure(lambda *parts: list(parts), *elements))
+
+
+def at(dataset, index):
+    """The element of a number."""
+    for element in dataset.skip(int(index)).take(1):
+        return element
+    from ..errors import OutOfRangeError
+
+    raise OutOfRangeError(f"at: the dataset has no element {int(index)}")
+
+
+def get_structure(dataset_or_iterator):
+    """The spec of the elements."""
+    return dataset_or_iterator.element_spec
 
 
 def shuffle_and_repeat(buffer_size, count=None, seed=None):

@@ -5,19 +5,20 @@ import inspect
 
 import numpy as np
 
-from ... import _ops, _tandem
-from ..._dtypes import as_dtype
+from ... import _deferred, _ops, _tandem
 from ..._gradient import flatten
 from .. import dtype_policies
 from . import autocast, call_context, input_spec
 from .arguments import CallSignature, shape_of, shapes_of
 from .call_context import CallContext
 from .converted import converted
-from .keras_tensor import KerasTensor, Node, keras_tensors, map_leaves
+from .keras_tensor import KerasTensor, Node, keras_tensors
 from .lifted import lifted
+from .layer_config import Configured
+from .layer_variables import HasVariables
 from .naming import snake_case, unique_name
+from .shape_trees import map_leaves_of_shapes, map_leaves_shapes, tensors_for
 from .shapes import infer_outputs
-from .tracking import held, held_variables, unique
 
 _LEGACY = ("input_shape", "batch_input_shape", "input_dim", "batch_size", "input_length", "weights")
 
@@ -38,7 +39,7 @@ class _LayerType(abc.ABCMeta):
         return super().__call__(*map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})
 
 
-class Layer(metaclass=_LayerType):
+class Layer(HasVariables, Configured, metaclass=_LayerType):
     """The base of all layers; subclass it with build (make the variables) and call (compute)."""
 
     _keras_module = "keras.layers"
@@ -91,124 +92,6 @@ class Layer(metaclass=_LayerType):
             shape = (kwargs.get("batch_size"), kwargs["input_dim"])
         if shape is not None:
             self._input_shape_argument = tuple(shape)
-
-    # --- Variables ---
-
-    def add_weight(self, shape=None, initializer=None, dtype=None, trainable=True, autocast=True, regularizer=None,
-                   constraint=None, aggregation="none", overwrite_with_gradient=False, name=None):  # fmt: skip
-        """Makes a variable of this layer."""
-        from .. import constraints, initializers, regularizers
-
-        self._check_super_called()
-        if isinstance(shape, str):  # Keras 2: add_weight("kernel", shape, …)
-            raise ValueError(f"add_weight: shape must be a tuple of sizes, got {shape!r}; give the name as name=…")
-        shape = () if shape is None else tuple([shape] if isinstance(shape, int) else shape)
-        if any(size is None or int(size) < 0 for size in shape):
-            raise ValueError(f"add_weight: layer '{self.name}' needs all sizes of variable '{name}', got shape {shape}")
-        dtype = as_dtype(dtype or self.variable_dtype)
-        if initializer is None:
-            initializer = "glorot_uniform" if dtype.is_floating else "zeros"
-        initializer = initializers.get(initializer)
-        with lifted():
-            initial = initializer(shape, dtype=dtype.name)
-            variable = _tandem.Variable(initial, trainable=trainable, name=name or "variable")
-        variable.path = call_context.path_of(self, name or "variable")
-        variable.regularizer = regularizers.get(regularizer)
-        variable.constraint = constraints.get(constraint)
-        variable.overwrite_with_gradient = overwrite_with_gradient
-        variable.autocast = autocast
-        self._made.append(variable)
-        return variable
-
-    add_variable = add_weight
-
-    def _own_variables(self):
-        return unique(self._made + held_variables(self, skip=("_made", "_losses", "_init_arguments")))
-
-    def _own_layers(self):
-        return held(self, Layer, skip=("_init_arguments", "_metrics_of_layers"))
-
-    def _flatten_layers(self, include_self=True, recursive=True):
-        out = [self] if include_self else []
-        for layer in self._own_layers():
-            out += layer._flatten_layers() if recursive else [layer]
-        return unique(out)
-
-    @property
-    def variables(self):
-        """All variables, in the order of get_weights."""
-        return self.weights
-
-    @property
-    def weights(self):
-        own = self._own_variables()
-        own = [v for v in own if v.trainable] + [v for v in own if not v.trainable]
-        return unique(own + [v for layer in self._own_layers() for v in layer.weights])
-
-    @property
-    def trainable_weights(self):
-        if not self.trainable:
-            return []
-        own = [v for v in self._own_variables() if v.trainable]
-        return unique(own + [v for layer in self._own_layers() for v in layer.trainable_weights])
-
-    @property
-    def non_trainable_weights(self):
-        trained = {id(v) for v in self.trainable_weights}
-        return [v for v in self.weights if id(v) not in trained]
-
-    @property
-    def trainable_variables(self):
-        return self.trainable_weights
-
-    @property
-    def non_trainable_variables(self):
-        return self.non_trainable_weights
-
-    @property
-    def trainable(self):
-        return self._trainable
-
-    @trainable.setter
-    def trainable(self, value):
-        """Whether training changes the variables, those of layers inside included."""
-        self._trainable = bool(value)
-        for layer in self._own_layers():
-            layer.trainable = value
-
-    @property
-    def path(self):
-        """The name under which the variables' paths begin."""
-        return self.name
-
-    def get_weights(self):
-        """The values as NumPy arrays."""
-        return [v.numpy().copy() for v in self.weights]
-
-    def set_weights(self, weights):
-        variables = self.weights
-        if len(weights) != len(variables):
-            raise ValueError(
-                f"You called `set_weights(weights)` on layer '{self.name}' with a weight list of length {len(weights)}, "
-                f"but the layer was expecting {len(variables)} weights."
-            )
-        for variable, value in zip(variables, weights):
-            shape = tuple(getattr(value, "shape", ()))
-            if shape != tuple(variable.shape):
-                raise ValueError(
-                    f"Layer {self.name} weight shape {tuple(variable.shape)} is not compatible with provided weight "
-                    f"shape {shape}."
-                )
-        for variable, value in zip(variables, weights):
-            variable.assign(_ops.cast(_tandem.to_tensor(value), variable.dtype))
-
-    def count_params(self):
-        if not self.built and not self.weights:
-            raise ValueError(
-                f"You tried to call `count_params` on layer '{self.name}', but the layer isn't built. You can build it "
-                f"manually via: `layer.build(input_shape)`."
-            )
-        return sum(v.shape.num_elements() for v in self.weights)
 
     # --- Dtypes ---
 
@@ -325,6 +208,7 @@ class Layer(metaclass=_LayerType):
             return
         self._build_for(shapes_of(self._signature, args, kwargs))
         self.built = True
+        _deferred.variables_made()
 
     def _build_for(self, shapes):
         """`shapes` are those of the call's tensor arguments by name."""
@@ -358,7 +242,7 @@ class Layer(metaclass=_LayerType):
         """KerasTensors for what a call with such arguments returns."""
         if type(self).compute_output_shape is not Layer.compute_output_shape and len(args) == 1 and not kwargs:
             shape = self.compute_output_shape(map_leaves_shapes(args[0]))
-            return _tensors_for(shape, self.compute_dtype)
+            return tensors_for(shape, self.compute_dtype)
         try:
             return infer_outputs(self.__call__, args, kwargs)
         except NotImplementedError:
@@ -409,78 +293,6 @@ class Layer(metaclass=_LayerType):
         penalties = [v.regularizer(v) for v in self.trainable_weights if getattr(v, "regularizer", None) is not None]
         return added + penalties
 
-    # --- Configuration ---
-
-    def get_config(self):
-        """What the layer is made of again; layers with arguments of their own add them."""
-        config = {"name": self.name, "trainable": self._trainable, "dtype": self.dtype_policy}
-        if self.activity_regularizer is not None:
-            config["activity_regularizer"] = self.activity_regularizer
-        if type(self).get_config is Layer.get_config:  # a user's layer without one: its arguments
-            return {**config, **self._auto_config()}
-        return config
-
-    def _auto_config(self):
-        config = {}
-        for name, value in self._init_arguments.items():
-            if name == "kwargs" and isinstance(value, dict):
-                config.update({k: v for k, v in value.items() if k not in ("name", "trainable", "dtype")})
-            elif name not in ("self", "args", "name", "trainable", "dtype"):
-                config[name] = value
-        return config
-
-    @classmethod
-    def from_config(cls, config):
-        from .registry import deserialize_keras_object
-
-        config = dict(config)
-        if isinstance(config.get("dtype"), dict):
-            config["dtype"] = dtype_policies.deserialize(config["dtype"])
-        if cls.get_config is Layer.get_config:
-            config = {key: deserialize_keras_object(value) if isinstance(value, dict) else value for key, value in config.items()}
-        return cls(**config)
-
-    def get_build_config(self):
-        shapes = self._build_shapes
-        if shapes is None:
-            return None
-        return {"input_shape": shapes["input_shape"]} if list(shapes) == ["input_shape"] else {"shapes_dict": shapes}
-
-    def build_from_config(self, config):
-        if "input_shape" in config:
-            self.build(_as_shape(config["input_shape"]))
-        elif "shapes_dict" in config:
-            self.build(**{name: _as_shape(shape) for name, shape in config["shapes_dict"].items()})
-        self.built = True
-
-    # --- Variables in files: Keras calls these for each layer ---
-
-    def save_own_variables(self, store):
-        own = self._own_variables()
-        for i, v in enumerate([v for v in own if v.trainable] + [v for v in own if not v.trainable]):
-            store[f"{i}"] = v.numpy()
-
-    def load_own_variables(self, store):
-        own = self._own_variables()
-        variables = [v for v in own if v.trainable] + [v for v in own if not v.trainable]
-        if len(store) != len(variables):
-            if variables and not store and not self.built:
-                raise ValueError(f"Layer '{self.name}' was never built and thus it doesn't have any variables.")
-            raise ValueError(
-                f"Layer '{self.name}' expected {len(variables)} variables, but received {len(store)} variables during "
-                f"loading. Expected: {[v.name for v in variables]}"
-            )
-        for i, variable in enumerate(variables):
-            value = store[f"{i}"]
-            if tuple(value.shape) != tuple(variable.shape):
-                raise ValueError(
-                    f"The shape of the target variable and the shape of the target value in `variable.assign(value)` must "
-                    f"match. variable.shape={tuple(variable.shape)}, Received: value.shape={tuple(value.shape)}. Target "
-                    f"variable: {variable.path} of layer '{self.name}'"
-                )
-        for i, variable in enumerate(variables):
-            variable.assign(_ops.cast(_tandem.to_tensor(store[f"{i}"]), variable.dtype))
-
     def _check_super_called(self):
         if "_made" not in self.__dict__:
             raise RuntimeError(
@@ -512,35 +324,6 @@ def _building(build):
 @functools.lru_cache(maxsize=None)
 def _build_parameters(cls):
     return [name for name in inspect.signature(cls.build).parameters if name not in ("self", "kwargs", "args")]
-
-
-def map_leaves_shapes(tensors):
-    """The shapes of KerasTensors or tensors, nested as they are."""
-    return map_leaves(lambda t: None if t is None else shape_of(t), tensors)
-
-
-def is_shape(value):
-    return isinstance(value, (list, tuple)) and all(size is None or isinstance(size, int) for size in value)
-
-
-def map_leaves_of_shapes(function, shapes):
-    if is_shape(shapes):
-        return function(tuple(shapes))
-    if isinstance(shapes, dict):
-        return {key: map_leaves_of_shapes(function, value) for key, value in shapes.items()}
-    return type(shapes)(map_leaves_of_shapes(function, item) for item in shapes)
-
-
-def _tensors_for(shapes, dtype):
-    return map_leaves_of_shapes(lambda shape: KerasTensor(shape, dtype), shapes)
-
-
-def _as_shape(value):
-    if value is None or is_shape(value):
-        return None if value is None else tuple(value)
-    if isinstance(value, dict):
-        return {key: _as_shape(item) for key, item in value.items()}
-    return [_as_shape(item) for item in value]
 
 
 def _located(error, layer, args):

@@ -5,7 +5,8 @@ from ..._specs import TensorSpec
 from ...nest import map_structure
 from .functional import LayerGraph
 from .keras_tensor import KerasTensor, keras_tensors
-from .layer import Layer, is_shape, map_leaves_of_shapes
+from .layer import Layer
+from .shape_trees import is_shape, map_leaves_of_shapes
 from .trainer import Trainer
 
 

@@ -7,7 +7,7 @@ import shutil
 from ..._html import table
 from ..utils import messages
 from ..utils.console_table import Painter, render, text
-from .layer import is_shape
+from .shape_trees import is_shape
 from .operation import Operation
 from .operation_config import class_name_of
 from .tracking import unique

@@ -43,8 +43,8 @@ class Network:
             raise ValueError(f"Input size must be at least {least}x{least}; Received: input_shape={shape}")
         return shape
 
-    def model(self, x, origin, pool_name="avg_pool", head=None):
-        """The model of what was drawn: with the network's own head, or pooled as asked for, or as it is."""
+    def model(self, x, origin, pool_name="avg_pool", head=None, tail=None):
+        """The model of what was drawn: with the network's own head, or pooled as asked for, or as it is, then with `tail`."""
         layers = keras.layers
         if self.include_top and head is not None:
             x = head(x)
@@ -54,6 +54,8 @@ class Network:
             named = self.kind.startswith(("densenet", "efficientnet", "mobilenet_v3", "resnet"))
             pool = layers.GlobalAveragePooling2D if self.pooling == "avg" else layers.GlobalMaxPooling2D
             x = pool(name=f"{self.pooling}_pool" if named else None)(x)
+        if tail is not None and not self.include_top:
+            x = tail(x)
         inputs = self.start if not hasattr(self.start, "_keras_history") else _sources(self.start)
         model = keras.Model(inputs, x, name=self.name)
         if self.weights == "imagenet":

@@ -15,6 +15,8 @@ _GROUPS = {
     ".adaptive_pooling": "AdaptiveAveragePooling1D AdaptiveAveragePooling2D AdaptiveAveragePooling3D "
     "AdaptiveMaxPooling1D AdaptiveMaxPooling2D AdaptiveMaxPooling3D",
     ".cells": "GRUCell LSTMCell SimpleRNNCell StackedRNNCells",
+    ".colours": "AutoContrast Equalization RandomColorDegeneration RandomColorJitter RandomGaussianBlur RandomGrayscale RandomHue RandomInvert "
+    "RandomPosterization RandomSaturation RandomSharpness Solarization",
     ".convolution": "Conv1D Conv2D Conv3D",
     ".conv_lstm": "ConvLSTM1D ConvLSTM2D ConvLSTM3D",
     ".dense": "Dense",
@@ -32,9 +34,12 @@ _GROUPS = {
     "ZeroPadding1D ZeroPadding2D ZeroPadding3D",
     ".merging": "Add Average Concatenate Dot Maximum Minimum Multiply Subtract "
     "add average concatenate dot maximum minimum multiply subtract",
+    ".mel_spectrogram": "MelSpectrogram",
+    ".mixing": "CutMix MixUp RandomErasing",
     ".multi_head_attention": "GroupedQueryAttention MultiHeadAttention",
     ".normalization": "GroupNormalization LayerNormalization RMSNormalization UnitNormalization",
     ".pooling": "AveragePooling1D AveragePooling2D AveragePooling3D MaxPooling1D MaxPooling2D MaxPooling3D",
+    ".rand_augment": "RandAugment RandomShear",
     ".recurrent": "GRU LSTM SimpleRNN",
     ".reshaping": "Flatten Permute RepeatVector Reshape",
     ".rnn": "RNN",

@@ -6,7 +6,7 @@ from .._engine import warping
 from .images import ImageLayer
 
 
-def _range(layer, name, factor, low=-1.0, high=1.0):
+def factor_range(layer, name, factor, low=-1.0, high=1.0):
     """One number f is (-f, f), two are themselves."""
     pair = sorted(factor) if isinstance(factor, (tuple, list)) else factor
     if isinstance(pair, (int, float)):
@@ -19,7 +19,9 @@ def _range(layer, name, factor, low=-1.0, high=1.0):
     return tuple(pair)
 
 
-class _Warp(ImageLayer):
+class Warp(ImageLayer):
+    """Images read at other places; subclasses give the coefficients of warping.affine."""
+
     def _set_up_warp(self, fill_mode, interpolation, seed, fill_value, data_format):
         warping.check(fill_mode, interpolation)
         self._set_up(data_format)
@@ -32,12 +34,12 @@ class _Warp(ImageLayer):
         return warping.affine(x, transforms, self.fill_mode, self.interpolation, self.fill_value)
 
 
-class RandomRotation(_Warp):
+class RandomRotation(Warp):
     """Images turned by a random part of a full turn."""
 
     def __init__(self, factor, fill_mode="reflect", interpolation="bilinear", seed=None, fill_value=0.0, data_format=None, **kwargs):
         super().__init__(**kwargs)
-        self.factor = _range(self, "factor", factor)
+        self.factor = factor_range(self, "factor", factor)
         self._set_up_warp(fill_mode, interpolation, seed, fill_value, data_format)
 
     def _transforms(self, count, height, width):
@@ -47,15 +49,15 @@ class RandomRotation(_Warp):
         return cos, -sin, x - x * cos + y * sin, sin, cos, y - x * sin - y * cos
 
 
-class RandomZoom(_Warp):
+class RandomZoom(Warp):
     """Images seen from farther away (positive factors) or nearer."""
 
     def __init__(self, height_factor, width_factor=None, fill_mode="reflect", interpolation="bilinear", seed=None,
                  fill_value=0.0, data_format=None, **kwargs):  # fmt: skip
         super().__init__(**kwargs)
         self.height_factor, self.width_factor = height_factor, width_factor
-        self._height = _range(self, "height_factor", height_factor)
-        self._width = None if width_factor is None else _range(self, "width_factor", width_factor)
+        self._height = factor_range(self, "height_factor", height_factor)
+        self._width = None if width_factor is None else factor_range(self, "width_factor", width_factor)
         self._set_up_warp(fill_mode, interpolation, seed, fill_value, data_format)
 
     def _transforms(self, count, height, width):
@@ -64,15 +66,15 @@ class RandomZoom(_Warp):
         return columns, 0.0, (1.0 - columns) * ((width - 1) / 2), 0.0, rows, (1.0 - rows) * ((height - 1) / 2)
 
 
-class RandomTranslation(_Warp):
+class RandomTranslation(Warp):
     """Images moved by a random part of their height and width."""
 
     def __init__(self, height_factor, width_factor, fill_mode="reflect", interpolation="bilinear", seed=None,
                  fill_value=0.0, data_format=None, **kwargs):  # fmt: skip
         super().__init__(**kwargs)
         self.height_factor, self.width_factor = height_factor, width_factor
-        self._height = _range(self, "height_factor", height_factor)
-        self._width = _range(self, "width_factor", width_factor)
+        self._height = factor_range(self, "height_factor", height_factor)
+        self._width = factor_range(self, "width_factor", width_factor)
         self._set_up_warp(fill_mode, interpolation, seed, fill_value, data_format)
 
     def _transforms(self, count, height, width):
@@ -87,7 +89,7 @@ class RandomContrast(ImageLayer):
         data_format = kwargs.pop("data_format", None)
         super().__init__(**kwargs)
         self._set_up(data_format)
-        self.factor = _range(self, "factor", factor, 0.0, 1.0)
+        self.factor = factor_range(self, "factor", factor, 0.0, 1.0)
         self.value_range, self.seed = value_range, seed
 
     def _change(self, x, training):
@@ -104,7 +106,7 @@ class RandomBrightness(ImageLayer):
         data_format = kwargs.pop("data_format", None)
         super().__init__(**kwargs)
         self._set_up(data_format)
-        self.factor = _range(self, "factor", factor)
+        self.factor = factor_range(self, "factor", factor)
         if not isinstance(value_range, (tuple, list)) or len(value_range) != 2:
             raise ValueError(f"The `value_range` argument should be a list of two numbers. Received: value_range={value_range}")
         self.value_range, self.seed = sorted(value_range), seed

@@ -4,7 +4,7 @@ import inspect
 from ... import _ops, _tandem
 from .. import regularizers
 from .._engine import data_format as formats
-from .._engine.layer import map_leaves_of_shapes
+from .._engine.shape_trees import map_leaves_of_shapes
 from .._engine.registry import deserialize_keras_object, serialize_keras_object
 from ._configured import ConfiguredLayer
 

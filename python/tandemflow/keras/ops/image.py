@@ -104,6 +104,23 @@ def hsv_to_rgb(images, data_format=None):
 
 
 @drawable
+def gaussian_blur(images, kernel_size=(3, 3), sigma=(1.0, 1.0), data_format=None):
+    """Each pixel as a mean of those around it, weighted by a bell curve of width `sigma`."""
+    from ..._conv import depthwise_conv2d
+
+    x, back = _batched(images, data_format)
+    sigma = _ops.cast(tensor(sigma), x.dtype)
+    lines = []
+    for size, width in zip(kernel_size, (sigma[0], sigma[1])):
+        place = _ops.cast(_ops.range(int(size)), x.dtype) - (int(size) - 1) / 2
+        bell = _ops.exp(-0.5 * (place / width) ** 2)
+        lines.append(bell / _ops.reduce_sum(bell))
+    kernel = _ops.reshape(lines[1], [-1, 1]) * _ops.reshape(lines[0], [1, -1])
+    kernel = _ops.broadcast_to(_ops.reshape(kernel, [*map(int, kernel_size), 1, 1]), [*map(int, kernel_size), x.shape[-1], 1])
+    return back(depthwise_conv2d(x, kernel, [1, 1, 1, 1], "SAME"))
+
+
+@drawable
 def extract_patches(images, size, strides=None, dilation_rate=1, padding="valid", data_format=None):
     """Windows of pixels as channels."""
     from ..._conv import conv2d

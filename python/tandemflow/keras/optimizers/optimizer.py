@@ -3,7 +3,7 @@ import contextlib
 import re
 import warnings
 
-from ... import _ops, _tandem
+from ... import _deferred, _ops, _tandem
 from ..._device import device
 from ..._function import Function
 from ..._gradient import GradientTape
@@ -158,6 +158,7 @@ class Optimizer(Paced):
             with building:
                 if not self.built:
                     self.build(list(variables))
+                    _deferred.variables_made()
         variables = list(variables)
         if len(grads) != len(variables):
             raise ValueError(

@@ -1,0 +1,68 @@
+"""Elements of datasets: their leaves, and arguments that are nested as they are."""
+from . import _tandem
+from ._specs import TensorSpec
+
+
+def flatten(structure):
+    """The leaves of nested tuples and dicts, from left to right."""
+    if isinstance(structure, (tuple, list)):
+        return [leaf for item in structure for leaf in flatten(item)]
+    if isinstance(structure, dict):
+        return [leaf for item in structure.values() for leaf in flatten(item)]
+    return [structure]
+
+
+def map_structure(function, structure):
+    """The structure with function(leaf) in place of each leaf."""
+    if isinstance(structure, tuple):
+        return tuple(map_structure(function, item) for item in structure)
+    if isinstance(structure, dict):
+        return {key: map_structure(function, item) for key, item in structure.items()}
+    return function(structure)
+
+
+def map_structures(function, like, structure):
+    """function(leaf of `like`, leaf of `structure`) in place of each leaf; they are nested alike."""
+    if isinstance(like, tuple):
+        return tuple(map_structures(function, a, b) for a, b in zip(like, structure))
+    if isinstance(like, dict):
+        return {key: map_structures(function, item, structure[key]) for key, item in like.items()}
+    return function(like, structure)
+
+
+def _is_shape(value):
+    return value is None or hasattr(value, "dims") or all(size is None or hasattr(size, "__index__") for size in value)
+
+
+def flat_shapes(shapes):
+    """Shapes nested as the elements are, as a list of lists of sizes; a shape is itself a list or tuple."""
+    if shapes is None:
+        return None
+    if isinstance(shapes, dict):
+        return [shape for item in shapes.values() for shape in flat_shapes(item)]
+    if hasattr(shapes, "dims"):
+        return [list(shapes.dims)]
+    if _is_shape(shapes):
+        return [[None if size is None or int(size) < 0 else int(size) for size in shapes]]
+    return [shape for item in shapes for shape in flat_shapes(item)]
+
+
+def padding(values, spec):
+    """One padding value a leaf, of the leaf's dtype."""
+    if values is None:
+        return None
+    specs = flatten(spec)
+    flat = flatten(values)
+    if len(flat) == 1:
+        flat = flat * len(specs)
+    return [None if value is None else _tandem.to_tensor(value, leaf.dtype) for value, leaf in zip(flat, specs)]
+
+
+def signature(types, shapes):
+    """The old pair of arguments as specs."""
+    if isinstance(types, tuple):
+        parts = shapes if shapes is not None else (None,) * len(types)
+        return tuple(signature(t, s) for t, s in zip(types, parts))
+    if isinstance(types, dict):
+        return {key: signature(t, None if shapes is None else shapes[key]) for key, t in types.items()}
+    return TensorSpec(shapes, types)
