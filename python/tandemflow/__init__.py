@@ -71,6 +71,7 @@ truediv = _ops.exported["divide"]
 __getattr__, __dir__ = _names.lazy(
     __name__,
     _names.places_of(
+        _bits="bitcast edit_distance",
         _assertions="Assert assert_equal assert_greater assert_less assert_rank",
         _control_flow="case cond init_scope switch_case while_loop",
         _complex="complex",
@@ -93,5 +94,5 @@ __getattr__, __dir__ = _names.lazy(
             "random_uniform_initializer=RandomUniform zeros_initializer=Zeros"
         },
     ),
-    "audio autograph compat distribute dtypes experimental image keras lookup nest onnx profiler ragged saved_model sets signal sparse strings summary sysconfig types version".split(),
+    "audio autograph compat distribute dtypes experimental image keras lookup nest onnx profiler queue ragged saved_model sets signal sparse strings summary sysconfig types version".split(),
 )

@@ -10,7 +10,7 @@ def _parts(value):
     if isinstance(value, (list, tuple, dict, Module)):
         return children(value)
     if isinstance(value, Checkpoint):
-        return sorted(value._objects.items()) + [("save_counter", value.save_counter)]
+        return sorted(value._objects.items())
     if hasattr(value, "_checkpoint_state"):
         return sorted(value._checkpoint_state().items())
     if hasattr(value, "variables"):  # a layer, model, optimizer or metric
@@ -21,6 +21,11 @@ def _parts(value):
 
 def _is_variable(value):
     return isinstance(value, _tandem.Variable) or (hasattr(value, "assign") and hasattr(value, "shape"))
+
+
+def _is_trackable(value):
+    holds = isinstance(value, (list, tuple, dict, Module, Checkpoint)) or hasattr(value, "variables") or hasattr(value, "_checkpoint_state")
+    return holds or _is_variable(value)
 
 
 def _is_ordered(value):
@@ -34,7 +39,7 @@ def _walk(value, path, seen, out, ordered=None):
         return
     if ordered is not None and _is_ordered(value):
         ordered["/".join(path) + "/"] = value
-    if isinstance(value, (list, tuple, dict, Module, Checkpoint)) or hasattr(value, "variables") or hasattr(value, "_checkpoint_state"):
+    if _is_trackable(value):
         if id(value) in seen:
             return
         seen.add(id(value))
@@ -109,9 +114,9 @@ class _Restoration:
         return [name for name in self.checkpoint._variables() if name not in self._values]
 
     def may_go_on(self):
-        """Whether some of the values left belong to objects that are there, and so may find a variable later."""
+        """Whether some of the values left belong to objects that are there, or nothing is there yet: they may find a variable later."""
         holders = [f"{name}/" for name, value in self.checkpoint._objects.items() if not _is_variable(value)]
-        return any(name.startswith(tuple(holders)) for name in self.unused())
+        return any(name.startswith(tuple(holders)) for name in self.unused()) or not self.checkpoint._objects
 
 
 def _count_below(prefix, names):
@@ -122,16 +127,21 @@ class Checkpoint:
     """Checkpoint(model=model, step=step): save() writes their variables, restore() reads them back."""
 
     def __init__(self, root=None, **kwargs):
+        self._objects = {}
+        self._counter = None
         for name, value in kwargs.items():
-            if not (_is_variable(value) or isinstance(value, (list, tuple, dict, Module, Checkpoint)) or hasattr(value, "variables") or hasattr(value, "_checkpoint_state")):
-                if not hasattr(value, "__next__"):  # iterators of datasets are taken and begin anew
-                    raise ValueError(f"`Checkpoint` was expecting {name} to be a trackable object (an object with variables), got {value!r}")
-        self._objects = dict(kwargs)
+            if not _is_trackable(value):
+                raise ValueError(f"`Checkpoint` was expecting {name} to be a trackable object (an object with variables), got {value!r}")
+            setattr(self, name, value)
         if root is not None:
             self._objects["root"] = root
-        for name, value in kwargs.items():
-            setattr(self, name, value)
-        self._counter = None
+
+    def __setattr__(self, name, value):
+        """Objects that are set later are saved too, and get values of the file that was restored before."""
+        super().__setattr__(name, value)
+        if not name.startswith("_") and _is_trackable(value):
+            self._objects[name] = value
+            _deferred.variables_made()
 
     @property
     def save_counter(self):
@@ -143,7 +153,7 @@ class Checkpoint:
     def _variables(self):
         out = {}
         _walk(self, (), set(), out)
-        return out
+        return {**out, "save_counter": self.save_counter}
 
     def write(self, file_prefix, options=None):
         """Writes the values to a file of this name; does not count."""

@@ -5,6 +5,7 @@ import weakref
 from . import _tandem
 from ._dataset_structure import map_structure
 from ._specs import TensorSpec
+from ._state_handle import StateHandle
 
 _running = weakref.WeakSet()
 
@@ -54,16 +55,29 @@ class DatasetIterator:
     """A running pass. Dropping it stops its workers."""
 
     def __init__(self, dataset):
-        self._pass = dataset._handle.iterate(dataset._options.autotune.ram_budget or 0)
         self._dataset = dataset
-        dataset._last_pass = self._pass.stats()
+        self._begin(dataset._handle, 0)
         _running.add(self)
+
+    def _begin(self, handle, taken):
+        self._taken = taken  # elements given so far
+        self._pass = handle.iterate(self._dataset._options.autotune.ram_budget or 0)
+        self._dataset._last_pass = self._pass.stats()
+
+    def _checkpoint_state(self):
+        """Where the pass is; a restored one goes on there. The order of a shuffle is the same again if it has a seed."""
+        return {"position": StateHandle(lambda: self._taken, lambda count: self._begin(self._dataset._handle.skip(int(count)), int(count)))}
 
     def __iter__(self):
         return self
 
     def __next__(self):
-        return self._pass.next() if _tandem.executing_eagerly() else self._next_of_a_run()
+        return self._next_now() if _tandem.executing_eagerly() else self._next_of_a_run()
+
+    def _next_now(self):
+        element = self._pass.next()
+        self._taken += 1
+        return element
 
     def _next_of_a_run(self):
         """In a traced function: the next element each time it runs."""
@@ -85,11 +99,20 @@ class DatasetIterator:
         if not _tandem.executing_eagerly():
             return self._next_of_a_run()
         try:
-            return self._pass.next()
+            return self._next_now()
         except StopIteration:
             from .errors import OutOfRangeError
 
             raise OutOfRangeError("End of sequence") from None
+
+    def get_next_as_optional(self):
+        """The next element, or an Optional without a value at the end."""
+        from ._optional import Optional
+
+        try:
+            return Optional.from_value(self._next_now())
+        except StopIteration:
+            return Optional.empty(self.element_spec)
 
     @property
     def element_spec(self):

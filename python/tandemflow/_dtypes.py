@@ -45,6 +45,32 @@ class DType:
         return False
 
     @property
+    def is_numeric(self):
+        return self.is_floating or self.is_integer
+
+    @property
+    def is_quantized(self):
+        return False
+
+    @property
+    def is_numpy_compatible(self):
+        return True
+
+    def is_compatible_with(self, other):
+        return self == other
+
+    @property
+    def limits(self):
+        """The smallest and the largest value that pictures of this dtype hold."""
+        if self.is_floating:
+            return (0, 1)
+        return (0, int(self.max))
+
+    @property
+    def real_dtype(self):
+        return self
+
+    @property
     def base_dtype(self):
         return self
 

@@ -8,9 +8,19 @@ from ._arguments import Arguments, consists_of_specs, fill_slots, flatten_result
 from ._concrete import ConcreteFunction
 from ._open_size import OpenSize
 from ._specs import TensorSpec
+from .errors import OpByOpError
 
 _MOST_TRACES = 64  # as many as are kept
 Retrace = namedtuple("Retrace", ["reason", "nodes", "microseconds"])
+
+
+def _composite(value):
+    """Whether there is a ragged or sparse tensor, or another object made of tensors, whose functions run op by op."""
+    if isinstance(value, dict):
+        return any(map(_composite, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_composite, value))
+    return hasattr(type(value), "_runs_op_by_op")
 
 
 class _BoundFunctions(dict):
@@ -39,15 +49,22 @@ class Function(_tandem.FunctionCore):
         self._python_function = python_function
         self._autograph = autograph
         self._arguments = Arguments(python_function, self._name, input_signature)
+        self._untraceable = False
         self._traced = {}  # what it was traced for, by key and shapes: for those who save it
         self._configure(self._name)
 
     # What the inner module calls.
 
     def _call(self, args, kwargs):
-        if _tandem.functions_run_eagerly():
+        if _tandem.functions_run_eagerly() or self._untraceable or _composite(args) or _composite(kwargs):
             return self._python_function(*args, **kwargs)
-        return self._run(*self._arguments.flatten(args, kwargs))
+        try:
+            return self._run(*self._arguments.flatten(args, kwargs))
+        except OpByOpError:
+            if not _tandem.executing_eagerly():
+                raise
+            self._untraceable = True  # it runs op by op, as what it makes needs
+            return self._python_function(*args, **kwargs)
 
     def _trace(self, structure, tensors):
         args, kwargs = fill_slots(structure, tensors)

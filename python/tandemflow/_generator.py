@@ -2,6 +2,7 @@
 import secrets
 
 from . import _dtypes, _ops, _tandem, random
+from ._state_handle import StateHandle
 
 _MASK = 2**64 - 1
 
@@ -46,6 +47,9 @@ class Generator:
     def reset(self, state):
         words = _tandem.as_ints(state)
         self._counter, self._key = words[0], words[-1]
+
+    def _checkpoint_state(self):
+        return {"state": StateHandle(lambda: [self._counter, 0, self._key], self.reset)}
 
     @property
     def state(self):

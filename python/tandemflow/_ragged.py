@@ -7,6 +7,8 @@ from ._shape import TensorShape
 class RaggedTensor(RaggedFactories):
     """Row i is values[row_splits[i] : row_splits[i + 1]]; the values may be ragged themselves."""
 
+    _runs_op_by_op = True  # a tf.function with it is not traced
+
     def __init__(self, values, row_splits):
         self._values = values
         self._splits = row_splits

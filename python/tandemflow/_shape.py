@@ -47,6 +47,53 @@ class TensorShape:
         sizes = zip(self._dims, other._dims)
         return len(self) == len(other) and all(a == b or a is None or b is None for a, b in sizes)
 
+    def assert_is_compatible_with(self, other):
+        """Raises unless a tensor may have both shapes."""
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Shapes {self} and {TensorShape(other)} are incompatible")
+
+    def assert_is_fully_defined(self):
+        if not self.is_fully_defined():
+            raise ValueError(f"Shape {self} is not fully defined")
+
+    def assert_has_rank(self, rank):
+        if self.rank not in (None, rank):
+            raise ValueError(f"Shape {self} must have rank {rank}")
+
+    def assert_same_rank(self, other):
+        other = TensorShape(other)
+        if None not in (self.rank, other.rank) and self.rank != other.rank:
+            raise ValueError(f"Shapes {self} and {other} must have the same rank")
+
+    def merge_with(self, other):
+        """What is known by either; raises where they differ."""
+        other = TensorShape(other)
+        self.assert_is_compatible_with(other)
+        if self.rank is None or other.rank is None:
+            return other if self.rank is None else self
+        return TensorShape([b if a is None else a for a, b in zip(self.dims, other.dims)])
+
+    def most_specific_compatible_shape(self, other):
+        """What is known of both."""
+        other = TensorShape(other)
+        if self.rank is None or self.rank != other.rank:
+            return TensorShape(None)
+        return TensorShape([a if a == b else None for a, b in zip(self.dims, other.dims)])
+
+    def with_rank(self, rank):
+        """The shape, known to have this many axes."""
+        return self.merge_with([None] * rank) if self.rank in (None, rank) else self.assert_has_rank(rank)
+
+    def with_rank_at_least(self, rank):
+        if self.rank is not None and self.rank < rank:
+            raise ValueError(f"Shape {self} must have rank at least {rank}")
+        return self
+
+    def with_rank_at_most(self, rank):
+        if self.rank is not None and self.rank > rank:
+            raise ValueError(f"Shape {self} must have rank at most {rank}")
+        return self
+
     def concatenate(self, other):
         other = TensorShape(other)
         if self._dims is None or other._dims is None:

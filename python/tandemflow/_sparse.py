@@ -11,6 +11,8 @@ SparseTensorValue = namedtuple("SparseTensorValue", "indices values dense_shape"
 class SparseTensor:
     """values[i] stands at indices[i]; all else is zero."""
 
+    _runs_op_by_op = True  # a tf.function with it is not traced
+
     def __init__(self, indices, values, dense_shape):
         self._indices = _tandem.to_tensor(indices, _dtypes.int64)
         self._values = _tandem.to_tensor(values)

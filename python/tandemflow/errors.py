@@ -61,6 +61,10 @@ class NoKernelError(UnimplementedError, InvalidArgumentError):
     """The device asked for has no kernel for this op and dtype, and soft placement is off."""
 
 
+class OpByOpError(UnimplementedError):
+    """What a function makes cannot be traced: a tf.function that meets it runs op by op instead."""
+
+
 class NoGradientError(UnimplementedError, LookupError):
     """There is no gradient for what was asked."""
 

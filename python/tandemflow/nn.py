@@ -89,6 +89,8 @@ def scale_regularization_loss(regularization_loss):
 swish = silu
 
 __getattr__, __dir__ = _names.lazy(__name__, _names.places_of(
+    _candidates="all_candidate_sampler compute_accidental_hits fixed_unigram_candidate_sampler log_uniform_candidate_sampler nce_loss "
+    "sampled_softmax_loss uniform_candidate_sampler",
     _ctc="ctc_greedy_decoder ctc_loss",
     _extras="convolution",
     _partitions="depth_to_space space_to_batch space_to_depth",

@@ -232,4 +232,7 @@ def fold_in(seed, data, alg="auto_select"):
     return _Stateless([first, mixed - 2**64 if mixed >= 2**63 else mixed]).uniform([2], -(2**31), 2**31 - 1, _dtypes.int64)
 
 
-__getattr__, __dir__ = _names.lazy(__name__, _names.places_of(_generator="Generator get_global_generator set_global_generator"))
+__getattr__, __dir__ = _names.lazy(__name__, _names.places_of(
+    _candidates="all_candidate_sampler fixed_unigram_candidate_sampler log_uniform_candidate_sampler uniform_candidate_sampler",
+    _generator="Generator get_global_generator set_global_generator",
+))  # fmt: skip

@@ -241,9 +241,9 @@ def reduce_join(inputs, axis=None, keepdims=False, separator="", name=None):
 def _rows(function, value):
     """A list for each string: a tensor for one string, a ragged tensor for more."""
     if not _tandem.executing_eagerly():
-        from .errors import UnimplementedError
+        from .errors import OpByOpError
 
-        raise UnimplementedError("E0702 tf.strings: how many parts a string has is not known while a function is traced; split it outside")
+        raise OpByOpError("E0702 tf.strings: how many parts a string has is not known while a function is traced; split it outside")
     if isinstance(value, RaggedTensor):
         return value.with_flat_values(_rows(function, value.flat_values))
     tensor = _text(value)

@@ -5,6 +5,7 @@
 #include "tandem/python/convert.h"
 #include "tandem/python/module.h"
 #include "tandem/python/open_sizes.h"
+#include "tandem/python/promotion.h"
 
 namespace tandem::python {
 namespace {
@@ -39,6 +40,7 @@ nb::object made(F make) {
 }  // namespace
 
 void add_functions(nb::module_& module) {
+  module.def("set_promotion", set_promotion, nb::arg("function").none());
   module.def(
       "to_tensor",
       [](nb::handle value, nb::handle dtype) {

@@ -4,6 +4,7 @@
 #include "tandem/op/elementwise.h"
 #include "tandem/python/convert.h"
 #include "tandem/python/objects.h"
+#include "tandem/python/promotion.h"
 #include "tandem/python/run_op.h"
 #include "tandem/python/string_operators.h"
 #include "tandem/python/symbolic.h"
@@ -59,10 +60,17 @@ PyObject* run_one(const OpDef& op, const Tensor& x) {
   return wrap(std::move(output));
 }
 
+/// What operands are given to before anything else; null when dtypes never mix. Lives as long as the interpreter.
+PyObject* promotion = nullptr;
+
 /// Converts both sides, a plain value to the other's dtype, and calls f(x, y). One of them is a tensor or
 /// variable.
 template <class F>
 PyObject* with_operands(PyObject* a, PyObject* b, F f) {
+  if (promotion) [[unlikely]] {
+    const Object both(checked(PyObject_CallFunctionObjArgs(promotion, a, b, nullptr)));
+    if (both.get() != Py_None) return f(value_of(PyTuple_GetItem(both.get(), 0)), value_of(PyTuple_GetItem(both.get(), 1)));
+  }
   if (is_tensor(a) && is_tensor(b)) return f(tensor_of(a), tensor_of(b));
   if (!can_be_operand(a) || !can_be_operand(b)) Py_RETURN_NOTIMPLEMENTED;
   if (has_own_dtype(a)) {
@@ -192,6 +200,11 @@ PyObject* compare_equal(const OpDef& op, const Tensor& x, const Tensor& y, bool 
 }
 
 }  // namespace
+
+void set_promotion(nb::object function) {
+  Py_XDECREF(promotion);
+  promotion = function.is_none() ? nullptr : function.release().ptr();
+}
 
 PyNumberMethods operator_methods = {
     .nb_add = sum,

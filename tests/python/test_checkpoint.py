@@ -204,3 +204,34 @@ def test_checkpoints_are_read_by_name_and_awaited(tmp_path):
     with pytest.raises(KeyError, match="it has a, save_counter"):
         reader.get_tensor("b")
     assert list(tf.train.checkpoints_iterator(tmp_path, timeout=0)) == [path]
+
+
+def test_objects_set_after_construction_are_saved_and_restored(tmp_path):
+    first = tf.train.Checkpoint()
+    first.listed = [tf.Variable(1.0)]
+    first.listed.append(tf.Variable(2.0))
+    first.inner = tf.train.Checkpoint(two=first.listed[1])
+    path = first.save(str(tmp_path / "x"))
+    assert [name for name, _ in tf.train.list_variables(path)] == ["inner/two", "listed/0", "listed/1", "save_counter"]
+    second, late = tf.train.Checkpoint(), tf.Variable(0.0)
+    status = second.restore(path)
+    second.inner = tf.train.Checkpoint(two=late)
+    assert late.numpy() == 2
+    with pytest.raises(AssertionError, match="no variable for listed/0"):
+        status.assert_consumed()
+
+
+def test_generators_and_iterators_go_on_where_they_were(tmp_path):
+    generator = tf.random.Generator.from_seed(7)
+    generator.normal([2])
+    numbers = iter(tf.data.Dataset.range(10))
+    assert [int(next(numbers)) for _ in range(3)] == [0, 1, 2]
+    checkpoint = tf.train.Checkpoint(generator=generator, numbers=numbers)
+    path = checkpoint.save(tmp_path / "state")
+    expected = generator.normal([3]).numpy().tolist()
+    assert [int(next(numbers)) for _ in range(4)] == [3, 4, 5, 6]
+    checkpoint.restore(path).assert_consumed()
+    assert generator.normal([3]).numpy().tolist() == expected and int(next(numbers)) == 3
+    fresh = tf.train.Checkpoint(generator=tf.random.Generator.from_seed(1), numbers=iter(tf.data.Dataset.range(10)))
+    fresh.restore(path)
+    assert fresh.generator.normal([3]).numpy().tolist() == expected and int(fresh.numbers.get_next()) == 3

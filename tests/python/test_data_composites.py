@@ -135,3 +135,30 @@ def test_other_divisions_into_rows():
     assert make.from_tensor(tf.reshape(tf.range(8), [2, 2, 2]), ragged_rank=2).to_list() == [[[0, 1], [2, 3]], [[4, 5], [6, 7]]]
     with pytest.raises(ValueError, match="value_rowids must rise"):
         make.from_value_rowids([1, 2], [1, 0])
+
+
+def test_functions_take_and_give_ragged_and_sparse_tensors():
+    @tf.function
+    def doubled(rows, axis):
+        return tf.concat([rows, tf.reverse(rows, axis=[axis])], axis=axis) if axis == 0 else rows * 2
+
+    assert doubled(RAGGED, 1).to_list() == [[2, 4], [], [6], [8, 10, 12], [14]]
+    words = tf.function(lambda text: tf.strings.split(text))
+    assert words(tf.constant(["a b", "c"])).to_list() == words(tf.constant(["a b", "c"])).to_list() == [[b"a", b"b"], [b"c"]]
+    made = tf.function(lambda x: tf.RaggedTensor.from_row_splits(x, [0, 2, 3]))
+    assert made(tf.constant([1, 2, 3])).to_list() == [[1, 2], [3]]
+
+    @tf.function(input_signature=[tf.RaggedTensorSpec([None, None], tf.int32)])
+    def longest(rows):
+        return tf.reduce_max(rows.row_lengths())
+
+    assert int(longest(RAGGED)) == 3
+
+
+def test_optional_elements():
+    numbers = iter(tf.data.Dataset.range(1))
+    first, second = numbers.get_next_as_optional(), numbers.get_next_as_optional()
+    assert first.has_value() and int(first.get_value()) == 0 and first.element_spec == tf.TensorSpec([], tf.int64)
+    assert not second.has_value() and second.element_spec == tf.TensorSpec([], tf.int64)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="has_value"):
+        second.get_value()

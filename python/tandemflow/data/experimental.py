@@ -2,6 +2,7 @@
 import enum
 
 from .. import nest
+from .._optional import Optional  # noqa: F401
 from .._dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset  # noqa: F401
 from .._readers import CsvDataset, make_csv_dataset  # noqa: F401
 
@@ -114,6 +115,11 @@ def at(dataset, index):
     from ..errors import OutOfRangeError
 
     raise OutOfRangeError(f"at: the dataset has no element {int(index)}")
+
+
+def get_next_as_optional(iterator):
+    """The next element, or an Optional without a value at the end."""
+    return iterator.get_next_as_optional()
 
 
 def get_structure(dataset_or_iterator):

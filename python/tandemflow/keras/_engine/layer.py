@@ -19,6 +19,7 @@ from .layer_variables import HasVariables
 from .naming import snake_case, unique_name
 from .shape_trees import map_leaves_of_shapes, map_leaves_shapes, tensors_for
 from .shapes import infer_outputs
+from .stateless import read, values_in
 
 _LEGACY = ("input_shape", "batch_input_shape", "input_dim", "batch_size", "input_length", "weights")
 
@@ -167,6 +168,14 @@ class Layer(HasVariables, Configured, metaclass=_LayerType):
             self._note_masks(args, kwargs, outputs)
         return outputs
 
+    def stateless_call(self, trainable_variables, non_trainable_variables, *args, return_losses=False, **kwargs):
+        """The outputs for these values of the variables, what the untrained ones become, and with return_losses the losses."""
+        trained, others = self.trainable_variables, self.non_trainable_variables
+        with values_in(trained, trainable_variables, "trainable_variables"), values_in(others, non_trainable_variables, "non_trainable_variables"):
+            outputs = self(*args, **kwargs)
+            results = outputs, read(others)
+            return (*results, self.losses) if return_losses else results
+
     def _run(self, args, kwargs):
         mixed = self.autocast and self.compute_dtype != self.variable_dtype
         call = converted(self.call)
@@ -301,7 +310,7 @@ class Layer(HasVariables, Configured, metaclass=_LayerType):
             )
 
     def __repr__(self):
-        return f"<{type(self).__name__} name={self.name}, built={self.__dict__.get('built', False)}>"
+        return f"<{type(self).__name__} name={self.__dict__.get('name')}, built={self.__dict__.get('built', False)}>"
 
 
 def _building(build):

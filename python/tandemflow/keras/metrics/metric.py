@@ -4,6 +4,7 @@ from .. import initializers
 from .._engine import floats
 from .._engine.lifted import lifted
 from .._engine.naming import snake_case, unique_name
+from .._engine.stateless import read, values_in
 from .._engine.tracking import held, held_variables, unique
 
 
@@ -74,6 +75,24 @@ class Metric:
 
     def result(self):
         raise NotImplementedError
+
+    def stateless_update_state(self, metric_variables, *args, **kwargs):
+        """What the variables become by an update that begins with these values."""
+        with values_in(self.variables, metric_variables, "metric_variables"):
+            self.update_state(*args, **kwargs)
+            return read(self.variables)
+
+    def stateless_result(self, metric_variables):
+        """The result for these values of the variables."""
+        with values_in(self.variables, metric_variables, "metric_variables"):
+            return _ops.identity(self.result())
+
+    def stateless_reset_state(self):
+        """The values that reset_state sets."""
+        variables = self.variables
+        with values_in(variables, read(variables), "metric_variables"):
+            self.reset_state()
+            return read(variables)
 
     def __call__(self, *args, **kwargs):
         self.update_state(*args, **kwargs)

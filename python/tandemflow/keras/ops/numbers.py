@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 
-from ... import _ops
+from ... import _complex, _ops
 from ._convert import drawable, floats, one_axis, records, tensor, together, together_as_floats
 from .creation import linspace
 from .elementwise import nan_to_num
@@ -41,22 +41,26 @@ def ldexp(x1, x2):
     return x * _ops.pow(_ops.ones_like(exponent) * 2, exponent)
 
 
+def _is_complex(x):
+    return isinstance(x, (_complex.ComplexTensor, complex)) or isinstance(x, np.ndarray) and x.dtype.kind == "c"
+
+
 @drawable
 def real(x):
-    """Of real numbers the numbers themselves."""
-    return tensor(x)
+    """The real part; of real numbers the numbers themselves."""
+    return _complex.real(x) if _is_complex(x) else tensor(x)
 
 
 @drawable
 def imag(x):
-    """Of real numbers zero."""
-    return _ops.zeros_like(tensor(x))
+    """The imaginary part; of real numbers zero."""
+    return _complex.imag(x) if _is_complex(x) else _ops.zeros_like(tensor(x))
 
 
 @drawable
 def conjugate(x):
-    """Of real numbers the numbers themselves."""
-    return tensor(x)
+    """With the other sign of the imaginary part; of real numbers the numbers themselves."""
+    return _complex.conj(x) if _is_complex(x) else tensor(x)
 
 
 conj = conjugate
@@ -70,7 +74,9 @@ def isreal(x):
 
 @drawable
 def angle(x):
-    """The direction in the plane: 0, or pi for negative numbers."""
+    """The direction in the plane: of real numbers 0, or pi for negative ones."""
+    if _is_complex(x):
+        return _complex.angle(x)
     x = floats(x)
     return _ops.where(x < 0, _ops.ones_like(x) * math.pi, _ops.zeros_like(x))
 

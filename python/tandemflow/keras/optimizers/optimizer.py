@@ -13,6 +13,7 @@ from ..._replica import update_device
 from .._engine.call_context import building
 from .._engine.naming import snake_case, unique_name
 from .._engine.registry import deserialize_keras_object, serialize_keras_object
+from .._engine.stateless import read, values_in
 from .clipping import clip_by_global_norm, clip_by_norm
 from .pace import Paced
 
@@ -108,6 +109,18 @@ class Optimizer(Paced):
             raise ValueError("`tape` is required when a `Tensor` loss is passed.")
         variables = var_list() if callable(var_list) else var_list
         self.apply(tape.gradient(loss, variables), variables)
+
+    def stateless_apply(self, optimizer_variables, grads, trainable_variables):
+        """What the trained variables and the optimizer's own become by one step that begins with these values."""
+        self._check_built("stateless_apply")
+        own, trained = self.variables, self._trainable_variables
+        with values_in(own, optimizer_variables, "optimizer_variables"), values_in(trained, trainable_variables, "trainable_variables"):
+            self.apply(grads, trained)
+            return read(trained), read(own)
+
+    def _check_built(self, method):
+        if not self.built:
+            raise ValueError(f"To call `{method}`, {type(self).__name__} must be built (i.e. its variables must have been created). You can build it via `optimizer.build(trainable_variables)`.")
 
     def apply_gradients(self, grads_and_vars, name=None, **kwargs):
         """One step; takes pairs of a gradient and its variable."""

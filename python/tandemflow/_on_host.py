@@ -1,0 +1,15 @@
+"""Functions of NumPy arrays as functions of tensors: now, or each time a traced function runs."""
+from . import _dtypes, _tandem
+from ._shape import TensorShape
+
+
+def computed(function, tensors, *results):
+    """function(*arrays), whose results are announced as (sizes, dtype); one tensor, or a list of them. Has no gradient of its own."""
+    specs = [(TensorShape(sizes), _dtypes.as_dtype(dtype)) for sizes, dtype in results]
+
+    def run(values):
+        arrays = function(*(value.numpy() for value in values))
+        return [_tandem.to_tensor(array.astype(dtype.as_numpy_dtype)) for array, (_, dtype) in zip(arrays if len(specs) > 1 else [arrays], specs)]
+
+    out = run(tensors) if _tandem.executing_eagerly() else _tandem.python_call(run, tensors, specs, None)
+    return out if len(specs) > 1 else out[0]

@@ -1,0 +1,197 @@
+"""Functions of tf.math that NumPy computes on the host: incomplete gamma and beta functions, zeta, Bessel functions."""
+import math
+
+import numpy
+
+from . import _dtypes, _ops, _tandem
+from ._gradient import custom_gradient
+from ._on_host import computed
+
+_SMALLEST = 1e-300
+
+
+def _operands(*values):
+    """Floating tensors of one dtype and shape."""
+    first = _tandem.to_tensor(values[0])
+    tensors = [first, *(_tandem.to_tensor_beside(value, first.dtype) for value in values[1:])]
+    if not first.dtype.is_floating:
+        raise TypeError(f"special functions take floating numbers, got {first.dtype.name}; cast them")
+    shape = numpy.broadcast_shapes(*(tuple(tensor.shape) for tensor in tensors))
+    return [_ops.broadcast_to(tensor, list(shape)) for tensor in tensors]
+
+
+def _elementwise(function, gradient):
+    """A function of float64 arrays as one of tensors; gradient(result, *tensors) gives a factor for each, or None."""
+
+    def op(*values, name=None):
+        tensors = _operands(*values)
+
+        @custom_gradient
+        def run(*xs):
+            out = computed(lambda *arrays: function(*(array.astype("float64") for array in arrays)), list(xs), (xs[0].shape, xs[0].dtype))
+
+            def grad(upstream):
+                factors = gradient(out, *xs)
+                found = [_ops.zeros_like(x) if factor is None else upstream * factor for x, factor in zip(xs, factors)]
+                return found if len(found) > 1 else found[0]
+
+            return out, grad
+
+        return run(*tensors)
+
+    return op
+
+
+_lgamma = numpy.vectorize(math.lgamma, otypes=["float64"])
+
+
+def _lower_gamma(a, x):
+    """P(a, x): the series where x < a + 1, one less the continued fraction elsewhere."""
+    out = numpy.full(numpy.shape(x), numpy.nan)
+    valid = (a > 0) & (x >= 0)
+    series = valid & (x < a + 1)
+    with numpy.errstate(all="ignore"):
+        if series.any():
+            n, s = a[series].copy(), x[series]
+            term = total = 1.0 / n
+            for _ in range(2000):
+                n = n + 1
+                term = term * s / n
+                total = total + term
+                if (numpy.abs(term) < numpy.abs(total) * 1e-16).all():
+                    break
+            out[series] = numpy.where(s > 0, total * numpy.exp(-s + a[series] * numpy.log(numpy.maximum(s, _SMALLEST)) - _lgamma(a[series])), 0.0)
+        rest = valid & ~series
+        if rest.any():
+            out[rest] = 1.0 - _upper_fraction(a[rest], x[rest])
+        out[valid & numpy.isinf(x)] = 1.0
+    return out
+
+
+def _upper_fraction(a, x):
+    """Q(a, x) for x >= a + 1, by Lentz' method."""
+    b = x + 1.0 - a
+    c, d = numpy.full_like(x, 1 / _SMALLEST), 1.0 / b
+    h = d.copy()
+    for i in range(1, 2000):
+        an = -i * (i - a)
+        b = b + 2.0
+        d = an * d + b
+        d = 1.0 / numpy.where(numpy.abs(d) < _SMALLEST, _SMALLEST, d)
+        c = b + an / c
+        c = numpy.where(numpy.abs(c) < _SMALLEST, _SMALLEST, c)
+        h = h * d * c
+        if (numpy.abs(d * c - 1.0) < 1e-15).all():
+            break
+    return numpy.exp(-x + a * numpy.log(x) - _lgamma(a)) * h
+
+
+def _beta_fraction(a, b, x):
+    """The continued fraction of the incomplete beta function."""
+    safe = lambda v: numpy.where(numpy.abs(v) < _SMALLEST, _SMALLEST, v)  # noqa: E731
+    c, d = numpy.ones_like(x), 1.0 / safe(1.0 - (a + b) * x / (a + 1))
+    h = d.copy()
+    for m in range(1, 1000):
+        for step in (m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)), -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))):
+            d = 1.0 / safe(1.0 + step * d)
+            c = safe(1.0 + step / c)
+            h = h * d * c
+        if (numpy.abs(d * c - 1.0) < 1e-15).all():
+            break
+    return h
+
+
+def _incomplete_beta(a, b, x):
+    with numpy.errstate(all="ignore"):
+        inner = numpy.clip(x, _SMALLEST, 1 - 1e-16)
+        front = numpy.exp(_lgamma(a + b) - _lgamma(a) - _lgamma(b) + a * numpy.log(inner) + b * numpy.log1p(-inner))
+        direct = inner < (a + 1) / (a + b + 2)
+        out = numpy.where(direct, front * _beta_fraction(a, b, inner) / a, 1.0 - front * _beta_fraction(b, a, 1 - inner) / b)
+        out = numpy.where(x <= 0, 0.0, numpy.where(x >= 1, 1.0, out))
+    return numpy.where((a > 0) & (b > 0) & (x >= 0) & (x <= 1), out, numpy.nan)
+
+
+# B(2k) / (2k)! of the Euler-Maclaurin formula.
+_BERNOULLI = [1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600, -3617 / 10670622842880000]
+
+
+def _hurwitz(x, q):
+    """The sum of (q + k)^-x over k = 0, 1, …: nine terms, and the rest by Euler and Maclaurin."""
+    with numpy.errstate(all="ignore"):
+        total = sum((q + k) ** -x for k in range(9))
+        w = q + 9
+        total = total + w ** (1 - x) / (x - 1) + 0.5 * w**-x
+        factor = x * w ** (-x - 1)
+        for k, coefficient in enumerate(_BERNOULLI):
+            total = total + coefficient * factor
+            factor = factor * (x + 2 * k + 1) * (x + 2 * k + 2) / w**2
+        total = numpy.where((q <= 0) & (q == numpy.floor(q)), numpy.inf, total)
+    return numpy.where(x > 1, total, numpy.where(x == 1, numpy.inf, numpy.nan))
+
+
+def _polygamma(n, x):
+    factorial = numpy.exp(_lgamma(n + 1))
+    return numpy.where(n % 2 == 0, -1.0, 1.0) * factorial * _hurwitz(n + 1, x)
+
+
+def _scaled_bessel(order, x):
+    """exp(-|x|) I(x) by the trapezoidal rule over its integral, which converges as fast as the integrand is smooth."""
+    size = numpy.abs(x)
+    points = 64 + int(16 * math.sqrt(min(float(size.max(initial=0.0)), 1e8)))
+    angles = (numpy.arange(points) + 0.5) * (math.pi / points)
+    total = numpy.zeros(numpy.shape(x))
+    for angle in angles:
+        total = total + numpy.exp(size * (math.cos(angle) - 1.0)) * math.cos(order * angle)
+    return total / points * (numpy.sign(x) if order % 2 else 1.0)
+
+
+def _bessel(order, x):
+    with numpy.errstate(over="ignore"):
+        return _scaled_bessel(order, x) * numpy.exp(numpy.abs(x))
+
+
+# --- The functions of tf.math. ---
+
+
+def _gamma_density(a, x):
+    return _ops.exp(-x + (a - 1.0) * _ops.log(x) - _ops.lgamma(a))
+
+
+def _beta_density(a, b, x):
+    return _ops.exp((a - 1.0) * _ops.log(x) + (b - 1.0) * _ops.log1p(-x) - _ops.lgamma(a) - _ops.lgamma(b) + _ops.lgamma(a + b))
+
+
+def _named(name, doc, function, gradient):
+    op = _elementwise(function, gradient)
+    op.__name__ = op.__qualname__ = name
+    op.__doc__ = doc
+    return op
+
+
+igamma = _named("igamma", "The regularised lower incomplete gamma function P(a, x).", _lower_gamma, lambda out, a, x: (None, _gamma_density(a, x)))
+igammac = _named("igammac", "The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).", lambda a, x: 1.0 - _lower_gamma(a, x), lambda out, a, x: (None, -_gamma_density(a, x)))
+betainc = _named("betainc", "The regularised incomplete beta function I_x(a, b).", _incomplete_beta, lambda out, a, b, x: (None, None, _beta_density(a, b, x)))
+zeta = _named("zeta", "The Hurwitz zeta function of x and q.", _hurwitz, lambda out, x, q: (None, -x * zeta(x + 1.0, q)))
+_positive_polygamma = _named("polygamma", "The derivative of order a >= 1 of digamma at x.", _polygamma, lambda out, a, x: (None, _positive_polygamma(a + 1.0, x)))
+bessel_i0e = _named("bessel_i0e", "exp(-|x|) times the modified Bessel function of order 0.", lambda x: _scaled_bessel(0, x), lambda out, x: (bessel_i1e(x) - _ops.sign(x) * out,))
+bessel_i1e = _named("bessel_i1e", "exp(-|x|) times the modified Bessel function of order 1.", lambda x: _scaled_bessel(1, x), lambda out, x: (bessel_i0e(x) - out * (_ops.sign(x) + _ops.divide_no_nan(_ops.ones_like(x), x)) - _at_zero(x),))
+bessel_i0 = _named("bessel_i0", "The modified Bessel function of order 0.", lambda x: _bessel(0, x), lambda out, x: (bessel_i1(x),))
+bessel_i1 = _named("bessel_i1", "The modified Bessel function of order 1.", lambda x: _bessel(1, x), lambda out, x: (bessel_i0(x) - _ops.divide_no_nan(out, x) - _at_zero(x),))
+
+
+def _at_zero(x):
+    """I(x) / x goes to 1/2 at zero."""
+    return _ops.where(_ops.equal(x, 0.0), 0.5, 0.0) if x.dtype == _dtypes.float32 else _ops.cast(_ops.equal(x, 0.0), x.dtype) * 0.5
+
+
+def polygamma(a, x, name=None):
+    """The derivative of order a of digamma at x."""
+    a, x = _operands(a, x)
+    zero = _ops.equal(a, _ops.zeros_like(a))
+    return _ops.where(zero, _ops.digamma(x), _positive_polygamma(_ops.where(zero, _ops.ones_like(a), a), x))
+
+
+def erfcinv(x, name=None):
+    """The inverse of erfc."""
+    x = _tandem.to_tensor(x)
+    return -_ops.ndtri(0.5 * x) * (0.5**0.5)
