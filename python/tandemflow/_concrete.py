@@ -1,5 +1,5 @@
 """One signature of a traced function."""
-from . import _tandem, errors
+from . import _graph_ops, _tandem, errors, nest
 from ._arguments import fill_slots
 from ._specs import TensorSpec
 
@@ -7,9 +7,24 @@ from ._specs import TensorSpec
 class FunctionGraph:
     """The ops of a traced function; `optimized` is what runs, after the passes."""
 
-    def __init__(self, concrete, optimized=False):
+    def __init__(self, concrete, optimized=False, parameter_names=()):
         self._concrete = concrete
         self._optimized = optimized
+        self._parameter_names = parameter_names
+
+    def get_operations(self):
+        """The operations as traced, with TensorFlow's attributes: name, type, inputs, outputs."""
+        return _graph_ops.operations(self._concrete, self._parameter_names)
+
+    def get_operation_by_name(self, name):
+        return _graph_ops.named(self.get_operations(), name, "an Operation")
+
+    def get_tensor_by_name(self, name):
+        return _graph_ops.named(self.get_operations(), name, "a Tensor")
+
+    def as_graph_def(self, *args, **kwargs):
+        """The operations as nodes: `.node` lists their names, ops and inputs."""
+        return _graph_ops.graph_def(self.get_operations())
 
     def as_text(self):
         """One line a node: "%3 = matmul(%0, %1) : float32 [32, 10]"."""
@@ -65,7 +80,9 @@ class ConcreteFunction:
     @property
     def graph(self):
         """The graph as traced; `.graph.optimized` is what runs."""
-        return FunctionGraph(self._concrete)
+        args, kwargs = self.structured_input_signature
+        names = [name for name, value in self._arguments.named(args, kwargs) for spec in nest.flatten(value) if isinstance(spec, TensorSpec)]
+        return FunctionGraph(self._concrete, parameter_names=names)
 
     @property
     def inputs(self):

@@ -1,6 +1,8 @@
 """tf.function: a Python function that is traced once a signature and then runs as one plan."""
 import functools
 import inspect
+import linecache
+import os
 from collections import namedtuple
 
 from . import _tandem
@@ -8,10 +10,43 @@ from ._arguments import Arguments, consists_of_specs, fill_slots, flatten_result
 from ._concrete import ConcreteFunction
 from ._open_size import OpenSize
 from ._specs import TensorSpec
-from .errors import OpByOpError
+from ._logging import get_logger
+from .errors import OpByOpError, OpError
 
 _MOST_TRACES = 64  # as many as are kept
+_MADE_VARIABLE = "is made from a tensor of a traced function"
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
 Retrace = namedtuple("Retrace", ["reason", "nodes", "microseconds"])
+
+
+def needs_values(error):
+    """Whether a trace failed because an op needs values that are there only when the function runs: sizes that depend on them, or
+    results that are ragged. What the user's own lines read is an error, as in TensorFlow."""
+    text = str(error)
+    if isinstance(error, OpByOpError) or text.startswith("E0702") and ("depends on values" in text or _MADE_VARIABLE in text):
+        return True
+    if not text.startswith("E0701"):
+        return False
+    innermost = error.__traceback__
+    while innermost.tb_next is not None:
+        innermost = innermost.tb_next
+    file = innermost.tb_frame.f_code.co_filename
+    return os.path.dirname(file).startswith(_PACKAGE) and os.path.basename(file) not in ("_function.py", "_arguments.py")
+
+
+def why_op_by_op(error):
+    """Which of the user's lines needs values, for the log."""
+    place = None
+    trace = error.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if not file.startswith((_PACKAGE, "<")):
+            place = file, trace.tb_lineno
+        trace = trace.tb_next
+    if place is None:
+        return str(error)
+    line = linecache.getline(*place).strip()
+    return f"line {place[1]} of {place[0]}, `{line}`, needs values, which a traced function does not have before it runs"
 
 
 def _composite(value):
@@ -60,11 +95,17 @@ class Function(_tandem.FunctionCore):
             return self._python_function(*args, **kwargs)
         try:
             return self._run(*self._arguments.flatten(args, kwargs))
-        except OpByOpError:
-            if not _tandem.executing_eagerly():
+        except OpError as error:
+            if not _tandem.executing_eagerly() or not needs_values(error):
                 raise
-            self._untraceable = True  # it runs op by op, as what it makes needs
-            return self._python_function(*args, **kwargs)
+            self._give_up_tracing(error)
+        return self._python_function(*args, **kwargs)
+
+    def _give_up_tracing(self, error):
+        """From now on it runs op by op; where only a variable was made, the next call finds it and is traced."""
+        self._untraceable = _MADE_VARIABLE not in str(error)
+        if self._untraceable and not isinstance(error, OpByOpError):
+            get_logger().warning("tf.function %s runs op by op: %s", self._name, why_op_by_op(error))
 
     def _trace(self, structure, tensors):
         args, kwargs = fill_slots(structure, tensors)

@@ -18,7 +18,8 @@ class _Entry(Message):
     fields = {"key": Field(1, "str"), "value": Field(2, "bytes")}
 
 
-def _feature_bytes(feature):
+def feature_bytes(feature):
+    """The bytes of a Feature alone."""
     features = _Parts.parse(Example(Features({"f": feature})).SerializeToString()).parts[0]
     return _Entry.parse(_Parts.parse(features).parts[0]).value
 
@@ -30,7 +31,7 @@ def _feature(data):
 
 def write(example):
     entries = [
-        _Entry(key=name, value=_Parts(parts=[_feature_bytes(step) for step in steps.feature]).to_bytes()).to_bytes()
+        _Entry(key=name, value=_Parts(parts=[feature_bytes(step) for step in steps.feature]).to_bytes()).to_bytes()
         for name, steps in sorted(example.feature_lists.feature_list.items())
     ]
     context = _Parts.parse(Example(example.context).SerializeToString()).parts

@@ -33,7 +33,8 @@ class FloatList(_List):
 class Int64List(_List):
     @staticmethod
     def _checked(value):
-        if not hasattr(value, "__index__"):
+        value = value.numpy() if hasattr(value, "numpy") else value
+        if not hasattr(value, "__index__") and type(value).__name__ not in ("bool", "bool_"):  # NumPy's bool is no index
             raise TypeError(f"{value!r} has type {type(value).__name__}, but expected one of: int")
         return int(value)
 
@@ -55,6 +56,12 @@ class Feature:
 
     def WhichOneof(self, name):  # noqa: N802  protobuf's name
         return self._kind
+
+    def SerializeToString(self):  # noqa: N802  protobuf's name
+        """The bytes of the message."""
+        from . import _sequence_message
+
+        return _sequence_message.feature_bytes(self)
 
     def __repr__(self):
         return f"{self._kind} {{\n{getattr(self, self._kind)!r}}}\n" if self._kind else ""

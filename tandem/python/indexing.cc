@@ -72,11 +72,18 @@ class KeyReader {
   }
   void take_slice(PyObject* item) {
     if (is_open(shape_) || is_open_slice(item)) return take_open_slice(item);
+    refuse_late_bounds(reinterpret_cast<PySliceObject*>(item));
     Py_ssize_t start, stop, step;
     if (PySlice_Unpack(item, &start, &stop, &step) != 0) throw PythonErrorSet{};
     const Py_ssize_t count = PySlice_AdjustIndices(axis_size(), &start, &stop, step);
     selection_.shape.push_back(count);
     selection_.parts.push_back({start, step, count});
+  }
+  static void refuse_late_bounds(const PySliceObject* slice) {
+    for (PyObject* bound : {slice->start, slice->stop, slice->step})
+      if (is_tensor(bound) && tensor_of(bound).is_symbolic())
+        fail(ErrorCode::cannot_trace, "a slice ends at a tensor that has no value yet: its size depends on values, so it cannot be part of a traced function; "
+             "use tf.gather, or a mask");
   }
   static bool is_open_slice(PyObject* item) {
     auto* slice = reinterpret_cast<PySliceObject*>(item);

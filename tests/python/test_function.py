@@ -426,3 +426,22 @@ def test_a_value_that_is_returned_twice_has_two_gradients():
             a, b = twice(x)
             value = tf.reduce_sum(a * weights[0] + b * weights[1])
         np.testing.assert_allclose(tape.gradient(value, x), 2 * x * sum(weights), rtol=1e-6)
+
+
+def test_the_operations_of_a_graph_can_be_looked_at():
+    scale = tf.Variable(2.0)
+
+    @tf.function
+    def cube(x, y):
+        return x**3 * scale, tf.matmul(x, y)
+
+    graph = cube.get_concrete_function(tf.ones([2, 2]), tf.ones([2, 2])).graph
+    found = graph.get_operations()
+    assert [operation.type for operation in found] == ["Placeholder", "Placeholder", "Const", "Pow", "Variable", "Mul", "MatMul", "Identity", "Identity"]
+    power = graph.get_operation_by_name("pow")
+    assert [tensor.name for tensor in power.inputs] == ["x:0", "constant:0"] and power.outputs[0].shape == [2, 2]
+    assert graph.get_tensor_by_name("Identity_1:0").op.inputs[0].name == "matmul:0"
+    assert [node.op for node in graph.as_graph_def().node] == [operation.type for operation in found]
+    assert found[6].get_attr("transpose_a") is False
+    with pytest.raises(KeyError, match="'zz' refers to an Operation which does not exist; there are x, y"):
+        graph.get_operation_by_name("zz")

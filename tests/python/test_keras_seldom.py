@@ -79,3 +79,34 @@ def test_calls_without_state_leave_the_variables_as_they_were():
     assert int(own[0]) == 1 and int(optimizer.iterations) == 0 and variable.numpy().tolist() == [1, 1]
     with pytest.raises(ValueError, match="metric_variables must be a list of 2 values"):
         metric.stateless_result([0.0])
+
+
+def test_a_saved_function_as_a_layer(tmp_path):
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+    model.export(str(tmp_path / "saved"), verbose=False)
+    x = np.random.default_rng(0).normal(size=(4, 3)).astype("float32")
+    layer = keras.layers.TFSMLayer(str(tmp_path / "saved"), call_endpoint="serve")
+    np.testing.assert_array_equal(layer(x).numpy(), model(x).numpy())
+    named = keras.layers.TFSMLayer(str(tmp_path / "saved"), call_endpoint="serving_default")
+    np.testing.assert_array_equal(named(x)["output_0"].numpy(), model(x).numpy())
+    inputs = keras.Input((3,))
+    assert keras.Model(inputs, layer(inputs)).predict(x, verbose=0).shape == (4, 2) and layer.get_config()["call_endpoint"] == "serve"
+    with pytest.raises(ValueError, match="'nope' is neither.*It has serve, serving_default"):
+        keras.layers.TFSMLayer(str(tmp_path / "saved"), call_endpoint="nope")
+
+
+def test_folders_of_sounds(tmp_path, capsys):
+    for number, kind in enumerate("ab"):
+        (tmp_path / kind).mkdir()
+        for i in range(3):
+            sound = tf.fill([10 * (i + 1), 1], 0.25 * (number + 1))
+            tf.io.write_file(str(tmp_path / kind / f"{i}.wav"), tf.audio.encode_wav(sound, 8000))
+    read = lambda **more: list(keras.utils.audio_dataset_from_directory(tmp_path, batch_size=3, shuffle=False, **more))  # noqa: E731
+    padded = read()
+    assert [sounds.shape.as_list() for sounds, _ in padded] == [[3, 30, 1]] * 2 and padded[1][1].numpy().tolist() == [1, 1, 1]
+    assert padded[1][0].numpy()[0, :, 0].tolist() == [0.5] * 10 + [0.0] * 20
+    assert [sounds.row_lengths().numpy().tolist() for sounds, _ in read(ragged=True)] == [[10, 20, 30]] * 2
+    assert [sounds.shape.as_list() for sounds, _ in read(output_sequence_length=15)] == [[3, 15, 1]] * 2
+    assert "Found 6 files belonging to 2 classes." in capsys.readouterr().out
+    with pytest.raises(ValueError, match="both `ragged` and `output_sequence_length`"):
+        read(ragged=True, output_sequence_length=5)

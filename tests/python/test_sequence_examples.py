@@ -1,4 +1,5 @@
 """Features of any length in tf.train.Example and SequenceExample; the values are TensorFlow's."""
+import numpy as np
 import pytest
 import tandemflow as tf
 
@@ -119,3 +120,15 @@ def test_sequence_features_that_are_missing_or_wrong_are_named():
         tf.io.parse_example(EXAMPLES, {"ids": "int64"})
     with pytest.raises(ValueError, match="were not given"):
         tf.io.parse_sequence_example([sequence(1)])
+
+
+def test_features_of_numpys_bools_and_tensors(tmp_path):
+    feature = integers(np.True_, np.int64(3), tf.constant(4))
+    assert feature.int64_list.value == [1, 3, 4] and feature.SerializeToString() == b"\x1a\x05\n\x03\x01\x03\x04"
+    with pytest.raises(TypeError, match="1.5 has type float"):
+        integers(1.5)
+    path = str(tmp_path / "some.tfrecord")
+    tf.data.experimental.TFRecordWriter(path).write(tf.data.Dataset.from_tensor_slices(EXAMPLES))
+    assert [record.numpy() for record in tf.data.TFRecordDataset(path)] == EXAMPLES
+    with pytest.raises(TypeError, match="single strings"):
+        tf.data.experimental.TFRecordWriter(path).write(tf.data.Dataset.range(2))

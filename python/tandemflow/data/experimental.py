@@ -122,6 +122,22 @@ def get_next_as_optional(iterator):
     return iterator.get_next_as_optional()
 
 
+class TFRecordWriter:
+    """Writes the strings of a dataset to a TFRecord file."""
+
+    def __init__(self, filename, compression_type=None):
+        self._filename, self._compression = filename, compression_type
+
+    def write(self, dataset):
+        from ..io import TFRecordWriter as Writer
+
+        if dataset.element_spec.dtype.name != "string" or dataset.element_spec.shape.rank != 0:
+            raise TypeError(f"TFRecordWriter: a dataset of single strings is needed, got elements {dataset.element_spec!r}; map(tf.io.serialize_tensor) makes them")
+        with Writer(self._filename, self._compression) as writer:
+            for record in dataset:
+                writer.write(record)
+
+
 def get_structure(dataset_or_iterator):
     """The spec of the elements."""
     return dataset_or_iterator.element_spec

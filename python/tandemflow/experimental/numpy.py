@@ -333,6 +333,11 @@ def experimental_enable_numpy_behavior(prefer_float32=False, dtype_conversion_mo
     _numpy_methods.enable(_joined, globals())
 
 
+for _name, _value in list(globals().items()):  # what differs from NumPy's function says so itself
+    if not _name.startswith("_") and getattr(_value, "__module__", None) == __name__ and not _value.__doc__:
+        _value.__doc__ = f"numpy.{_name}, of tensors."
+
+
 def __getattr__(name):
     if name == "random":
         from . import _numpy_random

@@ -3,9 +3,11 @@ import time
 from contextlib import nullcontext
 
 from ... import _tandem
-from ..._function import Function
+from ..._function import Function, needs_values, why_op_by_op
 from ..._gradient import flatten, pack_like
+from ..._logging import get_logger
 from ..._specs import TensorSpec
+from ...errors import OpError
 from .call_context import building
 from .logits import remembered
 
@@ -34,6 +36,12 @@ class StepFunction:
 
             function = self._functions[key] = step if eager else Function(step, name=self._name)
         return function
+
+    def give_up_tracing(self, error):
+        """Its steps run op by op from now on."""
+        self.forget()
+        self._eager = True
+        get_logger().warning("%s runs op by op: %s", self._name, why_op_by_op(error))
 
     def forget(self):
         """What was traced holds no longer."""
@@ -73,7 +81,12 @@ class Loop:
         """All steps; says how many there were."""
         self.source.begin_epoch()
         if self.source.loop is not None and not self.step.eager and not self.hooked:
-            return self._run_stretches()
+            try:
+                return self._run_stretches()
+            except OpError as error:
+                if not needs_values(error):
+                    raise
+                self.step.give_up_tracing(error)
         return self._run_one_by_one()
 
     def _run_stretches(self):

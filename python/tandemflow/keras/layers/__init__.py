@@ -43,6 +43,7 @@ _GROUPS = {
     ".recurrent": "GRU LSTM SimpleRNN",
     ".reshaping": "Flatten Permute RepeatVector Reshape",
     ".rnn": "RNN",
+    ".saved_model_layer": "TFSMLayer",
     ".simple": "ActivityRegularization Identity Lambda Rescaling",
     ".spectrogram": "STFTSpectrogram",
     ".spectral_normalization": "SpectralNormalization",

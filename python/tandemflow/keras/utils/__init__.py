@@ -17,7 +17,7 @@ _WHERE = {
     ],
     "_engine.data_sources": ["pack_x_y_sample_weight", "unpack_x_y_sample_weight"],
     "config": ["disable_interactive_logging", "enable_interactive_logging"],
-    "utils.directories": ["image_dataset_from_directory", "text_dataset_from_directory"],
+    "utils.directories": ["audio_dataset_from_directory", "image_dataset_from_directory", "text_dataset_from_directory"],
     "utils.feature_space": ["FeatureSpace"],
     "utils.files": ["get_file"],
     "utils.images": ["array_to_img", "img_to_array", "load_img", "save_img"],

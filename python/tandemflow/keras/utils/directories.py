@@ -60,7 +60,29 @@ def text_dataset_from_directory(directory, labels="inferred", label_mode="int", 
     return files.datasets(read, TensorSpec((), "string"), batch_size, validation_split, subset)
 
 
+def audio_dataset_from_directory(directory, labels="inferred", label_mode="int", class_names=None, batch_size=32, sampling_rate=None,
+                                 output_sequence_length=None, ragged=False, shuffle=True, seed=None, validation_split=None, subset=None,
+                                 follow_links=False, verbose=True):  # fmt: skip
+    """A dataset of (sounds, labels) of .wav files, [batch, samples, channels]; shorter sounds of a batch are filled up, or ragged."""
+    from ..._specs import TensorSpec
+    from ...audio import decode_wav
+    from ...io import read_file
+
+    if ragged and output_sequence_length is not None:
+        raise ValueError("Cannot set both `ragged` and `output_sequence_length`: sounds of one length are not ragged")
+    if sampling_rate is not None:
+        raise NotImplementedError(f"sampling_rate={sampling_rate}: sounds keep the rate of their files here; resample them in the dataset's map")
+
+    def read(path):
+        return decode_wav(read_file(path), desired_samples=-1 if output_sequence_length is None else int(output_sequence_length)).audio.numpy()
+
+    files = _Files(directory, labels, label_mode, class_names, (".wav",), follow_links, shuffle, seed, verbose, "audio files")
+    files.batch = None if output_sequence_length is not None else "ragged_batch" if ragged else "padded_batch"
+    return files.datasets(read, TensorSpec((output_sequence_length, None), "float32"), batch_size, validation_split, subset)
+
+
 class _Files:
+    batch = None  # the method that joins files of different lengths
     read_all = None  # a dataset of (path, …) to one of (content, …), where that is better than one by one
 
     def __init__(self, directory, labels, label_mode, class_names, endings, follow_links, shuffle, seed, verbose, what):
@@ -165,7 +187,7 @@ class _Files:
         dataset = self._mapped(Dataset, paths, labels if has_labels else None)
         if dataset is None:
             dataset = Dataset.from_generator(elements, output_signature=(spec, label_spec) if has_labels else spec)
-        dataset = (dataset.batch(batch_size) if batch_size is not None else dataset).prefetch()
+        dataset = (getattr(dataset, self.batch or "batch")(batch_size) if batch_size is not None else dataset).prefetch()
         dataset.class_names, dataset.file_paths = self.class_names, list(paths)
         return dataset
 
