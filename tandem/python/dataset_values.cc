@@ -188,9 +188,11 @@ ElementFunction to_function(nb::object callable, Recording how) {
   return {[function = shared(std::move(callable))](const Value& value) {
             return with_lock([&] {
               const nb::object arguments = to_python(value);
-              if (value.structure()->kind() == Structure::Kind::tuple)
-                return to_value(nb::steal(checked(PyObject_CallObject(function->ptr(), arguments.ptr()))));
-              return to_value((*function)(arguments));
+              const bool several = value.structure()->kind() == Structure::Kind::tuple;
+              nb::object result = several ? nb::steal(checked(PyObject_CallObject(function->ptr(), arguments.ptr()))) : (*function)(arguments);
+              // A list is mostly what tf.py_function gave: several tensors, not one.
+              if (PyList_Check(result.ptr())) result = nb::steal(checked(PyList_AsTuple(result.ptr())));
+              return to_value(result);
             });
           },
           how};

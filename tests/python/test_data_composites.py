@@ -162,3 +162,10 @@ def test_optional_elements():
     assert not second.has_value() and second.element_spec == tf.TensorSpec([], tf.int64)
     with pytest.raises(tf.errors.InvalidArgumentError, match="has_value"):
         second.get_value()
+
+
+def test_a_list_that_a_map_function_gives_is_several_tensors():
+    dataset = tf.data.Dataset.range(2).map(lambda n: [n, tf.ones([2, 3])])
+    assert dataset.element_spec == (tf.TensorSpec([], tf.int64), tf.TensorSpec([2, 3], tf.float32))
+    called = tf.data.Dataset.range(2).map(lambda n: tf.py_function(lambda x: (x, [x, x]), [n], [tf.int64, tf.int64]))
+    assert [(int(a), b.numpy().tolist()) for a, b in called] == [(0, [0, 0]), (1, [1, 1])]

@@ -1,11 +1,11 @@
-"""tf.test: what tests of programs ask about devices."""
+"""tf.test: what tests of programs ask about devices, and assertions about tensors."""
 from .. import _names
 from .. import config
 from . import experimental
 
 __all__ = [
     "experimental", "gpu_device_name", "is_built_with_cuda", "is_built_with_gpu_support", "is_built_with_rocm",
-    "is_built_with_xla", "is_gpu_available",
+    "is_built_with_xla", "is_gpu_available", "TestCase", "main",
 ]  # fmt: skip
 
 
@@ -42,4 +42,4 @@ def is_built_with_xla():
     return False
 
 
-__getattr__, __dir__ = _names.lazy(__name__)
+__getattr__, __dir__ = _names.lazy(__name__, _names.places_of(**{"test._test_case": "TestCase main"}))

@@ -6,7 +6,7 @@ from ... import _tandem
 class TFSMLayer(Layer):
     """Calls a signature of a SavedModel that tf.saved_model.save or model.export wrote; its variables are not trained."""
 
-    def __init__(self, filepath, call_endpoint="serve", call_training_endpoint=None, trainable=False, name=None, dtype=None):
+    def __init__(self, filepath, call_endpoint="serve", call_training_endpoint=None, trainable=True, name=None, dtype=None):
         super().__init__(name=name, dtype=dtype, trainable=trainable)
         from ...saved_model import load
 
