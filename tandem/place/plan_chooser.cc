@@ -8,7 +8,7 @@ namespace {
 constexpr double kMinute = 60;
 constexpr double kShare = 0.1;       // a device at work for less of a step says nothing of it
 constexpr double kNormal = 1.15;     // more than that above what it was is not noise
-constexpr double kHopeless = 2;      // a trial that is so many times slower ends at once
+constexpr double kHopeless = 2;      // a trial that is so many times slower ends at once, and what was so slow is not tried again
 
 /// Of an even number the lower one: bursts of others end.
 std::ptrdiff_t middle(std::size_t count) { return static_cast<std::ptrdiff_t>((count - 1) / 2); }
@@ -171,7 +171,7 @@ bool PlanChooser::next_trial() {
 
 /// Those among which the rounds so far do not decide, the one that runs first last: it has just been measured.
 bool PlanChooser::next_round() {
-  if (++round_ >= tuning_.rounds) return false;
+  if (++round_ >= tuning_.rounds - (plans_[home_].quiet.us > tuning_.long_us)) return false;
   double best = expected_us(home_);
   for (std::size_t p = 0; p < plans_.size(); ++p)
     if (plans_[p].measured) best = std::min(best, expected_us(p));
@@ -230,7 +230,7 @@ bool PlanChooser::recheck(const StepCost& now, double now_s) {
   for (std::size_t p = 0; p < plans_.size(); ++p) {
     Plan& plan = plans_[p];
     if (p == running_ || !plan.measured || now_s - plan.measured_at < plan.recheck_s) continue;
-    if (expected_us(p) > tuning_.worth_trying * now.us || !may_move(now_s) || !moved_at_.empty()) continue;
+    if (expected_us(p) > kHopeless * now.us || !may_move(now_s) || !moved_at_.empty()) continue;
     plan.recheck_s *= 1.5 + 0.5 * draw_patience();
     plan.measured = false;  // what it took long ago no longer counts
     home_ = running_;

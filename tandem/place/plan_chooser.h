@@ -23,8 +23,9 @@ class PlanChooser {
     std::size_t long_samples = 3;    // suffice in a trial if they last twice as long together
     double gain = 0.08;              // another plan must be so much better
     double slowed = 1.15;            // a device that takes so many times what it took is slowed by others
-    double worth_trying = 2;         // a plan predicted at more than so many times the best is never tried
-    int rounds = 3;                  // so often are plans tried in turn that are close
+    double worth_trying = 1.6;       // a plan predicted at more than so many times the best is never tried
+    int rounds = 3;                  // so often are plans tried in turn that are close; once less where steps are longer than
+    double long_us = 50e3;           // this: they even out what others do by themselves
     double close = 1.4;              // at most so many times the best
     int moves_a_minute = 2;
     double forget_s = 60;            // what is known of a device out of use holds so long

@@ -21,6 +21,7 @@ constexpr double kKernelSeconds = 0.1;   // what compiling a kernel for another 
 constexpr double kMostSeconds = 3;
 constexpr double kSampleSeconds = 5e-3;  // timing a step costs some microseconds
 constexpr double kProbeSeconds = 4;
+constexpr double kPromise = 0.92;        // of what was measured: another way to share the work must promise that to be tried
 
 std::string step_text(double us) {
   std::ostringstream out;
@@ -130,10 +131,12 @@ void AdaptivePlans::place_as_measured(const Way& way, const StepCost& measured) 
   const StepCost told = predicted(*way.placement);
   const bool is_split = way.placement->graph != nullptr;
   GraphSetting setting{.machine = *machine_, .devices = devices_, .homes = homes_};
+  const double kShare = 0.1;  // a device at work for less of the step says nothing of it
   for (std::size_t d = 0; d < devices_.size(); ++d)
-    if (told.busy_us[d] > 0 && measured.busy_us[d] > 0)
+    if (told.busy_us[d] > kShare * told.us && measured.busy_us[d] > kShare * measured.us)
       setting.contention.push_back({devices_[d]->name().short_name(), measured.busy_us[d] / told.busy_us[d]});
   const auto add_new = [&](std::string name, GraphPlacement placement) {
+    if (placement.explanation.makespan_us > kPromise * measured.us) return;
     placement = not_contended(std::move(placement));
     const auto same = [&](const Way& known) {
       return placement.graph ? same_shares(known.placement->explanation, placement.explanation) : same_devices(*known.placement, placement);
@@ -279,7 +282,8 @@ void AdaptivePlans::look(double now_s) {
   if (cost && complete_ && ways_.size() > 1 && ran_s >= adapts_after_s_ && chooser_.note(sampled_, *cost, now_s)) {
     running_ = nullptr;
     left_ = before;
-    drop_idle_frames();
+    // Plans that are tried in turn need theirs again at once; where memory is short, it is taken from them all the same.
+    if (chooser_.why() != PlanChooser::Why::trial) drop_idle_frames();
     log_move();
   }
   if (!timer_.under_way() && !probed_ && now_s >= next_probe_s_) probe(now_s);
