@@ -75,6 +75,7 @@ __getattr__, __dir__ = _names.lazy(
         _assertions="Assert assert_equal assert_greater assert_less assert_rank",
         _control_flow="case cond init_scope switch_case while_loop",
         _complex="complex",
+        _composites="type_spec_from_value",
         _indexed_slices="IndexedSlices",
         _graph_names="VariableAggregation VariableSynchronization broadcast_dynamic_shape broadcast_static_shape control_dependencies ensure_shape "
         "get_static_value grad_pass_through group identity_n is_symbolic_tensor is_tensor no_op timestamp tuple",

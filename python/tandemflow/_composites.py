@@ -1,4 +1,5 @@
 """Ragged and sparse tensors as elements of datasets: taken apart into tensors on the way in, put together on the way out."""
+from . import _tandem
 from ._specs import TensorSpec
 
 _VALUES, _SPLITS = "~ragged/values", "~ragged/splits"  # the names of tandem/data/composite.h
@@ -77,3 +78,22 @@ def row(tensor, spec):
     from ._ragged import RaggedTensor
 
     return RaggedTensor.from_tensor(tensor, ragged_rank=levels)
+
+
+def type_spec_from_value(value):
+    """What is known of a value without it: the spec of a tensor, ragged, sparse, dataset or ExtensionType."""
+    from ._dataset import Dataset
+    from ._extension_type import ExtensionType
+    from ._ragged import RaggedTensor
+    from ._ragged_spec import RaggedTensorSpec
+    from ._sparse import SparseTensor, SparseTensorSpec
+    from ._specs import DatasetSpec
+
+    if isinstance(value, ExtensionType):
+        return type(value).Spec.from_value(value)
+    if isinstance(value, Dataset):
+        return DatasetSpec(value.element_spec)
+    for kind, spec in ((RaggedTensor, RaggedTensorSpec), (SparseTensor, SparseTensorSpec)):
+        if isinstance(value, kind):
+            return spec.from_value(value)
+    return TensorSpec.from_tensor(value if hasattr(value, "dtype") and hasattr(value, "shape") else _tandem.to_tensor(value))

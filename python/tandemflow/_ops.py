@@ -93,7 +93,8 @@ def _zeros(shape, dtype):
         return _tandem.fill(shape, 0, dtype)
     import numpy
 
-    return _tandem.to_tensor(numpy.full(_sizes(shape), b"", object), _dtypes.string)
+    sizes = _sizes(shape)
+    return reshape(_tandem.to_tensor(numpy.full([numpy.prod(sizes, dtype=int)], b"", object), _dtypes.string), sizes)
 
 
 def ones(shape, dtype=_dtypes.float32, name=None):

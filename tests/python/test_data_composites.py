@@ -169,3 +169,10 @@ def test_a_list_that_a_map_function_gives_is_several_tensors():
     assert dataset.element_spec == (tf.TensorSpec([], tf.int64), tf.TensorSpec([2, 3], tf.float32))
     called = tf.data.Dataset.range(2).map(lambda n: tf.py_function(lambda x: (x, [x, x]), [n], [tf.int64, tf.int64]))
     assert [(int(a), b.numpy().tolist()) for a, b in called] == [(0, [0, 0]), (1, [1, 1])]
+
+
+def test_specs_of_values():
+    assert tf.type_spec_from_value(RAGGED) == tf.RaggedTensorSpec([5, None], tf.int32, 1)
+    assert tf.type_spec_from_value(SPARSE) == tf.SparseTensorSpec([3, 2], tf.float32)
+    assert tf.type_spec_from_value([1.0, 2.0]) == tf.TensorSpec([2], tf.float32)
+    assert tf.type_spec_from_value(tf.data.Dataset.range(2)) == tf.data.DatasetSpec(tf.TensorSpec([], tf.int64))

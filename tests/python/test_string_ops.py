@@ -81,3 +81,9 @@ def test_functions_of_python_are_made_by_decorators():
         return 3 * x
 
     assert float(twice(3.0)) == 6.0 and float(thrice(3.0)) == 9.0
+
+
+def test_no_strings_keep_their_shape():
+    none = tf.zeros([0, 1], tf.string)
+    assert none.shape == [0, 1] and tf.zeros([2], tf.string).numpy().tolist() == [b"", b""] and tf.zeros([], tf.string).numpy() == b""
+    assert tf.concat([none, tf.constant([["a"], ["b"]])], 0).numpy().tolist() == [[b"a"], [b"b"]]
