@@ -1,4 +1,5 @@
 """tf.train.CheckpointManager, and the file "checkpoint" that says, as TensorFlow's does, which checkpoints a folder holds."""
+import contextlib
 import os
 import re
 import time
@@ -164,7 +165,8 @@ class CheckpointManager:
         self._paths = [old for old in self._paths if old not in dropped]
         update_checkpoint_state(self._directory, path, self._paths)
         for old in dropped:
-            os.unlink(old + _checkpoint_file.SUFFIX)
+            with contextlib.suppress(FileNotFoundError):  # somebody else was tidy
+                os.unlink(old + _checkpoint_file.SUFFIX)
         return path
 
     def _to_drop(self):

@@ -2,6 +2,7 @@
 import struct
 
 _VARINT, _EIGHT, _BYTES, _FOUR = 0, 1, 2, 5
+_MOST_NESTING = 100  # as in Google's readers
 
 
 class Field:
@@ -28,22 +29,24 @@ class Message:
             raise TypeError(f"{type(self).__name__} has no field {', '.join(values)}")
 
     @classmethod
-    def parse(cls, data):
+    def parse(cls, data, depth=0):
         """Raises ValueError where the bytes are no such message."""
+        if depth > _MOST_NESTING:
+            raise ValueError(f"messages are nested more than {_MOST_NESTING} deep: this is no ONNX file, or it is damaged")
         message, by_number = cls(), {field.number: (name, field) for name, field in cls.fields.items()}
         data, at = memoryview(data), 0
         while at < len(data):
             key, at = _read_varint(data, at, cls)
             value, at = _read_value(data, at, key & 7, cls)
             if key >> 3 in by_number:
-                message._take(*by_number[key >> 3], key & 7, value)
+                message._take(*by_number[key >> 3], key & 7, value, depth)
         return message
 
-    def _take(self, name, field, wire, value):
+    def _take(self, name, field, wire, value, depth):
         if field.repeated and wire == _BYTES and field.kind in ("int", "float", "double"):
             getattr(self, name).extend(_unpacked(value, field.kind, type(self)))
             return
-        value = _decoded(value, wire, field.kind, type(self), name)
+        value = _decoded(value, wire, field.kind, type(self), name, depth)
         if field.repeated:
             getattr(self, name).append(value)
         else:
@@ -134,7 +137,7 @@ def _unpacked(data, kind, cls):
     return values
 
 
-def _decoded(value, wire, kind, cls, name):
+def _decoded(value, wire, kind, cls, name, depth):
     wanted = {"int": _VARINT, "float": _FOUR, "double": _EIGHT}.get(kind, _BYTES)
     if wire != wanted:
         raise ValueError(f"field {name} of {cls.__name__} has the wrong kind: this is no ONNX file, or it is damaged")
@@ -146,4 +149,4 @@ def _decoded(value, wire, kind, cls, name):
         return bytes(value)
     if kind == "str":
         return bytes(value).decode("utf-8", "replace")
-    return kind.parse(value)
+    return kind.parse(value, depth + 1)

@@ -2,9 +2,11 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "tandem/base/error.h"
@@ -25,7 +27,8 @@ struct ByteFile::Source {
   bool packed = false;
   z_stream stream{};
   bool stream_ended = false;
-  std::vector<unsigned char> input = std::vector<unsigned char>(1 << 16);
+  std::vector<unsigned char> input = {};  // packed bytes on their way
+  std::size_t piece = 1 << 12;
 
   ~Source() {
     if (file) std::fclose(file);
@@ -37,6 +40,14 @@ struct ByteFile::Source {
     const int window = compression == Compression::gzip ? 15 + 16 : 15;
     TANDEM_CHECK(inflateInit2(&stream, window) == Z_OK, "zlib cannot start");
     packed = true;
+    input.resize(file ? 1 << 16 : std::clamp<std::size_t>(memory.size(), 1, 1 << 16));
+  }
+
+  /// How much room to make for the next bytes: little for a small file, and no more than are there where that is known.
+  std::size_t next_piece() {
+    constexpr std::size_t kLargest = 1 << 18;
+    const std::size_t size = std::exchange(piece, std::min(2 * piece, kLargest));
+    return packed || file ? size : std::min(memory.size(), size);
   }
 
   std::size_t read_raw(void* to, std::size_t most, const std::string& path) {
@@ -94,12 +105,11 @@ ByteFile::ByteFile(ByteFile&&) noexcept = default;
 void ByteFile::fill(std::size_t count) {
   buffer_.erase(0, begin_);
   begin_ = 0;
-  constexpr std::size_t kPiece = 1 << 18;
   while (!ended_ && buffer_.size() < count) {
     // A length that a damaged file claims is not believed: the buffer grows with the bytes that are there.
-    const std::size_t before = buffer_.size();
-    buffer_.resize(before + kPiece);
-    const std::size_t got = source_->read(buffer_.data() + before, kPiece, path_);
+    const std::size_t before = buffer_.size(), piece = source_->next_piece();
+    buffer_.resize(before + piece);
+    const std::size_t got = source_->read(buffer_.data() + before, piece, path_);
     buffer_.resize(before + got);
     ended_ = got == 0;
   }

@@ -71,7 +71,7 @@ bool CsvReader::next_line(std::string_view& line) {
       if (bytes.empty()) return false;
       end = end_of_record(bytes, options_.quotes);
       if (end != std::string_view::npos || bytes.size() < wanted) break;
-      wanted = bytes.size() + 1;
+      wanted = 2 * bytes.size();  // a record of any length is looked through twice at most
     }
     line = bytes.substr(0, end);
     to_skip_ = line.size() + (end == std::string_view::npos ? 0 : 1);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <functional>
 
 #include "tandem/files/file_bytes.h"
 #include "tandem/files/zip.h"
@@ -69,7 +70,7 @@ struct LaterWeights {
 
 void give_later(const LaterWeights& later, const std::string& path) {
   std::vector<Variable> variables = later.layer->variables();
-  std::ranges::stable_partition(variables, &Variable::trainable);
+  std::stable_partition(variables.begin(), variables.end(), std::mem_fn(&Variable::trainable));
   if (variables.size() != later.values.size())
     fail(ErrorCode::bad_file, path, ": layer '", later.layer->name(), "' has ", variables.size(), " variables, the file has ", later.values.size());
   for (std::size_t i = 0; i < variables.size(); ++i)
@@ -192,16 +193,17 @@ std::string now() {
 
 }  // namespace
 
-std::unique_ptr<Model> load_model(const std::string& path, const LoadOptions& options) {
+std::unique_ptr<Model> model_from_bytes(std::string_view bytes, const std::string& name, const LoadOptions& options) {
   std::unique_ptr<Model> model;
-  about(path, [&] {
-    const std::string bytes = read_file(path);
-    if (bytes.starts_with("PK")) model = load_archive(bytes, path, options);
-    else if (bytes.starts_with("\x89HDF")) model = load_legacy(bytes, path, options);
-    else fail(ErrorCode::bad_file, path, ": neither a .keras archive nor an HDF5 file");
+  about(name, [&] {
+    if (bytes.starts_with("PK")) model = load_archive(bytes, name, options);
+    else if (bytes.starts_with("\x89HDF")) model = load_legacy(bytes, name, options);
+    else fail(ErrorCode::bad_file, name, ": neither a .keras archive nor an HDF5 file");
   });
   return model;
 }
+
+std::unique_ptr<Model> load_model(const std::string& path, const LoadOptions& options) { return model_from_bytes(read_file(path), path, options); }
 
 void Model::save(const std::string& path) const {
   Json description = origin_ ? origin_->description : describe_model(graph_, name_);

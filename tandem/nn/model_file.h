@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "tandem/nn/layers.h"
 #include "tandem/nn/model.h"
@@ -16,5 +17,7 @@ struct LoadOptions {
 /// A Sequential or Functional model from a .keras file or an older .h5 file, its layers built and its weights loaded.
 /// Throws file_error, bad_file, or what a layer refuses, naming file and layer.
 std::unique_ptr<Model> load_model(const std::string& path, const LoadOptions& options = {});
+/// The same from the bytes of such a file; `name` stands for it in errors.
+std::unique_ptr<Model> model_from_bytes(std::string_view bytes, const std::string& name = "the bytes given", const LoadOptions& options = {});
 
 }  // namespace tandem

@@ -134,6 +134,20 @@ TEST(Readers, LinesEndWithAndWithoutReturn) {
   EXPECT_EQ(strings_of(text_line_dataset({file.path})), (std::vector<std::string>{"one", "two", "", "last"}));
 }
 
+TEST(Readers, ARecordMayBeLongerThanWhatIsReadAtOnce) {
+  const std::string line(1'500'000, 'x'), quoted = "one\n" + std::string(1'000'000, 'y') + "\nthree";
+  const TextFile lines(line + "\nshort\n" + line), csv("1,\"" + quoted + "\"\n2,z\n"), open("1,\"" + quoted);
+  EXPECT_EQ(strings_of(text_line_dataset({lines.path})), (std::vector<std::string>{line, "short", line}));
+  const CsvOptions options{.columns = {{DType::i32}, {DType::string}}};
+  std::vector<std::string> texts;
+  for (const Value& row : csv_dataset({csv.path}, options)) texts.push_back(row[1].tensor().strings()[0]);
+  EXPECT_EQ(texts, (std::vector<std::string>{quoted, "z"}));
+  EXPECT_NE(error_of([&] {
+              for (const Value& row : csv_dataset({open.path}, options)) (void)row;
+            }).find("a quoted field does not end"),
+            std::string::npos);
+}
+
 TEST(Readers, CsvHasQuotesMissingValuesAndTypes) {
   const TextFile file("a,b,c\n1,\"x, \"\"y\"\"\",2.5\n-7,plain,\n\n3,\"two\nlines\", 1e3 \r\n", "csv");
   const CsvOptions options{.columns = {{DType::i64}, {DType::string}, {DType::f32, Tensor(9.f)}}, .header = true};

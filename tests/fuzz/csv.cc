@@ -13,7 +13,7 @@ void tandem::fuzz::read(std::string_view bytes) {
                            .na_value = flags & 8 ? "NA" : ""};
   data::CsvReader reader(data::ByteFile(bytes.substr(1), "input", data::Compression::none), options);
   Element block;
-  for (int failures = 0; failures < 100;) {
+  for (int failures = 0; failures < 8;) {
     try {
       if (reader.next(7, block) == 0) return;
     } catch (const Error&) {

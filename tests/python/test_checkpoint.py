@@ -1,4 +1,9 @@
-"""tf.Module, tf.train.Checkpoint and CheckpointManager."""
+"""tf.Module, tf.train.Checkpoint and CheckpointManager; what a kill leaves of files."""
+import os
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
 import tandemflow as tf
@@ -235,3 +240,49 @@ def test_generators_and_iterators_go_on_where_they_were(tmp_path):
     fresh = tf.train.Checkpoint(generator=tf.random.Generator.from_seed(1), numbers=iter(tf.data.Dataset.range(10)))
     fresh.restore(path)
     assert fresh.generator.normal([3]).numpy().tolist() == expected and int(fresh.numbers.get_next()) == 3
+WRITER = """
+import itertools, os, sys
+import numpy as np
+import tandemflow as tf
+
+os.chdir(sys.argv[1])
+model = tf.keras.Sequential([tf.keras.Input((300,)), tf.keras.layers.Dense(300)])
+manager = tf.train.CheckpointManager(tf.train.Checkpoint(model=model), "managed", max_to_keep=2)
+manager.restore_or_initialize()
+for number in itertools.count():
+    model.set_weights([np.full(w.shape, number, np.float32) for w in model.get_weights()])
+    model.save("whole.keras")
+    model.save_weights("only.weights.h5")
+    manager.save()
+    if number == 0:
+        print("begun", flush=True)
+"""
+
+
+def test_a_kill_at_any_moment_leaves_files_that_can_be_read(tmp_path):
+    model = tf.keras.Sequential([tf.keras.Input((300,)), tf.keras.layers.Dense(300)])
+    saved = tf.train.Checkpoint(model=model)
+    random = np.random.default_rng(0)
+
+    def assert_of_one_save(weights):
+        values = np.concatenate([w.ravel() for w in weights])
+        assert (values == values[0]).all() and values[0] == int(values[0])
+
+    for _ in range(3):
+        command = [sys.executable, "-c", WRITER, str(tmp_path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "TANDEM_LOG": "error"}) as writer:
+            assert writer.stdout.readline() == b"begun\n"
+            time.sleep(random.uniform(0, 0.2))
+            writer.kill()
+        assert_of_one_save(tf.keras.models.load_model(tmp_path / "whole.keras").get_weights())
+        model.load_weights(tmp_path / "only.weights.h5")
+        assert_of_one_save(model.get_weights())
+        model.set_weights([np.full(w.shape, 0.5, np.float32) for w in model.get_weights()])
+        saved.restore(tf.train.latest_checkpoint(tmp_path / "managed")).assert_consumed()
+        assert_of_one_save(model.get_weights())
+
+
+def test_a_manager_does_not_mind_that_an_old_one_is_gone(tmp_path):
+    manager = tf.train.CheckpointManager(tf.train.Checkpoint(a=tf.Variable(1.0)), tmp_path, max_to_keep=1)
+    os.unlink(manager.save() + ".index")
+    assert manager.save().endswith("ckpt-2") and manager.checkpoints == [str(tmp_path / "ckpt-2")]

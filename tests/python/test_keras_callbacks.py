@@ -1,4 +1,5 @@
 """keras.callbacks and the progress bar; what Keras prints was written down by tools/keras_console.py."""
+import contextlib
 import json
 import os
 import signal
@@ -172,6 +173,65 @@ def test_an_interrupted_training_goes_on_and_ends_as_the_whole_one(tmp_path):
     assert epochs == list(range(6))
     for ours, theirs in zip(resumed, whole):
         np.testing.assert_array_equal(ours, theirs)
+
+
+class Killed(BaseException):
+    """Nobody handles it, as nobody handles a kill."""
+
+
+@pytest.mark.parametrize("double", [False, True])
+def test_a_kill_before_any_change_of_the_backup_leaves_one_that_fits(tmp_path, monkeypatch, double):
+    """The files change in few steps; the program ends before each of them in turn, and soon after it goes on once more."""
+    from tandemflow.keras.callbacks import backup_and_restore as module
+
+    left = [10**9]
+
+    def counted(change):
+        def run(*args, **kwargs):
+            left[0] -= 1
+            if left[0] < 0:
+                raise Killed
+            return change(*args, **kwargs)
+
+        return run
+
+    for owner, name in ((module.os, "replace"), (module.os, "unlink"), (module, "write_atomically"), (module._files, "write_file_atomically")):
+        monkeypatch.setattr(owner, name, counted(getattr(owner, name)))
+
+    def train(folder, changes):
+        model, x, y = _regression()
+        left[0] = changes
+        try:
+            model.fit(x, y, epochs=3, shuffle=False, verbose=0, callbacks=[callbacks.BackupAndRestore(folder, double_checkpoint=double)])
+        finally:
+            used, left[0] = changes - left[0], 10**9
+        return model.get_weights(), used
+
+    whole, needed = train(tmp_path / "whole", 10**9)
+    assert needed > 8
+    for changes in range(needed):
+        folder = tmp_path / f"killed_{changes}"
+        with pytest.raises(Killed):
+            train(folder, changes)
+        with contextlib.suppress(Killed):  # it may end before
+            train(folder, 2 + changes % 4)
+        for ours, theirs in zip(train(folder, 10**9)[0], whole):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_backup_whose_weights_were_changed_is_refused(tmp_path):
+    model, x, y = _regression()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(x, y, epochs=6, verbose=0, callbacks=[callbacks.BackupAndRestore(tmp_path / "backup"), Interrupt()])
+    for name in ("latest.weights.h5", "latest.weights.h5.bkp"):
+        data = bytearray((tmp_path / "backup" / name).read_bytes())
+        data[-1] ^= 1
+        (tmp_path / "backup" / name).write_bytes(bytes(data))
+    before = model.get_weights()
+    with pytest.raises(ValueError, match="is damaged: no file of weights has the checksum"):
+        model.fit(x, y, epochs=6, verbose=0, callbacks=[callbacks.BackupAndRestore(tmp_path / "backup")])
+    for was, now in zip(before, model.get_weights()):
+        np.testing.assert_array_equal(was, now)
 
 
 RESUMED = """

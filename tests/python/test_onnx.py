@@ -9,6 +9,8 @@ import onnxruntime
 import pytest
 
 import tandemflow as tf
+from tandemflow.onnx import messages
+from tandemflow.onnx.tensors import to_array
 
 keras, layers = tf.keras, tf.keras.layers
 HERE = Path(__file__).parent
@@ -158,6 +160,20 @@ def test_damaged_files_never_crash(tmp_path):
         for place in random.integers(0, len(data), 3):
             damaged[place] = random.integers(0, 256)
         _load_or_refuse(bytes(damaged))
+
+
+def test_graphs_nested_without_end_are_refused():
+    inner = messages.Graph(name="innermost")
+    for _ in range(50):
+        inner = messages.Graph(node=[messages.Node(op_type="If", attribute=[messages.Attribute(name="then_branch", type=messages.GRAPH, g=inner)])])
+    with pytest.raises(ValueError, match="nested more than 100 deep"):
+        tf.onnx.load(messages.Model(graph=inner).to_bytes())
+
+
+def test_16_bit_floats_are_the_lower_halves_of_their_numbers():
+    for data_type, bits in ((10, 15360), (16, 16256)):  # float16 and bfloat16, 1.0 each
+        tensor = messages.Tensor(name="t", data_type=data_type, dims=[2], int32_data=[bits, bits - 2**16])
+        np.testing.assert_array_equal(to_array(tensor), [1, 1])
 
 
 def _load_or_refuse(data):

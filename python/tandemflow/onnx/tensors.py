@@ -37,7 +37,7 @@ def to_array(tensor, folder=None):
         return _shaped(np.array([s.decode("utf-8", "replace") for s in tensor.string_data], dtype=np.object_), shape, tensor)
     raw = _external(tensor, folder) if tensor.data_location == _EXTERNAL else tensor.raw_data
     if tensor.data_type == _BFLOAT16:
-        halves = np.frombuffer(raw, "<u2") if raw else np.array(tensor.int32_data, np.uint16)
+        halves = np.frombuffer(raw, "<u2") if raw else _halves(tensor)
         return _shaped((halves.astype(np.uint32) << 16).view(np.float32), shape, tensor)
     dtype = dtype_of(tensor.data_type)
     if raw:
@@ -49,11 +49,16 @@ def to_array(tensor, folder=None):
 
 def _listed(tensor, dtype):
     if dtype == np.float16:
-        return np.array(tensor.int32_data, np.uint16).view(np.float16)
+        return _halves(tensor).view(np.float16)
     values = {
         "f4": tensor.float_data, "f8": tensor.double_data, "i8": tensor.int64_data, "u8": tensor.uint64_data, "u4": tensor.uint64_data,
     }.get(dtype.str[1:], tensor.int32_data)  # fmt: skip
     return np.array(values).astype(dtype)
+
+
+def _halves(tensor):
+    """Bits of 16-bit floats: the lower half of each number."""
+    return np.array(tensor.int32_data, np.int64).astype(np.uint16)
 
 
 def _shaped(values, shape, tensor):

@@ -44,14 +44,16 @@ fs::path ProgramCache::default_folder() {
 
 std::optional<ProgramCache::Bytes> ProgramCache::load(const std::string& key) const {
   if (!enabled()) return {};
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path_of(key), error);
+  if (error) return {};
   std::ifstream file(path_of(key), std::ios::binary);
   Header header;
   const Header expected;
   if (!file.read(reinterpret_cast<char*>(&header), sizeof(header))) return {};
-  if (std::memcmp(header.magic, expected.magic, sizeof(header.magic)) != 0 || header.size > (1u << 30)) return {};
+  if (std::memcmp(header.magic, expected.magic, sizeof(header.magic)) != 0 || header.size != size - sizeof(header)) return {};
   Bytes binary(header.size);
   if (!file.read(reinterpret_cast<char*>(binary.data()), static_cast<std::streamsize>(header.size))) return {};
-  if (file.peek() != std::ifstream::traits_type::eof()) return {};
   if (fault(Fault::cache_read) && !binary.empty()) binary[0] ^= 1;
   if (hash_bytes(binary.data(), binary.size(), 1) != header.checksum) return {};
   return binary;

@@ -463,6 +463,8 @@ TEST(OpenClProgramCache, GivesBackWhatItKeptAndNothingElse) {
   EXPECT_EQ(cache.load(key), binary);
   std::ofstream(cache.path_of(key), std::ios::app | std::ios::binary) << "more";
   EXPECT_FALSE(cache.load(key));
+  fs::resize_file(cache.path_of(key), fs::file_size(cache.path_of(key)) - 5);
+  EXPECT_FALSE(cache.load(key));
   fs::remove_all(folder);
 }
 

@@ -1,9 +1,14 @@
-"""Training that goes on where an interruption left it."""
+"""Training that goes on where an interruption left it.
+
+The metadata name the weights they belong to by their checksum, and the weights before are kept until the new metadata are
+there: whenever the program is killed, one pair fits.
+"""
+import hashlib
 import json
 import os
 import shutil
 
-from ... import _tandem
+from ... import _files, _tandem
 from ..._checkpoint_file import write_atomically
 from .callback import Callback
 from .model_checkpoint import BatchCounter
@@ -34,32 +39,39 @@ class BackupAndRestore(Callback):
         return mode == "train" and self.save_freq != "epoch"
 
     def on_train_begin(self, logs=None):
-        try:
-            self._restore()
-        except (OSError, ValueError):
-            if not os.path.exists(self._weights_path + ".bkp"):
-                raise
-            for path in (self._weights_path, self._metadata_path):  # damaged: the state before
-                shutil.copy(path + ".bkp", path)
-            self._restore()
-
-    def _restore(self):
         if not self.model.built:
             raise ValueError(
                 "To use the BackupAndRestore callback, you model must be built before you call `fit()`. Model "
                 f"{self.model} is unbuilt. You can build it beforehand by calling it on a batch of data."
             )
-        if os.path.exists(self._weights_path):
-            optimizer = getattr(self.model, "optimizer", None)
-            if optimizer is not None and not optimizer.built:
-                optimizer.build(self.model.trainable_variables)
-            self.model.load_weights(self._weights_path)
-        if os.path.exists(self._metadata_path):
-            with open(self._metadata_path) as file:
-                metadata = json.load(file)
-            self.model._initial_epoch = metadata["epoch"]
-            if "random" in metadata:  # Keras' own files have none
-                _tandem.set_random_position(*metadata["random"])
+        found = [_read_json(path) for path in self._metadata_paths() if os.path.exists(path)]
+        for metadata in found:
+            for path in (self._weights_path, self._weights_path + ".bkp"):
+                weights = _matching_bytes(path, metadata)
+                if weights is not None:
+                    return self._restore(metadata, weights, path)
+        if found:
+            raise ValueError(
+                f"{self.backup_dir} is damaged: no file of weights has the checksum that {os.path.basename(self._metadata_path)} "
+                "names; remove the folder to train from the beginning"
+            )
+
+    def _metadata_paths(self):
+        return self._metadata_path, self._metadata_path + ".bkp"
+
+    def _restore(self, metadata, weights, path):
+        from ..saving.weight_files import load_weights_bytes
+
+        optimizer = getattr(self.model, "optimizer", None)
+        if optimizer is not None and not optimizer.built:
+            optimizer.build(self.model.trainable_variables)
+        load_weights_bytes(self.model, weights)
+        self.model._initial_epoch = metadata["epoch"]
+        if "random" in metadata:
+            _tandem.set_random_position(*metadata["random"])
+        if path != self._weights_path:  # the next backup moves the latest aside: that must be the one in use
+            os.replace(path, self._weights_path)
+            write_atomically(self._metadata_path, [json.dumps(metadata).encode()])
 
     def on_train_batch_end(self, batch, logs=None):
         if self._counter.is_due(batch):
@@ -71,15 +83,44 @@ class BackupAndRestore(Callback):
             self._save()
 
     def _save(self):
+        from ..saving.weight_files import weights_bytes
+
         os.makedirs(self.backup_dir, exist_ok=True)
-        if self.double_checkpoint:
-            for path in (self._weights_path, self._metadata_path):
-                if os.path.exists(path):
-                    shutil.copy(path, path + ".bkp")
-        self.model.save_weights(self._weights_path, overwrite=True)
-        metadata = {"epoch": self._epoch, "batch": self._counter.last or 0, "random": _tandem.random_position()}
+        weights = weights_bytes(self.model)
+        metadata = {
+            "epoch": self._epoch, "batch": self._counter.last or 0, "random": _tandem.random_position(),
+            "weights_sha256": hashlib.sha256(weights).hexdigest(),
+        }  # fmt: skip
+        if self.double_checkpoint and os.path.exists(self._metadata_path):
+            with open(self._metadata_path, "rb") as file:
+                write_atomically(self._metadata_path + ".bkp", [file.read()])
+        if os.path.exists(self._weights_path):
+            os.replace(self._weights_path, self._weights_path + ".bkp")
+        _files.write_file_atomically(self._weights_path, weights)
         write_atomically(self._metadata_path, [json.dumps(metadata).encode()])
 
     def on_train_end(self, logs=None):
         if self.delete_checkpoint and os.path.isdir(self.backup_dir):
+            for path in self._metadata_paths():  # first: weights without them are no backup
+                if os.path.exists(path):
+                    os.unlink(path)
             shutil.rmtree(self.backup_dir)
+
+
+def _read_json(path):
+    """None where the file holds none."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except ValueError:
+        return None
+
+
+def _matching_bytes(path, metadata):
+    """The weights in a file, if the metadata are theirs."""
+    if not isinstance(metadata, dict) or "epoch" not in metadata or not os.path.exists(path):
+        return None
+    with open(path, "rb") as file:
+        data = file.read()
+    # Keras' own metadata have no checksum.
+    return data if metadata.get("weights_sha256") in (None, hashlib.sha256(data).hexdigest()) else None

@@ -17,8 +17,19 @@ def save_weights(model, filepath, overwrite=True, **kwargs):
     if path.endswith(".safetensors"):
         data = _files.write_safetensors(_flat(state.collect(model)), {"format": "keras"})
     else:
-        data = _files.write_hdf5(state.to_group(state.collect(model)))
+        data = weights_bytes(model)
     _files.write_file_atomically(path, data)
+
+
+def weights_bytes(model):
+    """What a .weights.h5 file holds."""
+    return _files.write_hdf5(state.to_group(state.collect(model)))
+
+
+def load_weights_bytes(model, data):
+    """Reads what weights_bytes gave; when it does not fit, the model stays as it is."""
+    root = _files.read_hdf5(data)
+    state.restore(model, lambda at: state.variables_at(root, at))
 
 
 def load_weights(model, filepath, skip_mismatch=False, by_name=False, **kwargs):

@@ -1,0 +1,9 @@
+// Files of machines; what was read and written is read again the same.
+#include "tandem/place/machine.h"
+
+#include "tests/fuzz/fuzz.h"
+
+void tandem::fuzz::read(std::string_view bytes) {
+  const std::string written = to_json(parse_machine(bytes, "input"));
+  if (to_json(parse_machine(written, "written")) != written) __builtin_trap();
+}
