@@ -3,6 +3,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -93,6 +94,17 @@ class OneInput : public Node {
  protected:
   NodeRef input_;
 };
+
+/// A dataset made while iterating, with its iterator.
+struct Inner {
+  NodeRef node;
+  IteratorPtr iterator;
+};
+
+/// How the elements of a dataset are nested, asked when it is needed.
+inline std::function<StructureRef()> structure_of(const NodeRef& node) {
+  return [node] { return node->spec().structure; };
+}
 
 /// A seeded source of numbers for orders and choices; same seed, same numbers, everywhere.
 class Dice {
