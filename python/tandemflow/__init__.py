@@ -12,7 +12,7 @@ _atexit.register(_tandem.interpreter_ends)  # registered first, so it comes last
 _tandem.register_classes(_dtypes.ALL, _shape.TensorShape, _shape.Reference)
 
 from . import errors  # noqa: E402  registers the exceptions
-from . import _arrays, _methods, _ops, bitwise, config, data, debugging, io, linalg, math, nn, random, test, train  # noqa: E402
+from . import _arrays, _matrices, _methods, _ops, _segments, bitwise, config, data, debugging, io, linalg, math, nn, random, test, train  # noqa: E402
 from ._device import device  # noqa: E402
 from ._dtypes import (  # noqa: E402
     DType,
@@ -62,7 +62,7 @@ _ONLY_IN_MODULES = {
     "l2_loss", "global_norm", "top_k", "in_top_k", "reduce_variance", "reduce_std", "reduce_euclidean_norm",
     "diag", "diag_part", "matrix_band_part", "matrix_transpose", "trace",
 }  # fmt: skip
-_exported = {**_ops.exported, **_arrays.exported}
+_exported = {**_ops.exported, **_arrays.exported, **_matrices.exported, **_segments.exported}
 globals().update({name: function for name, function in _exported.items() if name not in _ONLY_IN_MODULES})
 truediv = _ops.exported["divide"]
 

@@ -1,4 +1,4 @@
-"""Reductions, segments, slices, scatters and sorts that TensorFlow composes of others or spells otherwise."""
+"""Reductions, slices, scatters and sorts that TensorFlow composes of others or spells otherwise."""
 import builtins
 from collections import namedtuple
 
@@ -11,11 +11,9 @@ from ._ops import (
     abs,
     broadcast_to,
     cast,
-    clip_by_value,
     concat,
     equal,
     expand_dims,
-    floor,
     gather,
     greater,
     is_finite,
@@ -33,7 +31,6 @@ from ._ops import (
     reduce_sum,
     reshape,
     rsqrt,
-    slice,
     sqrt,
     square,
     squared_difference,
@@ -171,110 +168,6 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
 def scalar_mul(scalar, x, name=None):
     """The tensor times a number."""
     return _tensor(x) * scalar
-
-
-# --- Segments and histograms. ---
-
-
-def _sorted_segments(op, segment_ids):
-    """The ids as a tensor and how many segments they name."""
-    ids = _tensor(segment_ids)
-    numbers = ids.numpy()
-    if numbers.ndim != 1:
-        raise InvalidArgumentError(f"{op}: segment_ids must have one axis, got {ids.shape}")
-    if (numbers[1:] < numbers[:-1]).any() or (numbers.size and numbers[0] < 0):
-        raise InvalidArgumentError(f"{op}: segment ids are not increasing; tf.math.unsorted_{op} takes them in any order")
-    return ids, int(numbers[-1]) + 1 if numbers.size else 0
-
-
-def _rows(segment_ids, data, num_segments):
-    """How many rows each segment has, shaped to divide what unsorted_segment_sum gives."""
-    ids = _tensor(segment_ids)
-    count = records["unsorted_segment_sum"](_ops.ones(ids.shape, data.dtype), ids, num_segments)
-    return reshape(count, [num_segments] + [1] * (data.ndim - ids.ndim))
-
-
-def unsorted_segment_mean(data, segment_ids, num_segments, name=None):
-    """The mean of the rows of each segment; 0 for an empty one."""
-    data = _tensor(data)
-    total = records["unsorted_segment_sum"](data, segment_ids, int(num_segments))
-    return total / maximum(_rows(segment_ids, data, int(num_segments)), 1)
-
-
-def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):
-    """The sum of the rows of each segment divided by the square root of their number."""
-    data = _tensor(data)
-    total = records["unsorted_segment_sum"](data, segment_ids, int(num_segments))
-    return total / sqrt(maximum(_rows(segment_ids, data, int(num_segments)), 1))
-
-
-def segment_sum(data, segment_ids, name=None):
-    """The sum of the rows of each segment; ids ascend."""
-    ids, count = _sorted_segments("segment_sum", segment_ids)
-    return records["unsorted_segment_sum"](data, ids, count)
-
-
-def segment_prod(data, segment_ids, name=None):
-    """The product of the rows of each segment; ids ascend."""
-    ids, count = _sorted_segments("segment_prod", segment_ids)
-    return records["unsorted_segment_prod"](data, ids, count)
-
-
-def segment_mean(data, segment_ids, name=None):
-    """The mean of the rows of each segment; ids ascend."""
-    ids, count = _sorted_segments("segment_mean", segment_ids)
-    return unsorted_segment_mean(data, ids, count)
-
-
-def _segment_extreme(op, data, segment_ids):
-    ids, count = _sorted_segments(op, segment_ids)
-    data = _tensor(data)
-    found = records["unsorted_" + op](data, ids, count)
-    return _choose(greater(_rows(ids, data, count), 0), found, zeros_like(found))
-
-
-def segment_max(data, segment_ids, name=None):
-    """The largest of the rows of each segment; ids ascend; 0 for an empty one."""
-    return _segment_extreme("segment_max", data, segment_ids)
-
-
-def segment_min(data, segment_ids, name=None):
-    """The smallest of the rows of each segment; ids ascend; 0 for an empty one."""
-    return _segment_extreme("segment_min", data, segment_ids)
-
-
-def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=_dtypes.int32, name=None, axis=None, binary_output=False):
-    """How often each number occurs, or the sum of its weights; numbers beyond maxlength do not count."""
-    arr = _tensor(arr)
-    if axis not in (None, 0, -1) or binary_output or (axis == -1 and arr.ndim != 1):
-        raise NotImplementedError("bincount: axis must be None (or the only one) and binary_output False")
-    if not arr.dtype.is_integer:
-        raise InvalidArgumentError(f"bincount: arr must hold integers, got {arr.dtype.name}")
-    length = int(reduce_max(arr).numpy()) + 1 if arr.shape.num_elements() else 0
-    length = max(length, 0 if minlength is None else int(minlength))
-    length = length if maxlength is None else min(length, int(maxlength))
-    arr = reshape(arr if arr.dtype in (_dtypes.int32, _dtypes.int64) else cast(arr, _dtypes.int32), [-1])
-    if arr.shape.num_elements() and int(records["reduce_min"](arr).numpy()) < 0:
-        raise InvalidArgumentError("bincount: arr must not be negative")
-    counted = arr if maxlength is None else _choose(less(arr, length), arr, _ops.ones_like(arr) * -1)
-    values = _ops.ones(arr.shape, dtype) if weights is None else reshape(_tensor(weights), [-1])
-    return records["unsorted_segment_sum"](values, counted, length)
-
-
-def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=_dtypes.int32, name=None):
-    """The number of the bin each value falls into; what is outside the range falls into the first or last."""
-    values = _tensor(values)
-    low, high = (float(v) for v in _tensor(value_range, values.dtype).numpy())
-    if not low < high or int(nbins) < 1:
-        raise InvalidArgumentError(f"histogram_fixed_width: needs value_range[0] < value_range[1] and nbins > 0, got [{low}, {high}], {nbins}")
-    place = cast(values, _dtypes.float64) * (nbins / (high - low)) - low * nbins / (high - low)
-    return cast(clip_by_value(floor(place), 0, nbins - 1), dtype)
-
-
-def histogram_fixed_width(values, value_range, nbins=100, dtype=_dtypes.int32, name=None):
-    """How many values fall into each of nbins equal parts of the range."""
-    bins = reshape(histogram_fixed_width_bins(values, value_range, nbins), [-1])
-    return records["unsorted_segment_sum"](_ops.ones(bins.shape, dtype), bins, int(nbins))
 
 
 # --- Slices. ---
@@ -466,65 +359,6 @@ def in_top_k(targets, predictions, k, name=None):
 def searchsorted(sorted_sequence, values, side="left", out_type=_dtypes.int32, name=None):
     """Where in the sorted rows each value would stand."""
     return records["searchsorted"](*_converted([sorted_sequence, values]), side, out_type)
-
-
-# --- Matrices. ---
-
-
-def diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_LEFT"):
-    """Matrices with the rows of `diagonal` on their k-th diagonal."""
-    x = _tensor(diagonal)
-    if not hasattr(k, "__index__"):
-        raise NotImplementedError("diag: k must be one number")
-    length, k = x.shape[-1], int(k)
-    if num_rows == -1 and num_cols == -1:
-        rows = columns = length + builtins.abs(k)
-    else:
-        rows = length + max(-k, 0) if num_rows == -1 else int(num_rows)
-        columns = length + max(k, 0) if num_cols == -1 else int(num_cols)
-    if min(rows + min(k, 0), columns - max(k, 0)) != length:
-        raise InvalidArgumentError(f"diag: a diagonal of {length} does not fit {rows} rows and {columns} columns")
-    before = max(-k, 0)
-    spread = _ops.pad(x, [[0, 0]] * (x.ndim - 1) + [[before, rows - before - length]])
-    on = equal(expand_dims(range(rows), 1) + k, expand_dims(range(columns), 0))
-    return _choose(on, expand_dims(spread, -1), _tandem.to_tensor_beside(padding_value, x.dtype))
-
-
-def diag_part(input, name="diag_part", k=0, padding_value=0, align="RIGHT_LEFT"):
-    """The k-th diagonals of matrices."""
-    x = _tensor(input)
-    if not hasattr(k, "__index__"):
-        raise NotImplementedError("diag_part: k must be one number")
-    rows, columns, k = x.shape[-2], x.shape[-1], int(k)
-    length = min(rows + min(k, 0), columns - max(k, 0))
-    if length <= 0 and rows * columns:
-        raise InvalidArgumentError(f"diag_part: a matrix of {rows} rows and {columns} columns has no diagonal {k}")
-    first = max(k, 0) + max(-k, 0) * columns
-    flat = reshape(x, x.shape.as_list()[:-2] + [rows * columns])
-    return flat[..., first : first + (length - 1) * (columns + 1) + 1 : columns + 1] if length > 0 else flat[..., :0]
-
-
-def matrix_band_part(input, num_lower, num_upper, name=None):
-    """Matrices with zeros outside a band around the diagonal; a negative number keeps that side whole."""
-    x = _tensor(input)
-    distance = expand_dims(range(x.shape[-2]), 1) - expand_dims(range(x.shape[-1]), 0)
-    lower = int(num_lower) if int(num_lower) >= 0 else x.shape[-2]
-    upper = int(num_upper) if int(num_upper) >= 0 else x.shape[-1]
-    inside = logical_and(less_equal(distance, lower), less_equal(distance * -1, upper))
-    return _choose(inside, x, zeros_like(x))
-
-
-def matrix_transpose(a, name="matrix_transpose", conjugate=False):
-    """The last two axes exchanged."""
-    a = _tensor(a)
-    if a.ndim < 2:
-        raise ValueError(f"matrix_transpose: needs at least two axes, got {a.shape}")
-    return transpose(a, [*builtins.range(a.ndim - 2), a.ndim - 1, a.ndim - 2])
-
-
-def trace(x, name=None):
-    """The sum of the diagonal."""
-    return reduce_sum(diag_part(x), -1)
 
 
 exported = {name: value for name, value in globals().items() if getattr(value, "__module__", None) == __name__ and name[0] != "_" and name.islower()}

@@ -5,7 +5,8 @@ from collections import namedtuple
 import numpy as np
 
 from . import _dtypes, _tandem
-from ._arrays import diag_part, matrix_transpose, reduce_euclidean_norm
+from ._arrays import reduce_euclidean_norm
+from ._matrices import diag_part, matrix_transpose
 from ._ops import (
     broadcast_to,
     cast,

@@ -1,10 +1,10 @@
 """tf.math: arithmetic, comparisons and reductions."""
-from . import _names
-from ._arrays import exported as _composed
+from . import _arrays, _matrices, _names, _segments
 from ._ops import exported as _exported
 
 globals().update(_exported)
-globals().update(_composed)
+for _composed in (_arrays, _matrices, _segments):
+    globals().update(_composed.exported)
 truediv = _exported["divide"]
 mod = _exported["floormod"]
 

@@ -1,7 +1,7 @@
 """keras.initializers: the first values of weights."""
 import math
 
-from .. import _arrays, _dtypes, _linalg, _ops, _tandem
+from .. import _dtypes, _linalg, _matrices, _ops, _tandem
 from .. import random as _random
 from ._engine import windows
 from ._engine.floats import floatx
@@ -323,7 +323,7 @@ class Orthogonal(RandomInitializer):
         rows, columns = math.prod(shape[:-1]), shape[-1]
         tall = (max(rows, columns), min(rows, columns))
         q, r = _linalg.qr(self._normal(tall, _dtypes.float64, 0, 1))
-        q = q * _ops.sign(_arrays.diag_part(r))  # else some rotations would be more likely than others
+        q = q * _ops.sign(_matrices.diag_part(r))  # else some rotations would be more likely than others
         q = _ops.transpose(q, [1, 0]) if rows < columns else q
         return _ops.cast(_ops.reshape(q * float(self.gain), shape), _dtype(dtype))
 

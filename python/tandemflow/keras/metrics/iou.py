@@ -1,5 +1,5 @@
 """Intersection over union: how well areas of classes overlap."""
-from ... import _arrays, _ops
+from ... import _matrices, _ops
 from ..._ops import records
 from .._engine.floats import epsilon
 from ..losses._pairs import as_tensor
@@ -46,7 +46,7 @@ class IoU(Metric):
 
     def result(self):
         matrix = _ops.cast(self.total_cm, "float32")
-        hits = _arrays.diag_part(matrix)
+        hits = _matrices.diag_part(matrix)
         union = _ops.reduce_sum(matrix, 0) + _ops.reduce_sum(matrix, 1) - hits
         hits, union = _ops.gather(hits, self.target_class_ids), _ops.gather(union, self.target_class_ids)
         occurs = _ops.cast(union > 1e-9, "float32")

@@ -1,6 +1,6 @@
 """keras.ops: products, norms and matrices."""
 
-from ... import _arrays, _einsum, _linalg, _ops
+from ... import _arrays, _einsum, _linalg, _matrices, _ops
 from ._convert import drawable, floats, one_axis, together
 
 
@@ -183,7 +183,7 @@ def corrcoef(x):
     x = floats(x)
     centred = x - _ops.reduce_mean(x, -1, True)
     covariance = _ops.matmul(centred, centred, transpose_b=True)
-    deviation = _ops.sqrt(_arrays.diag_part(covariance))
+    deviation = _ops.sqrt(_matrices.diag_part(covariance))
     return covariance / (_ops.expand_dims(deviation, 1) * _ops.expand_dims(deviation, 0))
 
 

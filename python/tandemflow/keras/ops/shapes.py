@@ -1,6 +1,6 @@
 """keras.ops: other shapes, orders and parts of tensors."""
 
-from ... import _arrays, _ops
+from ... import _arrays, _matrices, _ops
 from ._convert import axes_of, drawable, one_axis, tensor, together
 
 
@@ -251,14 +251,14 @@ def diag(x, k=0):
     """A matrix with x on its k-th diagonal, or the diagonal of a matrix."""
     x = tensor(x)
     if x.ndim == 1:
-        return _arrays.diag(x, k=k)
-    return _arrays.diag_part(x, k=k)
+        return _matrices.diag(x, k=k)
+    return _matrices.diag_part(x, k=k)
 
 
 @drawable
 def diagflat(x, k=0):
     """A matrix with the values, flat, along a diagonal."""
-    return _arrays.diag(_ops.reshape(tensor(x), [-1]), k=k)
+    return _matrices.diag(_ops.reshape(tensor(x), [-1]), k=k)
 
 
 @drawable
@@ -267,7 +267,7 @@ def diagonal(x, offset=0, axis1=0, axis2=1):
     x = tensor(x)
     a, b = one_axis(axis1, x.ndim), one_axis(axis2, x.ndim)
     order = [i for i in range(x.ndim) if i not in (a, b)] + [a, b]
-    return _arrays.diag_part(_ops.transpose(x, order), k=offset)
+    return _matrices.diag_part(_ops.transpose(x, order), k=offset)
 
 
 @drawable
