@@ -50,7 +50,7 @@ def of_tensor(tensor):
 
 def of_dataset(dataset):
     """What its elements are and how many there are."""
-    from ._dataset import flatten
+    from ._dataset_structure import flatten
 
     count = dataset.cardinality().numpy()
     number = {-1: "endlessly many", -2: "an unknown number of"}.get(count, str(count))

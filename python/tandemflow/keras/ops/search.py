@@ -1,5 +1,6 @@
 """keras.ops: choosing, finding, ordering and scattering."""
-from ... import _arrays, _ops, _segments, _tandem
+from ... import _arrays, _ops, _tandem
+from ..._segments import bincount as _counts
 from ._convert import drawable, floats, one_axis, records, tensor, together
 
 
@@ -111,7 +112,7 @@ def isin(x1, x2, assume_unique=False, invert=False):
 @drawable
 def bincount(x, weights=None, minlength=0, sparse=False):
     """How often each number occurs."""
-    return _segments.bincount(tensor(x), weights=weights, minlength=minlength)
+    return _counts(tensor(x), weights=weights, minlength=minlength)
 
 
 def unique(x, sorted=True, return_index=False, return_inverse=False, return_counts=False, axis=None, size=None, fill_value=None):
