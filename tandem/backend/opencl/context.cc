@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "tandem/backend/opencl/error_tag.h"
 #include "tandem/base/fault.h"
@@ -230,21 +231,27 @@ std::optional<DeviceTiming> Context::take_timing(std::uint64_t number) {
   return compute_->take_timing(number);
 }
 
+/// Only while the device rests: PoCL counts who uses a program's code, and loses count when it is asked for the code of one whose
+/// kernels run. What is not saved now will be when somebody waits again.
 void Context::save_programs() {
-  std::vector<BuiltProgram*> programs;
+  std::vector<std::pair<const BuiltProgram*, ProgramCache::Bytes>> binaries;
   {
     std::lock_guard lock(mutex_);
-    programs.swap(unsaved_);
+    if (!compute_->done(compute_->last()) || !copy_->done(copy_->last())) return;
+    for (const BuiltProgram* built : std::exchange(unsaved_, {})) binaries.emplace_back(built, binary_of(*built));
     has_unsaved_ = false;
   }
-  for (BuiltProgram* built : programs) {
-    std::size_t size = 0;
-    check(clGetProgramInfo(built->program.get(), CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, nullptr), "reading a program");
-    ProgramCache::Bytes binary(size);
-    unsigned char* data = binary.data();
-    check(clGetProgramInfo(built->program.get(), CL_PROGRAM_BINARIES, sizeof(data), &data, nullptr), "reading a program");
-    if (size) cache_.store(built->key, binary);
-  }
+  for (const auto& [built, binary] : binaries)
+    if (!binary.empty()) cache_.store(built->key, binary);
+}
+
+ProgramCache::Bytes Context::binary_of(const BuiltProgram& built) const {
+  std::size_t size = 0;
+  check(clGetProgramInfo(built.program.get(), CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, nullptr), "reading a program");
+  ProgramCache::Bytes binary(size);
+  unsigned char* data = binary.data();
+  check(clGetProgramInfo(built.program.get(), CL_PROGRAM_BINARIES, sizeof(data), &data, nullptr), "reading a program");
+  return binary;
 }
 
 Launch& Launch::buffer(const void* address) {

@@ -128,6 +128,7 @@ class Context {
   template <class Start>
   void submit(std::string_view doing, Start start);
   void save_programs();
+  ProgramCache::Bytes binary_of(const BuiltProgram& built) const;
 
   /// Returns when command `number` of `queue` has ended, having looked for failures up to then.
   void wait_for(Queue& queue, std::uint64_t number);
