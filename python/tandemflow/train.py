@@ -74,7 +74,17 @@ class Features:
         self.feature = dict(feature or {})
 
 
-class Example:
+class _Message:
+    """What can be made of its bytes."""
+
+    @classmethod
+    def FromString(cls, data):  # noqa: N802  protobuf's name
+        example = cls()
+        example.ParseFromString(data)
+        return example
+
+
+class Example(_Message):
     """What one record of a data file holds."""
 
     def __init__(self, features=None):
@@ -94,12 +104,6 @@ class Example:
             self.features.feature[name] = Feature(**{kind: _KINDS[kind](values)})
         return len(data)
 
-    @classmethod
-    def FromString(cls, data):  # noqa: N802  protobuf's name
-        example = cls()
-        example.ParseFromString(data)
-        return example
-
     def __repr__(self):
         return "".join(f"{name}: {feature!r}" for name, feature in sorted(self.features.feature.items()))
 
@@ -118,7 +122,7 @@ class FeatureLists:
         self.feature_list = dict(feature_list or {})
 
 
-class SequenceExample:
+class SequenceExample(_Message):
     """What one record of a data file holds: features of the whole, and sequences of features."""
 
     def __init__(self, context=None, feature_lists=None):
@@ -136,12 +140,6 @@ class SequenceExample:
 
         self.context, self.feature_lists = _sequence_message.read(bytes(data))
         return len(data)
-
-    @classmethod
-    def FromString(cls, data):  # noqa: N802  protobuf's name
-        example = cls()
-        example.ParseFromString(data)
-        return example
 
     def __repr__(self):
         lists = "".join(f"{name}: {[*steps.feature]!r}\n" for name, steps in sorted(self.feature_lists.feature_list.items()))

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "tandem/tandem.h"
+#include "tests/with_machine.h"
 
 namespace tandem {
 namespace {
@@ -16,15 +16,6 @@ Machine machine(double gpu_gflops, bool one_core = false, double gb_per_s = 10) 
                       {.name = "/GPU:0", .peak_gflops = {{DType::f32, gpu_gflops}}, .gb_per_s = 10, .launch_us = 5, .cores = {one_core ? 0 : 1}}},
           .links = {{"/CPU:0", "/GPU:0", 10, gb_per_s}, {"/GPU:0", "/CPU:0", 10, gb_per_s}}};
 }
-
-class WithMachine {
- public:
-  explicit WithMachine(const Machine& figures) {
-    default_runtime().devices();
-    default_runtime().set_machine(figures);
-  }
-  ~WithMachine() { default_runtime().set_machine(std::nullopt); }
-};
 
 const auto batched = [](Tensor x, Tensor y) { return matmul(x, y); };
 

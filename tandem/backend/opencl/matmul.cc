@@ -48,33 +48,43 @@ Batch batch_of(const KernelCall& call) {
   return batch;
 }
 
+/// What a product multiplies.
+struct Product {
+  Side a, b;
+  Batch batch;
+
+  explicit Product(const KernelCall& call)
+      : a(call.inputs[0], call.attr().boolean("transpose_a")), b(call.inputs[1], call.attr().boolean("transpose_b")), batch(batch_of(call)) {}
+  std::array<std::int64_t, 3> mnk() const { return {a.rows, b.columns, a.columns}; }
+  Matrix left(const KernelArgs& args) const { return {args.inputs[0], 0, a.row_stride, a.column_stride}; }
+  Matrix right(const KernelArgs& args) const { return {args.inputs[1], 0, b.row_stride, b.column_stride}; }
+};
+
 class MatmulKernel final : public PreparedKernel {
  public:
   explicit MatmulKernel(const KernelCall& call, Epilogue epilogue = {})
       : gemm_(context_of(call), call.dtype(), std::move(epilogue)),
-        a_(call.inputs[0], call.attr().boolean("transpose_a")),
-        b_(call.inputs[1], call.attr().boolean("transpose_b")),
-        batch_(batch_of(call)),
+        product_(call),
         empty_(call.outputs[0].shape().elements() == 0) {}
 
   void run(const KernelArgs& args) const override {
     if (empty_) return;
-    const std::int64_t m = a_.rows, depth = a_.columns, n = b_.columns;
+    const auto& [a_side, b_side, batch] = product_;
+    const auto [m, n, depth] = product_.mnk();
     const std::size_t lane = packed_bytes(gemm_.dtype());
     BufferPool& pool = gemm_.context().pool();
-    const Scratch a(pool, static_cast<std::size_t>(a_.count * packed_elements(m, depth, kTileRows)) * lane);
-    const Scratch b(pool, static_cast<std::size_t>(b_.count * packed_elements(n, depth, kTileColumns)) * lane);
+    const Scratch a(pool, static_cast<std::size_t>(a_side.count * packed_elements(m, depth, kTileRows)) * lane);
+    const Scratch b(pool, static_cast<std::size_t>(b_side.count * packed_elements(n, depth, kTileColumns)) * lane);
     if (depth > 0) {
-      gemm_.pack_a({args.inputs[0], 0, a_.row_stride, a_.column_stride}, m, depth, a.get(), a_.count, a_.size());
-      gemm_.pack_b({args.inputs[1], 0, b_.row_stride, b_.column_stride}, depth, n, b.get(), b_.count, b_.size());
+      gemm_.pack_a(product_.left(args), m, depth, a.get(), a_side.count, a_side.size());
+      gemm_.pack_b(product_.right(args), depth, n, b.get(), b_side.count, b_side.size());
     }
-    gemm_.multiply(a.get(), b.get(), args.outputs[0], 0, m, n, depth, batch_, false, args);
+    gemm_.multiply(a.get(), b.get(), args.outputs[0], 0, m, n, depth, batch, false, args);
   }
 
  private:
   Gemm gemm_;
-  Side a_, b_;
-  Batch batch_;
+  Product product_;
   bool empty_;
 };
 
@@ -98,19 +108,15 @@ class DirectMatmul final : public PreparedKernel {
  public:
   explicit DirectMatmul(const KernelCall& call, Epilogue epilogue = {})
       : gemm_(context_of(call), call.dtype(), std::move(epilogue)),
-        a_(call.inputs[0], call.attr().boolean("transpose_a")),
-        b_(call.inputs[1], call.attr().boolean("transpose_b")),
-        batch_(batch_of(call)) {}
+        product_(call) {}
 
   void run(const KernelArgs& args) const override {
-    gemm_.multiply({args.inputs[0], 0, a_.row_stride, a_.column_stride}, {args.inputs[1], 0, b_.row_stride, 1}, args.outputs[0],
-                   {a_.rows, b_.columns, a_.columns}, batch_, args);
+    gemm_.multiply(product_.left(args), product_.right(args), args.outputs[0], product_.mnk(), product_.batch, args);
   }
 
  private:
   DirectGemm gemm_;
-  Side a_, b_;
-  Batch batch_;
+  Product product_;
 };
 
 // --- Few columns ---
@@ -132,19 +138,15 @@ class NarrowMatmul final : public PreparedKernel {
  public:
   explicit NarrowMatmul(const KernelCall& call, Epilogue epilogue = {})
       : gemm_(context_of(call), call.dtype(), std::move(epilogue)),
-        a_(call.inputs[0], call.attr().boolean("transpose_a")),
-        b_(call.inputs[1], call.attr().boolean("transpose_b")),
-        batch_(batch_of(call)) {}
+        product_(call) {}
 
   void run(const KernelArgs& args) const override {
-    gemm_.multiply({args.inputs[0], 0, a_.row_stride, a_.column_stride}, {args.inputs[1], 0, b_.row_stride, b_.column_stride}, b_.count,
-                   args.outputs[0], {a_.rows, b_.columns, a_.columns}, batch_, args);
+    gemm_.multiply(product_.left(args), product_.right(args), product_.b.count, args.outputs[0], product_.mnk(), product_.batch, args);
   }
 
  private:
   NarrowGemm gemm_;
-  Side a_, b_;
-  Batch batch_;
+  Product product_;
 };
 
 // --- CLBlast ---
@@ -192,14 +194,14 @@ class ClblastMatmul final : public PreparedKernel {
 };
 
 /// A product whose rest is computed where its sums are stored.
-template <class Product, Support (*supported)(const KernelCall&)>
+template <class Matmul, Support (*supported)(const KernelCall&)>
 Kernel with_epilogue(std::string_view name) {
   return {.name = name,
           .supports = [](const KernelCall& call) {
             const Support rest = dtypes_supported(call);
             return rest ? supported(ProductCall(call).call()) : rest;
           },
-          .prepare = [](const KernelCall& call) -> Prepared { return std::make_unique<Product>(ProductCall(call).call(), Epilogue(call)); }};
+          .prepare = [](const KernelCall& call) -> Prepared { return std::make_unique<Matmul>(ProductCall(call).call(), Epilogue(call)); }};
 }
 
 }  // namespace
