@@ -30,6 +30,27 @@ std::vector<Row> executor() {
   return rows;
 }
 
+/// Eight chains of small ops that meet at the end: each op is too small for several cores, all together are not.
+std::vector<Row> bundles() {
+  const Tensor x = random_normal({48, 48}), w = random_normal({48, 48}, 0, 0.1);
+  const auto body = [](Tensor first, Tensor weights) {
+    Tensor sum;
+    for (int c = 0; c < 8; ++c) {
+      Tensor end = first * (1.0 + c);
+      for (int i = 0; i < 4; ++i) end = tanh(matmul(end, weights));
+      sum = c ? sum + end : end;
+    }
+    return sum;
+  };
+  auto bundled = function(body), one_by_one = function(body);
+  bundled(x, w);
+  set_pass_enabled("bundle", false);
+  one_by_one(x, w);
+  set_pass_enabled("bundle", true);
+  const Pair pair = compare([&] { return seconds_of([&] { bundled(x, w); }); }, [&] { return seconds_of([&] { one_by_one(x, w); }); });
+  return {{"graph_bundles", pair.ours * 1e6, "us", "op by op", pair.reference * 1e6, pair.ours / pair.reference, "<= 0.75"}};
+}
+
 std::vector<Row> mean_square() {
   const Tensor x = random_normal({1000, 1000});
   auto f = function([](Tensor t) { return reduce_mean(square(t)); });
@@ -148,7 +169,7 @@ std::vector<Row> new_size() {
 }  // namespace
 
 std::vector<Benchmark> graph_benchmarks() {
-  return {{"executor", executor}, {"graph_mean_square", mean_square}, {"graph_twelve_ops", twelve}, {"dense_forward", dense_forward}, {"cnn_forward", cnn_forward}, {"fit_step", fit_step}, {"tracing", tracing}, {"graph_new_size", new_size}};
+  return {{"executor", executor}, {"graph_bundles", bundles}, {"graph_mean_square", mean_square}, {"graph_twelve_ops", twelve}, {"dense_forward", dense_forward}, {"cnn_forward", cnn_forward}, {"fit_step", fit_step}, {"tracing", tracing}, {"graph_new_size", new_size}};
 }
 
 }  // namespace tandem::bench

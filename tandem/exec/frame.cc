@@ -1,5 +1,6 @@
 #include "tandem/exec/frame.h"
 
+#include "tandem/base/cores.h"
 #include "tandem/base/event_sink.h"
 #include "tandem/base/fault.h"
 #include "tandem/exec/device_error.h"
@@ -122,6 +123,12 @@ void Frame::run_kernels(std::uint32_t from, std::uint32_t to) {
   const Plan::Instruction* at = &plan_.instructions_[from];
   try {
     for (; at != plan_.instructions_.data() + to; ++at) {
+      if (at->together > 1) {
+        run_together(at);
+        at += at->together - 1;
+        start = events ? ticks() : 0;
+        continue;
+      }
       const KernelArgs args{operands + at->inputs, operands + at->outputs, {words_.data() + at->words, at->word_count}};
       if (at->told) at->told->set_running(at->call->decision);
       at->kernel->run(args);
@@ -135,6 +142,25 @@ void Frame::run_kernels(std::uint32_t from, std::uint32_t to) {
   } catch (const Error& error) {
     rethrow_naming(error, at->call->decision->op);
   }
+}
+
+/// A bundle. Each core takes every so-manieth kernel: in the next bundle those that read their results have the same places.
+void Frame::run_together(const Plan::Instruction* first) {
+  const bool checked = check_numerics(), events = events_enabled();
+  const std::int64_t count = first->together, shares = std::min<std::int64_t>(count, Cores::process().threads());
+  parallel(shares, [&](std::int64_t share) {
+    for (const Plan::Instruction* one = first + share; one < first + count; one += shares) {
+      const KernelArgs args{operands_.data() + one->inputs, operands_.data() + one->outputs, {words_.data() + one->words, one->word_count}};
+      const std::uint64_t start = events ? ticks() : 0;
+      try {
+        one->kernel->run(args);
+      } catch (const Error& error) {
+        rethrow_naming(error, one->call->decision->op);
+      }
+      if (events) event_ring().record(one->call->decision, start, ticks());
+      if (checked) [[unlikely]] require_finite(*one->call, args);
+    }
+  });
 }
 
 /// What goes wrong is told by the name of the op it was done for.

@@ -141,9 +141,10 @@ class Lowering {
   void emit() {
     for (std::size_t s = 0; s < steps_.size(); ++s) {
       if (s > 0 && steps_[s].commits && !steps_[s - 1].commits) plan_->commit_ = count();
+      if (steps_[s].together > 0) bundle_ = count();
       if (steps_[s].call) emit_kernel(s);
       else emit_call(s);
-      release_after(s);
+      if (s + 1 == steps_.size() || steps_[s + 1].together > 0) release_after_bundle(s);
       if (idle_after_ == s) plan_->actions_.push_back({.kind = Plan::Action::Kind::meanwhile, .before = count()});
     }
     if (steps_.empty() || !steps_.back().commits) plan_->commit_ = count();
@@ -161,7 +162,8 @@ class Lowering {
                                   .words = static_cast<std::uint32_t>(plan_->words_.size()),
                                   .word_count = static_cast<std::uint32_t>(node.attrs.run_time().size()),
                                   .call = step.call.get(),
-                                  .told = step.space->is_host() ? nullptr : step.call->device};
+                                  .told = step.space->is_host() ? nullptr : step.call->device,
+                                  .together = step.together};
     plan_->operand_count_ += static_cast<std::uint32_t>(node.inputs.size() + node.outputs.size());
     plan_->words_.insert(plan_->words_.end(), node.attrs.run_time().begin(), node.attrs.run_time().end());
     if (node.op->random) draws_[step.node] = {instruction.words + key_word(*node.op)};
@@ -201,7 +203,7 @@ class Lowering {
       for (std::size_t i = 0; i < node.inputs.size() && k == 0 && !reused; ++i) {
         Home& old = home(node.inputs[i]);
         if (old.stored || old.last_use != static_cast<std::int32_t>(s) || !may_overwrite(node, i, graph_.spec(node.inputs[i])) ||
-            taken_over_.contains(&old))
+            taken_over_.contains(&old) || (in_bundle(s) && old.uses > 1))  // others of the bundle may read it meanwhile
           continue;
         made.arena = old.arena, made.offset = old.offset;
         taken_over_.insert(&old);
@@ -220,7 +222,7 @@ class Lowering {
 
   void allocate_at(std::size_t s, const Home& made) {
     const User maker{steps_[s].space, steps_[s].lane};
-    if (auto& binding = bindings_[{made.slot, maker}]; binding.first_use < 0) binding.first_use = static_cast<std::int32_t>(count());
+    if (auto& binding = bindings_[{made.slot, maker}]; binding.first_use < 0) binding.first_use = static_cast<std::int32_t>(bundle_);
     allocated_.emplace(made.slot, maker);
   }
 
@@ -246,6 +248,15 @@ class Lowering {
     }
     made.arena = static_cast<std::uint32_t>(plan_->arenas_.size());
     plan_->arenas_.push_back({made.space, bytes});
+  }
+
+  bool in_bundle(std::size_t s) const { return steps_[s].together != 1; }
+
+  /// What a step of a bundle does not need any more, another may still read: all is released after the last.
+  void release_after_bundle(std::size_t last) {
+    std::size_t first = last;
+    while (steps_[first].together == 0) --first;
+    for (std::size_t s = first; s <= last; ++s) release_after(s);
   }
 
   void release_after(std::size_t s) {
@@ -280,7 +291,7 @@ class Lowering {
       return;
     }
     Binding& binding = bindings_[{h.slot, {step.space, step.lane}}];
-    if (binding.first_use < 0) binding.first_use = static_cast<std::int32_t>(count());
+    if (binding.first_use < 0) binding.first_use = static_cast<std::int32_t>(bundle_);
     binding.operands.push_back({at, list_.offsets[static_cast<std::size_t>(value.node)]});
   }
 
@@ -382,6 +393,7 @@ class Lowering {
     std::vector<Plan::Target> operands;
   };
   std::map<std::pair<std::uint32_t, User>, Binding> bindings_;
+  std::uint32_t bundle_ = 0;  // first instruction of the bundle that is being written down
   std::set<std::int32_t> awaited_;    // steps that other lanes wait for
   std::optional<std::size_t> idle_after_;  // the step after which the host has time
   struct HostArena {

@@ -34,6 +34,7 @@ class Plan {
     std::uint32_t words, word_count;  // run-time attributes
     const PreparedCall* call;
     Device* told = nullptr;  // a device with memory of its own, to be told which op runs
+    std::uint32_t together = 1;  // instructions from here on that need nothing of each other; 0: one of those before counts it
   };
 
   /// What happens between kernels. Values that leave the plan, cross between devices or go to a called function are

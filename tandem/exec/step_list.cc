@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "tandem/exec/bundles.h"
 #include "tandem/exec/start_order.h"
 #include "tandem/graph/split.h"
 
@@ -49,6 +50,7 @@ class StepLister {
     if (options_.placement || !out_.own_memory.empty()) order_by_start();
     choose_commits();
     choose_lanes();
+    bundle_steps(graph_, out_);
     return std::move(out_);
   }
 

@@ -14,6 +14,7 @@ struct Step {
   bool commits = false;                      // writes variables over their old values
   MemorySpace* space = nullptr;
   std::uint32_t lane = 0;                    // which thread runs it
+  std::uint32_t together = 1;                // steps from here on that cores may run at once; 0: one of those before does
 };
 
 /// Steps in order, those that write variables in place last.

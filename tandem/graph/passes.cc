@@ -18,6 +18,7 @@ constexpr Pass kPasses[] = {
     {"epilogue", "elementwise ops on the result of a matmul or a convolution become part of it", fuse_products},
     {"reduce", "elementwise ops become part of the reduction that reads them", fuse_reductions},
     {"fuse", "elementwise ops that feed one another become one loop", fuse},
+    {"bundle", "small ops that need nothing of each other run at once, on several cores", nullptr},
 };
 
 struct Switches {
@@ -63,7 +64,7 @@ Graph optimize(const Graph& graph, std::vector<PassReport>* reports) {
   for (const Pass& pass : kPasses) {
     PassReport report{.name = pass.name, .enabled = pass_enabled(pass.name), .nodes_before = out.op_count()};
     const auto begin = std::chrono::steady_clock::now();
-    if (report.enabled) {
+    if (report.enabled && pass.run) {
       pass.run(out);
       verify(out);
     }
