@@ -1,10 +1,12 @@
 #include "tandem/exec/bundles.h"
 
 #include <algorithm>
+#include <map>
 
 #include "tandem/base/cores.h"
 #include "tandem/exec/graph_placement.h"
 #include "tandem/graph/passes.h"
+#include "tandem/kernel/joinable.h"
 
 namespace tandem {
 namespace {
@@ -14,7 +16,6 @@ constexpr double kLeastUs = 1;    // less is done before another core has heard 
 constexpr double kMostUs = 30;    // more is shared out by the kernel itself
 constexpr double kLeastGainUs = 4;  // what waking another core has to save
 constexpr std::size_t kWindow = 256;  // steps looked at for companions, so that long graphs take linear time
-constexpr std::size_t kMostTogether = 64;
 
 class Bundler {
  public:
@@ -104,11 +105,31 @@ class Bundler {
   std::vector<Step> ordered_;
 };
 
+/// Updates come last and need nothing of each other: those that can be joined move together.
+void join_updates(std::vector<Step>& steps) {
+  const auto begin = std::ranges::find_if(steps, &Step::commits);
+  std::map<std::string, std::vector<Step>> groups;
+  std::vector<Step> others;
+  for (const Step& step : std::ranges::subrange(begin, steps.end())) {
+    const auto* kernel = dynamic_cast<const JoinableKernel*>(step.call->kernel.get());
+    const std::string key = kernel ? kernel->joins_with() : "";
+    (key.empty() ? others : groups[key]).push_back(step);
+  }
+  auto next = std::ranges::copy(others, begin).out;
+  for (auto& [key, members] : groups) {
+    const std::size_t most = std::min(kMostTogether, dynamic_cast<const JoinableKernel&>(*members[0].call->kernel).most_joined());
+    for (std::size_t m = 0; m < members.size(); ++m)
+      members[m].together = m % most ? 0 : static_cast<std::uint32_t>(std::min(most, members.size() - m));
+    next = std::ranges::copy(members, next).out;
+  }
+}
+
 }  // namespace
 
 void bundle_steps(const Graph& graph, StepList& list) {
-  if (list.lanes > 0 || !list.own_memory.empty() || !pass_enabled("bundle")) return;
-  Bundler(graph, list).run();
+  if (!pass_enabled("bundle")) return;
+  if (!list.own_memory.empty()) return join_updates(list.steps);
+  if (list.lanes == 0) Bundler(graph, list).run();
 }
 
 }  // namespace tandem

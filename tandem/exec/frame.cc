@@ -1,12 +1,16 @@
 #include "tandem/exec/frame.h"
 
+#include <array>
+
 #include "tandem/base/cores.h"
 #include "tandem/base/event_sink.h"
 #include "tandem/base/fault.h"
+#include "tandem/exec/bundles.h"
 #include "tandem/exec/device_error.h"
 #include "tandem/exec/meanwhile.h"
 #include "tandem/exec/numerics.h"
 #include "tandem/exec/write_locks.h"
+#include "tandem/kernel/joinable.h"
 
 namespace tandem {
 
@@ -146,6 +150,7 @@ void Frame::run_kernels(std::uint32_t from, std::uint32_t to) {
 
 /// A bundle. Each core takes every so-manieth kernel: in the next bundle those that read their results have the same places.
 void Frame::run_together(const Plan::Instruction* first) {
+  if (first->joined) return run_joined(first);
   const bool checked = check_numerics(), events = events_enabled();
   const std::int64_t count = first->together, shares = std::min<std::int64_t>(count, Cores::process().threads());
   parallel(shares, [&](std::int64_t share) {
@@ -161,6 +166,18 @@ void Frame::run_together(const Plan::Instruction* first) {
       if (checked) [[unlikely]] require_finite(*one->call, args);
     }
   });
+}
+
+void Frame::run_joined(const Plan::Instruction* first) {
+  std::array<KernelArgs, kMostTogether> all;
+  for (std::uint32_t i = 0; i < first->together; ++i)
+    all[i] = {operands_.data() + first[i].inputs, operands_.data() + first[i].outputs, {words_.data() + first[i].words, first[i].word_count}};
+  first->told->set_running(first->call->decision);
+  const std::uint64_t start = ticks();
+  first->joined->run({all.data(), first->together});
+  event_ring().record(first->call->decision, start, ticks());
+  if (check_numerics()) [[unlikely]]
+    for (std::uint32_t i = 0; i < first->together; ++i) require_finite(*first[i].call, all[i]);
 }
 
 /// What goes wrong is told by the name of the op it was done for.

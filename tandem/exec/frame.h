@@ -27,6 +27,7 @@ class Frame {
   void watch_devices() const;
   void run_kernels(std::uint32_t from, std::uint32_t to);
   void run_together(const Plan::Instruction* first);
+  void run_joined(const Plan::Instruction* first);
   void run_timed(std::uint32_t from, std::uint32_t to);
   void perform(const Plan::Action& action, WorkingSet& held);
   void perform_for(const Plan::Action& action, WorkingSet& held);

@@ -9,6 +9,7 @@
 #include "tandem/exec/step_list.h"
 #include "tandem/exec/stepwise.h"
 #include "tandem/kernel/fused.h"
+#include "tandem/kernel/joinable.h"
 #include "tandem/memory/arena_plan.h"
 
 namespace tandem {
@@ -173,10 +174,21 @@ class Lowering {
       operand(instruction.inputs + static_cast<std::uint32_t>(i), node.inputs[i], step);
     for (std::size_t k = 0; k < node.outputs.size(); ++k)
       operand(instruction.outputs + static_cast<std::uint32_t>(k), {step.node, static_cast<std::int32_t>(k)}, step);
+    if (step.together > 1) instruction.joined = joined(s);
     plan_->instructions_.push_back(instruction);
     for (const Home& made : homes_[static_cast<std::size_t>(step.node)])
       if (made.read_by_host && !step.commits)
         plan_->actions_.push_back({.kind = Plan::Action::Kind::to_host, .before = count(), .tensor = made.slot, .lane = step.lane});
+  }
+
+  /// The kernel that does the steps of a bundle in one launch; null on the host, whose cores share them out.
+  const JoinedKernel* joined(std::size_t first) {
+    if (steps_[first].space->is_host()) return nullptr;
+    std::vector<const JoinableKernel*> kernels;
+    for (std::size_t s = first; s < first + steps_[first].together; ++s)
+      kernels.push_back(dynamic_cast<const JoinableKernel*>(steps_[s].call->kernel.get()));
+    plan_->joined_.push_back(kernels[0]->join(kernels));
+    return plan_->joined_.back().get();
   }
 
   /// What other lanes make has to be there. Without calls, step s is instruction s.

@@ -8,6 +8,7 @@
 #include "tandem/core/spill.h"
 #include "tandem/exec/frame.h"
 #include "tandem/exec/stepwise.h"
+#include "tandem/kernel/joinable.h"
 
 namespace tandem {
 

@@ -14,6 +14,7 @@
 namespace tandem {
 
 class Frame;
+class JoinedKernel;
 class Stepwise;
 
 /// What one run took, op by op.
@@ -35,6 +36,7 @@ class Plan {
     const PreparedCall* call;
     Device* told = nullptr;  // a device with memory of its own, to be told which op runs
     std::uint32_t together = 1;  // instructions from here on that need nothing of each other; 0: one of those before counts it
+    const JoinedKernel* joined = nullptr;  // that does them all in one launch
   };
 
   /// What happens between kernels. Values that leave the plan, cross between devices or go to a called function are
@@ -139,6 +141,7 @@ class Plan {
   std::shared_ptr<const GraphPlacement> placement_;
   std::vector<std::shared_ptr<const PreparedCall>> prepared_;
   std::vector<Instruction> instructions_;
+  std::vector<std::unique_ptr<const JoinedKernel>> joined_;
   std::uint32_t commit_ = 0;  // first instruction that writes variables in place
   std::vector<Action> actions_;
   std::vector<Lane> lanes_;              // empty: one thread runs all

@@ -85,18 +85,46 @@ TEST(Bundles, RandomProgramsKeepTheirBits) {
   }
 }
 
+std::vector<float> trained(const char* device) {
+  DeviceScope scope(device);
+  set_seed(3);
+  std::vector<LayerPtr> layers;
+  for (int i = 0; i < 5; ++i) layers.push_back(Dense(48, "relu"));  // 12 variables: one launch and a half
+  layers.push_back(Dense(10));
+  Sequential model(layers);
+  model.compile({.optimizer = "adam", .loss = "mse"});
+  const Tensor x = random_normal({64, 48}), y = random_normal({64, 10});
+  model.fit(x, y, {.batch_size = 16, .epochs = 3, .verbose = 0});
+  return model.predict(x).to_vector<float>();
+}
+
 TEST(Bundles, AStepUpdatesItsVariablesAsOneByOne) {
-  const auto trained = [] {
-    set_seed(3);
-    Sequential model({Dense(96, "relu"), Dense(96, "relu"), Dense(96, "relu"), Dense(10)});
-    model.compile({.optimizer = "adam", .loss = "mse"});
-    const Tensor x = random_normal({64, 96}), y = random_normal({64, 10});
-    model.fit(x, y, {.batch_size = 16, .epochs = 3, .verbose = 0});
-    return model.predict(x).to_vector<float>();
-  };
-  const auto bundled = trained();
+  const auto bundled = trained("/CPU:0");
   NoBundles one_by_one;
-  EXPECT_EQ(bundled, trained());
+  EXPECT_EQ(bundled, trained("/CPU:0"));
+}
+
+TEST(DevicesBundles, AGpuUpdatesVariablesInOneLaunchAsInMany) {
+  const auto joined = trained("/GPU:0");
+  NoBundles one_by_one;
+  EXPECT_EQ(joined, trained("/GPU:0"));
+}
+
+TEST(DevicesBundles, EightUpdatesAreOneLaunch) {
+  std::vector<Variable> variables;
+  for (int i = 0; i < 10; ++i) variables.emplace_back(ones({3 + i, 5}));
+  Adam adam;
+  auto step = function([&](Tensor x) {
+    Tensors gradients;
+    for (const Variable& variable : variables) gradients.push_back(variable * x);
+    adam.apply_gradients(variables, gradients);
+    return x;
+  });
+  const DeviceName gpu = DeviceName::parse("/GPU:0");
+  std::vector<std::uint32_t> launches;
+  for (const Plan::Instruction& one : step.concrete({ones({})})->plan(&gpu)->instructions())
+    if (one.joined) launches.push_back(one.together);
+  EXPECT_EQ(launches, (std::vector<std::uint32_t>{8, 2}));
 }
 
 TEST(Bundles, TheOpThatFailsIsNamed) {

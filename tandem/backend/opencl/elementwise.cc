@@ -1,69 +1,15 @@
 // Elementwise ops and random numbers: the formula tree as a kernel.
 #include <algorithm>
 
+#include "tandem/backend/opencl/flat_loop.h"
 #include "tandem/backend/opencl/kernels.h"
 #include "tandem/backend/opencl/source.h"
 #include "tandem/kernel/random_program.h"
 #include "tandem/kernel/elementwise_program.h"
+#include "tandem/kernel/joinable.h"
 
 namespace tandem::opencl {
 namespace {
-
-/// How an input reaches the loop: a tensor laid out as the result, one element for all, or a number given with each launch.
-enum class Input { dense, single, number };
-
-std::string vector_of(DType dtype) { return text(lane_type(expr::lane_of(dtype)), kWidth); }
-
-std::string output_parameters(const expr::Program& program) {
-  std::string out;
-  for (std::size_t k = 0; k < program.outputs.size(); ++k) out += text("__global ", slot_of(program.outputs[k].dtype), "_mem* y", k, ", ");
-  return out;
-}
-
-bool uses_index(const expr::Program& program) {
-  return std::ranges::any_of(program.nodes, [](const expr::Node& node) {
-    return node.prim == expr::Prim::index_lo || node.prim == expr::Prim::index_hi;
-  });
-}
-
-/// The formula and its stores: m elements of the result from `at`.
-std::string compute(const expr::Program& program) {
-  std::string out;
-  if (uses_index(program)) out = "      const ulong8 index = (ulong8)((ulong)(at)) + EIGHT(ulong8, 0, 1, 2, 3, 4, 5, 6, 7);\n";
-  out += statements(program);
-  for (std::size_t k = 0; k < program.outputs.size(); ++k) {
-    const std::string v = text("v", program.outputs[k].node), d = slot_of(program.outputs[k].dtype);
-    out += text("      if (m == 8) ", d, "_store8(y", k, ", at, ", v, "); else ", d, "_store_part(y", k, ", at, ", v, ", 1, m);\n");
-  }
-  return out;
-}
-
-// --- One loop over everything: nothing is broadcast but single elements. ---
-
-std::string flat_source(const expr::Program& program, const std::vector<Input>& inputs) {
-  std::string parameters, singles, whole, part;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::string d = slot_of(program.inputs[i]), type = vector_of(program.inputs[i]);
-    if (inputs[i] == Input::number) {
-      parameters += text("const ", lane_type(expr::lane_of(program.inputs[i])), " x", i, ", ");
-      singles += text("  const ", type, " in", i, " = (", type, ")(x", i, ");\n");
-      continue;
-    }
-    parameters += text("__global const ", d, "_mem* x", i, ", ");
-    if (inputs[i] == Input::single) {
-      singles += text("  const ", type, " in", i, " = (", type, ")(", d, "_load(x", i, ", 0));\n");
-      continue;
-    }
-    whole += text("      const ", type, " in", i, " = ", d, "_load8(x", i, ", at);\n");
-    part += text("      const ", type, " in", i, " = ", d, "_part(x", i, ", at, 1, m, 0);\n");
-  }
-  return text(prelude(uses_fp64(program)), define_dtypes(program), "KERNEL flat(", parameters, output_parameters(program),
-              "const long count, const long per_item) {\n"
-              "  const long begin = (long)get_global_id(0) * per_item, end = min(count, begin + per_item);\n"
-              "  if (begin >= end) return;\n",
-              singles, "  long at = begin;\n  for (; at + 8 <= end; at += 8) {\n      const int m = 8;\n", whole,
-              compute(program), "  }\n  if (at < end) {\n      const int m = (int)(end - at);\n", part, compute(program), "  }\n}\n");
-}
 
 // --- Broadcasting: the result in blocks, for each of which an operand is read in one piece or gathered first. ---
 
@@ -188,30 +134,31 @@ Support supports(const KernelCall& call) {
   return yes();
 }
 
-/// What one launch covers of `count` elements, in whole vectors.
-std::int64_t flat_per_item(const Context& context, std::int64_t count, double work) {
-  return blocks(std::max<std::int64_t>(context.elements_per_item(count, work), kWidth), kWidth) * kWidth;
-}
-
-class LoopKernel final : public PreparedKernel {
+class LoopKernel final : public PreparedKernel, public JoinableKernel {
  public:
   explicit LoopKernel(const KernelCall& call)
       : context_(context_of(call)),
         inputs_(call.inputs.size()),
         outputs_(call.outputs.size()),
-        count_(call.outputs[0].shape().elements()) {
+        count_(call.outputs[0].shape().elements()),
+        work_(call.op.flops_per_element) {
     const Axes axes = axes_of(call);
     const expr::Program program = elementwise_program(call);
-    std::vector<Input> inputs;
-    for (const Operand& input : call.inputs) inputs.push_back(input.shape().elements() == 1 && count_ != 1 ? Input::single : Input::dense);
+    std::vector<FlatInput> inputs;
+    for (const Operand& input : call.inputs) inputs.push_back(input.shape().elements() == 1 && count_ != 1 ? FlatInput::single : FlatInput::dense);
     bool flat = true;
     for (std::size_t i = 0; i < inputs.size(); ++i)
-      flat &= inputs[i] == Input::single || reading_of(axes, i, false) == Reading::dense;
+      flat &= inputs[i] == FlatInput::single || reading_of(axes, i, false) == Reading::dense;
     if (flat) {
-      per_item_ = flat_per_item(context_, count_, call.op.flops_per_element);
-      kernel_ = context_.kernel(flat_source(program, inputs), "flat");
+      per_item_ = flat_per_item(context_, count_, work_);
+      const std::string source = flat_source(program, inputs);
+      kernel_ = context_.kernel(source, "flat");
+      if (call.op.in_place && inputs_ + outputs_ <= kMostJoinedBuffers) {
+        joins_with_ = text(&context_, source);
+        joined_source_ = [program, inputs](std::size_t pieces) { return joined_source(program, inputs, pieces); };
+      }
     } else {
-      blocks_ = make_blocks(axes, context_, call.op.flops_per_element);
+      blocks_ = make_blocks(axes, context_, work_);
       kernel_ = context_.kernel(blocks_source(program, context_.traits().cpu_type), "blocks");
     }
   }
@@ -226,11 +173,23 @@ class LoopKernel final : public PreparedKernel {
     launch.run(flat ? blocks(count_, per_item_) : blocks_.items);
   }
 
+  // Updates of variables: as many as there are layers, and each small beside a launch.
+  std::string joins_with() const override { return joins_with_; }
+  std::size_t most_joined() const override { return kMostJoined; }
+  std::unique_ptr<const JoinedKernel> join(std::span<const JoinableKernel* const> all) const override {
+    std::vector<std::int64_t> counts;
+    for (const JoinableKernel* one : all) counts.push_back(static_cast<const LoopKernel&>(*one).count_);
+    return join_flat(context_, joined_source_, {.counts = std::move(counts), .inputs = inputs_, .outputs = outputs_, .work = work_});
+  }
+
  private:
   Context& context_;
   std::size_t inputs_, outputs_;
   std::int64_t count_, per_item_ = 0;  // of a flat loop
+  double work_;                        // of an element
   Nest blocks_;
+  std::string joins_with_;
+  std::function<std::string(std::size_t)> joined_source_;
   KernelFunction kernel_;
 };
 
@@ -245,7 +204,7 @@ Prepared prepare_random(const KernelCall& call) {
   Context& context = context_of(call);
   const DType dtype = call.outputs[0].dtype(), lane = lane_dtype(dtype);
   const expr::Program program = random_program(call.op, dtype);
-  const std::vector<Input> inputs(program.inputs.size(), Input::number);
+  const std::vector<FlatInput> inputs(program.inputs.size(), FlatInput::number);
   const KernelFunction kernel = context.kernel(flat_source(program, inputs), "flat");
   const std::size_t lane_bytes = dtype_size(lane);
   const std::int64_t count = call.outputs[0].shape().elements(), per_item = flat_per_item(context, count, call.op.flops_per_element);
