@@ -21,16 +21,23 @@ inline double tolerance(DType dtype) {
   }
 }
 
-inline void expect_close(const Tensor& got, const Tensor& expected, double allowed, const std::string& what) {
-  ASSERT_EQ(got.spec(), expected.spec()) << what;
+/// The largest finite value, whatever its sign.
+inline double scale_of(const Tensor& tensor) {
   double scale = 0;
-  for (std::int64_t i = 0; i < expected.size(); ++i)
-    if (const double v = std::abs(value_at(expected, i)); std::isfinite(v)) scale = std::max(scale, v);
+  for (std::int64_t i = 0; i < tensor.size(); ++i)
+    if (const double v = std::abs(value_at(tensor, i)); std::isfinite(v)) scale = std::max(scale, v);
+  return scale;
+}
+
+/// `least`: what the error is relative to where all values are smaller, because larger ones cancelled in them.
+inline void expect_close(const Tensor& got, const Tensor& expected, double allowed, const std::string& what, double least = 1e-3) {
+  ASSERT_EQ(got.spec(), expected.spec()) << what;
+  const double scale = scale_of(expected);
   for (std::int64_t i = 0; i < expected.size(); ++i) {
     const double a = value_at(got, i), b = value_at(expected, i);
     if (std::isnan(a) && std::isnan(b)) continue;
     if (a == b) continue;
-    ASSERT_LE(std::abs(a - b), allowed * std::max(scale, 1e-3)) << what << ", element " << i << ": " << a << " != " << b;
+    ASSERT_LE(std::abs(a - b), allowed * std::max(scale, least)) << what << ", element " << i << ": " << a << " != " << b;
   }
 }
 
