@@ -85,7 +85,7 @@ def missing_names(report):
 def show(report, suites):
     print(f"\n{report['machine']}, {report['date']}, {report['rounds']} rounds, best of each")
     if report["workloads"]:
-        print("\n".join([*table.lines(report), *table.limit_lines(report["limits"]), *table.load_lines(report)]))
+        print("\n".join([*table.lines(report), *table.goal_lines(report), *table.limit_lines(report["limits"]), *table.load_lines(report)]))
     if suites == ["names"]:
         print("\n".join(missing_names(report)))
     print("\n".join([*scaling.lines(report["scaling"]), *hybrid.lines(report["hybrid"]), *table.coverage_lines(report["coverage"])]))

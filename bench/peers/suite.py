@@ -85,7 +85,7 @@ class Suite:
             column: state or summary(times[workload.name, column])
             for column, state in columns.items()
         }
-        return {"doc": workload.doc, "flops": workload.flops, "bytes": workload.bytes, "columns": found}
+        return {"doc": workload.doc, "flops": workload.flops, "bytes": workload.bytes, "goals": workload.goals, "columns": found}
 
     def close(self):
         for session in self.sessions.values():

@@ -60,6 +60,19 @@ def lines(report):
     return text
 
 
+def goal_lines(report):
+    """A line for every goal that a workload has beside a peer."""
+    text = []
+    for name, row in report["workloads"].items():
+        ours = row["columns"].get(OURS, {})
+        for column, goal in row.get("goals", {}).items():
+            theirs = row["columns"].get(column, {})
+            if ours.get("best") and theirs.get("best"):
+                share = ratio(ours, theirs)
+                text.append(f"{name}: {number(share)} of {TITLES[column]}'s time, goal {goal}: {'met' if share <= goal else 'MISSED'}")
+    return text
+
+
 def load_lines(report):
     """A busy machine is said: threads that wait for one another suffer more from it than those that do not."""
     load = report.get("load")

@@ -15,6 +15,7 @@ class Workload:
     flops = 0  # of one call; with `bytes`, what the physical limit follows from
     bytes = 0  # that must be read and written at least
     tolerance = 1e-4  # of the largest value of an output
+    goals = {}  # {column: the share of its time that ours may take}
     raw = False  # inputs stay NumPy arrays
     long = False  # seconds a call: one call a round, no warm-up but the check
 

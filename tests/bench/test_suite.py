@@ -103,6 +103,16 @@ def test_the_page_shows_every_figure_and_every_reason_and_loads_nothing(suite):
     assert "<script" not in text and "src=" not in text and "href=" not in text
 
 
+def test_goals_are_compared_with_what_was_measured(suite):
+    class Bounded(Twice):
+        goals = {"torch": 0.4, "tensorflow": 0.3, "jax": 1.0}
+
+    rows = suite({"jax": "no network"}, tandemflow=(0.5, 2, None), torch=(1.5, 2, None), tensorflow=(1.0, 2, None)).run([Bounded()], rounds=1, seconds=0)
+    met, missed = table.goal_lines({"workloads": rows})
+    assert met == "twice: 0.33 of PyTorch's time, goal 0.4: met"
+    assert missed == "twice: 0.50 of TensorFlow's time, goal 0.3: MISSED"
+
+
 def test_packages_are_installed_one_by_one_and_only_once(tmp_path):
     commands = []
 

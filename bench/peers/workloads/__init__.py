@@ -1,4 +1,5 @@
 """All workloads, in the order of the table. A new one is a class in a file of this folder and a line here."""
+from .architectures import CharacterLstm, ResNet, Transformer
 from .networks import Attention, CnnForward, CnnTrainStep, Lstm
 from .ops import EagerChain, Matmul, MatmulSmall, SquareMean
 from .pipelines import Batches, MapShuffleBatch
@@ -23,6 +24,9 @@ WORKLOADS = [
     Predict(10_000, 784, 128),
     Lstm(64, 50, 32, 128),
     Attention(64, 128, 256, heads=4),
+    ResNet(32),
+    CharacterLstm(64),
+    Transformer(64),
 ]
 
 
