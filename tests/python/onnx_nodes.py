@@ -28,7 +28,7 @@ def _array(value):
 
 
 def _expect_equal(got, wanted, rtol, atol):
-    got, wanted = got.numpy() if hasattr(got, "numpy") else np.asarray(got), _array(wanted)
+    got, wanted = np.asarray(got.numpy() if hasattr(got, "numpy") else got), _array(wanted)
     assert got.shape == wanted.shape, f"the shape is {got.shape}, wanted {wanted.shape}"
     if wanted.dtype.kind in "OUS":
         assert [v.decode() if isinstance(v, bytes) else str(v) for v in got.ravel()] == [str(v) for v in wanted.ravel()]

@@ -99,7 +99,15 @@ class OnnxModel:
 
 
 def run_graph(graph, values, opset):
+    """The outputs of a graph whose inputs are in `values`, as tensors."""
+    return tuple(as_tensor(value) for value in graph_values(graph, values, opset))
+
+
+def graph_values(graph, values, opset):
     """The outputs of a graph whose inputs are in `values`; what depends on nothing but known values is computed at once."""
+    for tensor in graph.initializer:  # of a graph inside a node; the model's own are there already
+        if tensor.name not in values:
+            values[tensor.name] = to_array(tensor)
     for node in graph.node:
         inputs = [_value_of(values, name, node) for name in node.input]
         function, attributes = find(node), Attributes(node, opset)
@@ -111,7 +119,7 @@ def run_graph(graph, values, opset):
         else:
             outputs = function(attributes, *inputs)
         values.update(zip(node.output, outputs if isinstance(outputs, tuple) else (outputs,)))
-    return tuple(as_tensor(_value_of(values, info.name, None)) for info in graph.output)
+    return tuple(_value_of(values, info.name, None) for info in graph.output)
 
 
 def _known(outputs):

@@ -1,2 +1,4 @@
 """The ONNX ops by family; importing the package registers them."""
-from . import arrays, attention, control, elementwise, linear, normalization, recurrent, reductions, shapes, windows  # noqa: F401
+from . import (  # noqa: F401
+    arrays, attention, control, elementwise, linear, memories, normalization, quantized, recurrent, reductions, resize, sampling, shapes, signal, text, windows,
+)  # fmt: skip

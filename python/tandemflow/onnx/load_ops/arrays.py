@@ -1,9 +1,12 @@
 """Picking, scattering, counting."""
+import math
+
 import numpy as np
 
 import tandemflow as tf
 
 from ..support import as_tensor, known, known_scalar, op, shape_of
+from ..tensors import dtype_of
 
 
 def _wrapped(indices, length):
@@ -45,9 +48,18 @@ _SCATTERS = {"none": tf.tensor_scatter_nd_update, "add": tf.tensor_scatter_nd_ad
 
 def _scatter(node, x, places, updates):
     how = node.get("reduction", "none")
-    if how == "mul":
-        raise NotImplementedError(f"node '{node.name}' ({node.op}): reduction 'mul' is not supported")
-    return _SCATTERS[how](x, places, updates)
+    return _multiplied(x, places, updates) if how == "mul" else _SCATTERS[how](x, places, updates)
+
+
+def _multiplied(x, places, updates):
+    """x times the product of the updates of each place."""
+    sizes, depth = shape_of(x), shape_of(places)[-1]
+    rows = math.prod(sizes[:depth])
+    flat = tf.zeros([], places.dtype)
+    for k in range(depth):
+        flat = flat * sizes[k] + places[..., k]
+    factors = tf.math.unsorted_segment_prod(tf.reshape(updates, [-1, math.prod(sizes[depth:])]), tf.reshape(flat, [-1]), rows)
+    return x * tf.reshape(factors, sizes)
 
 
 @op("ScatterElements", "Scatter")
@@ -86,3 +98,33 @@ def compress(node, x, condition):
 @op("Einsum")
 def einsum(node, *values):
     return tf.einsum(node["equation"], *(as_tensor(value) for value in values))
+
+
+@op("BitCast")
+def bit_cast(node, x):
+    return tf.bitcast(as_tensor(x), tf.as_dtype(dtype_of(node["to"])))
+
+
+@op("Unique")
+def unique(node, x):
+    """The values (or slices of an axis), where each stood first, which each element is, and how often each occurs."""
+    x, axis = known(x, node, "the input"), node.get("axis")
+    values, first, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True, axis=axis)
+    if not node.get("sorted", 1):
+        order = np.argsort(first, kind="stable")
+        values, first, counts = np.take(values, order, axis=axis or 0), first[order], counts[order]
+        inverse = np.argsort(order)[inverse]
+    return values, *(part.reshape(-1).astype(np.int64) for part in (first, inverse, counts))
+
+
+@op("Binarizer")
+def binarizer(node, x):
+    x = as_tensor(x)
+    return tf.cast(x > node.get("threshold", 0.0), x.dtype)
+
+
+@op("ArrayFeatureExtractor")
+def array_feature_extractor(node, x, indices):
+    x = as_tensor(x)
+    picked = tf.gather(x, tf.reshape(as_tensor(indices), [-1]), axis=len(x.shape) - 1)
+    return tf.expand_dims(picked, 0) if len(x.shape) == 1 else picked

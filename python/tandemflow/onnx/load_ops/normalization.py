@@ -1,5 +1,4 @@
 """Normalisation, losses, attention."""
-import numpy as np
 
 import tandemflow as tf
 
@@ -116,30 +115,3 @@ def negative_log_likelihood(node, x, labels, weights=None):
 def softmax_cross_entropy(node, x, labels, weights=None):
     logs = tf.nn.log_softmax(as_tensor(x), 1)
     return _reduced(node, *_picked_losses(node, logs, labels, weights)), logs
-
-
-@op("QuantizeLinear")
-def quantize(node, x, scale, zero=None):
-    x, axis = as_tensor(x), node.get("axis", 1)
-    if node.get("block_size", 0) or node.get("output_dtype", 0):
-        raise NotImplementedError(f"node '{node.name}' (QuantizeLinear): blocks and output_dtype are not supported")
-    dtype = np.dtype(np.uint8) if zero is None else np.dtype(as_tensor(zero).dtype.as_numpy_dtype)
-    scale, offset = (_along(v, axis, len(x.shape)) for v in (scale, 0 if zero is None else zero))
-    limits = np.iinfo(dtype)
-    return tf.cast(tf.clip_by_value(tf.math.rint(x / scale) + tf.cast(offset, x.dtype), limits.min, limits.max), tf.as_dtype(dtype))
-
-
-@op("DequantizeLinear")
-def dequantize(node, x, scale, zero=None):
-    if node.get("block_size", 0):
-        raise NotImplementedError(f"node '{node.name}' (DequantizeLinear): blocks are not supported")
-    x, axis, scale = as_tensor(x), node.get("axis", 1), as_tensor(scale)
-    numbers = tf.cast(x, scale.dtype)
-    if zero is not None:
-        numbers = numbers - tf.cast(_along(zero, axis, len(x.shape)), scale.dtype)
-    return numbers * _along(scale, axis, len(x.shape))
-
-
-def _along(values, axis, rank):
-    values = as_tensor(values)
-    return tf.reshape(values, [-1 if i == axis % rank else 1 for i in range(rank)]) if len(values.shape) == 1 else values

@@ -1,11 +1,11 @@
-"""Convolution, pooling, resizing: ONNX has channels first, the kernels have them last."""
+"""Convolution and pooling: ONNX has channels first, the kernels have them last."""
 import math
 
 import numpy as np
 
 import tandemflow as tf
 
-from ..support import as_tensor, known, known_ints, op, shape_of
+from ..support import as_tensor, op, shape_of
 
 
 def _channels_last(x):
@@ -51,27 +51,47 @@ def conv(node, x, w, bias=None):
 @op("ConvTranspose")
 def conv_transpose(node, x, w, bias=None):
     x, w = as_tensor(x), as_tensor(w)
-    kernel, groups = node.get("kernel_shape", shape_of(w)[2:]), node.get("group", 1)
-    count = len(kernel)
-    strides, dilations = node.get("strides", [1] * count), node.get("dilations", [1] * count)
-    extra = node.get("output_padding", [0] * count)
-    if groups != 1 or any(d != 1 for d in dilations) or count > 2:
-        raise NotImplementedError(f"node '{node.name}' (ConvTranspose): groups, dilations and more than two axes are not supported")
+    count = len(shape_of(w)) - 2
+    if count > 3:
+        raise NotImplementedError(f"node '{node.name}' (ConvTranspose): more than three axes are not supported")
+    strides = node.get("strides", [1] * count)
+    w = _spread(w, node.get("dilations", [1] * count))
+    kernel, extra = shape_of(w)[2:], node.get("output_padding", [0] * count)
     full = [(size - 1) * s + k for size, s, k in zip(shape_of(x)[2:], strides, kernel)]
     if "output_shape" in node:  # what is missing is added behind
         extra = [max(e, size - f) for e, size, f in zip(extra, node["output_shape"][-count:], full)]
     pads = _transposed_pads(node, full, extra, strides, shape_of(x)[2:])
     if count == 1:  # as a picture of height one
-        x, w, kernel, strides, full, extra, pads = (
-            tf.expand_dims(x, 2), tf.expand_dims(w, 2), [1, *kernel], [1, *strides], [1, *full], [0, *extra], [[0, 0], *pads],
-        )  # fmt: skip
-    y = tf.nn.conv2d_transpose(_channels_last(x), tf.transpose(w, [2, 3, 1, 0]), [shape_of(x)[0], *full, shape_of(w)[1]], strides, "VALID")
+        x, w, strides, full, extra, pads = tf.expand_dims(x, 2), tf.expand_dims(w, 2), [1, *strides], [1, *full], [0, *extra], [[0, 0], *pads]
+    y = _transposed_groups(_channels_last(x), w, full, strides, node.get("group", 1))
     y = tf.pad(y, [[0, 0], *[[0, e] for e in extra], [0, 0]])
     y = y[(slice(None), *[slice(a, size + e - b) for (a, b), size, e in zip(pads, full, extra)])]
     if bias is not None:
         y = tf.nn.bias_add(y, as_tensor(bias))
     y = _channels_first(y)
     return tf.squeeze(y, [2]) if count == 1 else y
+
+
+def _spread(w, dilations):
+    """Filters with zeros between their elements."""
+    for axis, d in enumerate(dilations, 2):
+        if d > 1:
+            sizes = shape_of(w)
+            w = tf.pad(tf.expand_dims(w, axis + 1), [[0, d - 1 if i == axis + 1 else 0] for i in range(len(sizes) + 1)])
+            w = tf.reshape(w, [*sizes[:axis], sizes[axis] * d, *sizes[axis + 1 :]])
+            w = tf.gather(w, np.arange((sizes[axis] - 1) * d + 1, dtype=np.int32), axis=axis)
+    return w
+
+
+def _transposed_groups(x, w, full, strides, groups):
+    """x with channels last, w [channels, outputs of a group, sizes...]."""
+    transposed = tf.nn.conv2d_transpose if len(full) == 2 else tf.nn.conv3d_transpose
+    channels, results = shape_of(w)[0] // groups, []
+    for g in range(groups):
+        of_group = slice(g * channels, (g + 1) * channels)
+        filters = tf.transpose(w[of_group], [*range(2, len(w.shape)), 1, 0])
+        results.append(transposed(x[..., of_group], filters, [shape_of(x)[0], *full, shape_of(w)[1]], strides, "VALID"))
+    return tf.concat(results, -1) if groups > 1 else results[0]
 
 
 def _transposed_pads(node, full, extra, strides, sizes):
@@ -115,18 +135,39 @@ def _padded(x, pads, value):
 @op("MaxPool")
 def max_pool(node, x):
     x, kernel = as_tensor(x), node["kernel_shape"]
-    if len(node.outputs) > 1:
-        raise NotImplementedError(f"node '{node.name}' (MaxPool): the indices of the largest elements are not supported")
     strides, dilations = node.get("strides", [1] * len(kernel)), node.get("dilations", [1] * len(kernel))
     _, reach = _pool_pads(node, x, kernel, strides, dilations)
     floating = x.dtype.is_floating
     padded = _padded(x, reach, -np.inf if floating else np.iinfo(x.dtype.as_numpy_dtype).min)
+    if len(node.outputs) > 1:
+        return _max_with_places(padded, _padded(_places(node, x), reach, -1), kernel, strides, dilations)
     if len(kernel) == 2 and floating and all(d == 1 for d in dilations):
         return _channels_first(tf.nn.max_pool2d(_channels_last(padded), kernel, strides, "VALID"))
     largest = None
     for part in _windows(padded, kernel, strides, dilations):
         largest = part if largest is None else tf.maximum(largest, part)
     return largest
+
+
+def _places(node, x):
+    """The number of each element; with storage_order the axes of a picture count the other way round."""
+    sizes = shape_of(x)
+    numbers = np.arange(math.prod(sizes), dtype=np.int64)
+    if node.get("storage_order", 0):
+        return tf.constant(numbers.reshape([*sizes[:2], *sizes[:1:-1]]).transpose([0, 1, *range(len(sizes) - 1, 1, -1)]))
+    return tf.constant(numbers.reshape(sizes))
+
+
+def _max_with_places(x, places, kernel, strides, dilations):
+    """The largest element of each window and its number; of equal ones the first."""
+    largest = chosen = None
+    for part, place in zip(_windows(x, kernel, strides, dilations), _windows(places, kernel, strides, dilations)):
+        if largest is None:
+            largest, chosen = part, place + tf.zeros(shape_of(part), tf.int64)
+        else:
+            is_larger = part > largest
+            largest, chosen = tf.where(is_larger, part, largest), tf.where(is_larger, place, chosen)
+    return largest, chosen
 
 
 def _window_sum(x, kernel, strides, dilations):
@@ -170,85 +211,3 @@ def global_average_pool(node, x):
 @op("GlobalMaxPool")
 def global_max_pool(node, x):
     return tf.reduce_max(as_tensor(x), list(range(2, len(x.shape))), True)
-
-
-@op("Resize", "Upsample")
-def resize(node, x, *rest):
-    x = as_tensor(x)
-    if node.op == "Upsample":
-        scales, sizes = (rest[0] if rest else np.array(node["scales"])), None
-    else:
-        scales, sizes = (*rest, None, None, None)[1:3] if node.opset > 10 else (rest[0], None)
-    before = shape_of(x)
-    if sizes is not None and not (isinstance(sizes, np.ndarray) and sizes.size == 0):
-        after = known_ints(sizes, node, "sizes")
-        factors = [a / b for a, b in zip(after, before)]
-    else:
-        factors = [float(f) for f in known(scales, node, "scales").ravel()]
-        after = [int(math.floor(b * f)) for b, f in zip(before, factors)]
-    if "axes" in node or node.get("keep_aspect_ratio_policy", "stretch") != "stretch" or node.get("antialias", 0):
-        raise NotImplementedError(f"node '{node.name}' ({node.op}): axes, antialias and aspect policies are not supported")
-    mode = node.get("mode", "nearest")
-    for axis, (old, new, factor) in enumerate(zip(before, after, factors)):
-        if old != new or factor != 1:
-            x = _resized_axis(node, x, axis, old, new, factor, mode)
-    return x
-
-
-def _source_places(node, old, new, factor):
-    """Where each new element lies among the old ones."""
-    how = node.get("coordinate_transformation_mode", "half_pixel" if node.op == "Resize" and node.opset > 10 else "asymmetric")
-    i = np.arange(new, dtype=np.float64)
-    if how == "half_pixel":
-        return (i + 0.5) / factor - 0.5
-    if how == "pytorch_half_pixel":
-        return (i + 0.5) / factor - 0.5 if new > 1 else np.zeros(1)
-    if how == "align_corners":
-        length = factor * old  # not rounded
-        return i * (old - 1) / (length - 1) if length != 1 else np.zeros(new)
-    if how == "asymmetric":
-        return i / factor
-    if how == "half_pixel_symmetric":
-        return old / 2 * (1 - new / (factor * old)) + (i + 0.5) / factor - 0.5
-    raise NotImplementedError(f"node '{node.name}' ({node.op}): coordinate_transformation_mode {how} is not supported")
-
-
-def _resized_axis(node, x, axis, old, new, factor, mode):
-    places = _source_places(node, old, new, factor)
-    if mode == "nearest":
-        rounding = {"round_prefer_floor": lambda p: np.ceil(p - 0.5), "round_prefer_ceil": lambda p: np.floor(p + 0.5), "floor": np.floor, "ceil": np.ceil}
-        chosen = rounding[node.get("nearest_mode", "round_prefer_floor" if node.op == "Resize" and node.opset > 10 else "floor")](places)
-        return tf.gather(x, np.clip(chosen, 0, old - 1).astype(np.int32), axis=axis)
-    weights = _linear_weights(places, old) if mode == "linear" else _cubic_weights(places, old, node)
-    y = tf.tensordot(x, tf.constant(weights.T.astype(np.float32), x.dtype), [[axis], [0]])
-    rank = len(x.shape)
-    return tf.transpose(y, [*range(axis), rank - 1, *range(axis, rank - 1)])
-
-
-def _linear_weights(places, old):
-    weights, clipped = np.zeros((len(places), old)), np.clip(places, 0, old - 1)
-    for row, place in enumerate(clipped):
-        low = min(int(math.floor(place)), old - 1)
-        weights[row, low] += 1 - (place - low)
-        weights[row, min(low + 1, old - 1)] += place - low
-    return weights
-
-
-def _cubic_weights(places, old, node):
-    a, weights = node.get("cubic_coeff_a", -0.75), np.zeros((len(places), old))
-    for row, place in enumerate(places):
-        low = math.floor(place)
-        t = place - low
-        parts = [
-            ((a * (t + 1) - 5 * a) * (t + 1) + 8 * a) * (t + 1) - 4 * a,
-            ((a + 2) * t - (a + 3)) * t * t + 1,
-            ((a + 2) * (1 - t) - (a + 3)) * (1 - t) * (1 - t) + 1,
-            ((a * (2 - t) - 5 * a) * (2 - t) + 8 * a) * (2 - t) - 4 * a,
-        ]
-        where = np.arange(low - 1, low + 3)
-        if node.get("exclude_outside", 0):
-            parts = [p if 0 <= w < old else 0.0 for p, w in zip(parts, where)]
-            parts = [p / sum(parts) for p in parts]
-        for part, at in zip(parts, where):
-            weights[row, min(max(at, 0), old - 1)] += part
-    return weights
