@@ -30,6 +30,30 @@ std::vector<Row> executor() {
   return rows;
 }
 
+/// A recurrence written by hand: h of every turn goes to a row of an array. Growing linearly, a turn takes the same in long loops.
+std::vector<Row> loop_arrays() {
+  const auto us_a_turn = [](std::int64_t turns) {
+    const Tensor x = random_normal({turns, 256});
+    auto loop = function([turns](Tensor rows) {
+      return while_loop([turns](const Tensors& v) { return less(v[0], Tensor::scalar(turns, DType::i64)); },
+                        [&](const Tensors& v) {
+                          const Tensor h = tanh(v[1] + gather(rows, v[0]));
+                          return Tensors{v[0] + 1, h, tensor_scatter_nd_update(v[2], reshape(v[0], Shape({1, 1})), expand_dims(h, 0))};
+                        },
+                        {Tensor::scalar(std::int64_t{0}, DType::i64), zeros({256}), zeros(rows.shape())})[2];
+    });
+    return [x, loop, turns] {
+      return 1e6 / static_cast<double>(turns) * seconds_of([&] {
+        GradientTape tape;
+        tape.watch(x);
+        tape.gradient(reduce_sum(loop(x)), Tensors{x})[0].data<float>();
+      });
+    };
+  };
+  const Pair pair = compare(us_a_turn(6400), us_a_turn(400));
+  return {{"graph_loop_array", pair.ours, "us", "a turn of 16 times fewer", pair.reference, pair.ours / pair.reference, "<= 2"}};
+}
+
 /// Eight chains of small ops that meet at the end: each op is too small for several cores, all together are not.
 std::vector<Row> bundles() {
   const Tensor x = random_normal({48, 48}), w = random_normal({48, 48}, 0, 0.1);
@@ -169,7 +193,7 @@ std::vector<Row> new_size() {
 }  // namespace
 
 std::vector<Benchmark> graph_benchmarks() {
-  return {{"executor", executor}, {"graph_bundles", bundles}, {"graph_mean_square", mean_square}, {"graph_twelve_ops", twelve}, {"dense_forward", dense_forward}, {"cnn_forward", cnn_forward}, {"fit_step", fit_step}, {"tracing", tracing}, {"graph_new_size", new_size}};
+  return {{"executor", executor}, {"graph_bundles", bundles}, {"graph_loop_array", loop_arrays}, {"graph_mean_square", mean_square}, {"graph_twelve_ops", twelve}, {"dense_forward", dense_forward}, {"cnn_forward", cnn_forward}, {"fit_step", fit_step}, {"tracing", tracing}, {"graph_new_size", new_size}};
 }
 
 }  // namespace tandem::bench

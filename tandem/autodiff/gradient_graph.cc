@@ -3,10 +3,11 @@
 #include "tandem/autodiff/tape.h"
 #include "tandem/graph/replay.h"
 #include "tandem/graph/trace.h"
+#include "tandem/op/ops.h"
 
 namespace tandem {
 
-std::shared_ptr<const GraphFunction> gradient_function(const Graph& graph, const std::string& name) {
+std::shared_ptr<const GraphFunction> gradient_function(const Graph& graph, const std::string& name, std::size_t summed_from) {
   for (const Node& node : graph.nodes)
     if (node.op->random)
       fail(ErrorCode::no_gradient, name, " draws random numbers (", node.op->name, ") inside; its gradient would draw others. "
@@ -27,6 +28,12 @@ std::shared_ptr<const GraphFunction> gradient_function(const Graph& graph, const
     target_gradients.push_back(trace.parameter(result.spec()));
   }
   Tensors gradients = tape.gradient(targets, sources, Unconnected::zero, target_gradients);
+  std::size_t source = 0;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!is_floating(arguments[i].dtype())) continue;
+    if (i >= summed_from) gradients[source] = add(trace.parameter(arguments[i].spec()), gradients[source]);
+    ++source;
+  }
   return GraphFunction::make(trace.finish(gradients), name + " gradient");
 }
 

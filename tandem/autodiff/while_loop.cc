@@ -31,7 +31,7 @@ struct Loop {
   double flops() const { return turns() * (condition->graph().work().flops + body->graph().work().flops); }
   double kernels() const { return turns() * (kernels_of(*condition) + kernels_of(*body)); }
 
-  /// Runs the loop; `before` is called with the values before each turn.
+  /// Runs the loop; `before` is called with the values before each turn. A turn may use up the values of the one before.
   template <class F>
   Tensors run(const OpCall& call, F before) const {
     const std::span<const TensorRef> inputs = call.inputs;
@@ -50,21 +50,36 @@ struct Loop {
       if (!go_on.item<bool>()) break;
       before(state);
       Tensors next(values.size());
-      step->run(with_captures(first_capture(), of_body), next);
+      const auto arguments = with_captures(first_capture(), of_body);
+      std::vector<Tensor*> own;
+      for (Tensor& value : state) own.push_back(&value);
+      step->run_using_up(arguments, own, next);
       state = std::move(next);
     }
     return state;
   }
 };
 
-/// Runs a loop again, keeps the values of each turn, and goes back through the body's gradient.
+/// Which parameters of the function are read, once its passes have dropped what nobody needs?
+std::vector<bool> parameters_read(const GraphFunction& function) {
+  const Graph& graph = function.optimized();
+  std::vector<bool> read(graph.nodes.size());
+  const auto note = [&](GraphValue value) { read[static_cast<std::size_t>(value.node)] = true; };
+  for (const Node& node : graph.nodes) std::ranges::for_each(node.inputs, note);
+  std::ranges::for_each(graph.results, note);
+  std::vector<bool> parameters;
+  for (std::int32_t parameter : graph.parameters) parameters.push_back(read[static_cast<std::size_t>(parameter)]);
+  return parameters;
+}
+
+/// Runs a loop again, keeps what the gradient reads of the values of each turn, and goes back through the body's gradient.
 struct LoopGradient final : OpDef {
   std::shared_ptr<const Loop> loop;
   std::shared_ptr<const GraphFunction> body_gradient;
   Specs results;
 
   LoopGradient(std::shared_ptr<const Loop> of, const Specs& inputs)
-      : loop(std::move(of)), body_gradient(gradient_function(loop->body->graph(), "while_loop")), results(floating(inputs)) {
+      : loop(std::move(of)), body_gradient(gradient_function(loop->body->graph(), "while_loop", loop->values.size())), results(floating(inputs)) {
     static_cast<OpDef&>(*this) = {
         .name = "while_loop gradient",
         .doc = "The gradient of a loop, turn by turn from the end.",
@@ -81,13 +96,20 @@ struct LoopGradient final : OpDef {
  private:
   void run(OpCall& call) const {
     std::vector<Tensors> turns;
-    loop->run(call, [&](const Tensors& state) { turns.push_back(state); });
+    const std::vector<bool> read = parameters_read(*body_gradient);
+    loop->run(call, [&](const Tensors& state) {
+      Tensors& kept = turns.emplace_back(state.size());
+      for (std::size_t i = 0; i < state.size(); ++i)
+        if (read[i]) kept[i] = state[i];
+    });
     InitScope plain;  // tapes see the loop's gradient as one op
     std::vector<Tensor> gradients(loop->inputs());  // by input of the loop
     std::size_t given = loop->inputs();             // the outputs' gradients stand behind the inputs
     for (std::size_t i = 0; i < loop->values.size(); ++i)
       if (is_floating(loop->values[i].dtype())) gradients[i] = *call.inputs[given++];
-    for (std::size_t turn = turns.size(); turn-- > 0;) go_back(call, turns[turn], gradients);
+    for (std::size_t i = loop->first_capture(); i < loop->inputs(); ++i)
+      if (is_floating(call.inputs[i]->dtype())) gradients[i] = zeros(call.inputs[i]->shape(), call.inputs[i]->dtype());
+    for (std::size_t turn = turns.size(); turn-- > 0; turns.pop_back()) go_back(call, turns[turn], gradients);
     std::size_t out = 0;
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       const TensorSpec& spec = call.inputs[i]->spec();
@@ -96,23 +118,23 @@ struct LoopGradient final : OpDef {
     }
   }
 
-  /// One turn: the gradients of its values replace those of the next, what it read of others adds up.
+  /// One turn: the gradients of its values replace those of the next, what it read of others adds up. What is not read stands
+  /// in for itself as it was in the beginning.
   void go_back(const OpCall& call, const Tensors& state, std::vector<Tensor>& gradients) const {
     const std::size_t first = loop->first_capture(), count = loop->values.size();
-    std::vector<TensorRef> arguments(state.begin(), state.end());
-    for (std::size_t i = 0; i < loop->of_body; ++i) arguments.push_back(call.inputs[first + i]);
-    for (std::size_t i = 0; i < count; ++i)
-      if (gradients[i].defined()) arguments.emplace_back(gradients[i]);
-    Tensors made(static_cast<std::size_t>(body_gradient->outputs));
-    body_gradient->plan(call.requested, call.near)->run(arguments, made);
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < count; ++i)
-      if (is_floating(loop->values[i].dtype())) gradients[i] = made[at++];
-    for (std::size_t i = first; i < first + loop->of_body; ++i) {
-      if (!is_floating(call.inputs[i]->dtype())) continue;
-      gradients[i] = gradients[i].defined() ? add(gradients[i], made[at]) : made[at];
-      ++at;
+    std::vector<TensorRef> arguments;
+    for (std::size_t i = 0; i < count; ++i) arguments.push_back(state[i].defined() ? TensorRef(state[i]) : call.inputs[i]);
+    for (std::size_t i = first; i < loop->inputs(); ++i) arguments.push_back(call.inputs[i]);
+    std::vector<Tensor*> own(arguments.size(), nullptr), replaced;
+    for (Tensor& gradient : gradients)
+      if (gradient.defined()) replaced.push_back(&gradient);
+    for (Tensor* gradient : replaced) {
+      arguments.emplace_back(*gradient);
+      own.push_back(gradient);
     }
+    Tensors made(replaced.size());
+    body_gradient->plan(call.requested, call.near)->run_using_up(arguments, own, made);
+    for (std::size_t i = 0; i < made.size(); ++i) *replaced[i] = std::move(made[i]);
   }
 };
 

@@ -1,6 +1,7 @@
 #include "tandem/exec/bundles.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "tandem/base/cores.h"
@@ -57,8 +58,9 @@ class Bundler {
   const Node& node(const Step& step) const { return graph_.nodes[static_cast<std::size_t>(step.node)]; }
 
   double cost_of(const Step& step) const {
-    if (!step.call) return 0;
     const Node& op = node(step);
+    // Stays where it is: after others that read its input it may work in place.
+    if (!step.call || changes_some(op)) return std::numeric_limits<double>::infinity();
     std::vector<const TensorSpec*> specs;
     for (GraphValue input : op.inputs) specs.push_back(&graph_.spec(input));
     const OpWork work = work_of(*op.op, specs, op.attrs, op.outputs);

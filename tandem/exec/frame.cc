@@ -1,6 +1,7 @@
 #include "tandem/exec/frame.h"
 
 #include <array>
+#include <utility>
 
 #include "tandem/base/cores.h"
 #include "tandem/base/event_sink.h"
@@ -28,10 +29,10 @@ Frame::Frame(const Plan& plan)
   }
 }
 
-void Frame::run(std::span<const TensorRef> arguments, std::span<Tensor> results, RunTimes* times) {
+void Frame::run(std::span<const TensorRef> arguments, std::span<Tensor> results, std::span<Tensor* const> own, RunTimes* times) {
   times_ = times;
   WriteLocks locks(plan_.writes_);
-  begin(arguments);
+  begin(arguments, own);
   if (plan_.lanes_.empty() || times_) execute(0, plan_.commit_);  // what is timed runs op by op
   else execute_lanes();
   if (!plan_.writes_.empty()) {
@@ -44,14 +45,17 @@ void Frame::run(std::span<const TensorRef> arguments, std::span<Tensor> results,
   commit();
 }
 
-void Frame::begin(std::span<const TensorRef> arguments) {
+void Frame::begin(std::span<const TensorRef> arguments, std::span<Tensor* const> own) {
   next_action_ = 0;
   drawn_.clear();
   watch_devices();
   for (std::size_t s = 0; s < plan_.slots_.size(); ++s) {
     const Plan::Slot& slot = plan_.slots_[s];
     switch (slot.kind) {
-      case Plan::Slot::Kind::argument: tensors_[s] = *arguments[slot.index]; break;
+      case Plan::Slot::Kind::argument:
+        if (slot.index < own.size() && own[slot.index]) tensors_[s] = std::move(*own[slot.index]);
+        else tensors_[s] = *arguments[slot.index];
+        break;
       case Plan::Slot::Kind::constant: tensors_[s] = slot.constant; break;
       case Plan::Slot::Kind::variable:
         if (slot.written) {
@@ -221,12 +225,23 @@ void Frame::bind(std::uint32_t first, std::uint32_t last, const void* address) {
   }
 }
 
+/// Does nobody else know the bytes?
+static bool is_alone(const Tensor& tensor, const MemorySpace& space) {
+  return tensor.unchecked()->use_count() == 1 && tensor.storage().use_count() == 1 && &tensor.storage().space() == &space;
+}
+
+Tensor Frame::made(const Plan::Action& action) {
+  const Plan::Slot& slot = plan_.slots_[action.tensor];
+  Tensor* over = action.over >= 0 ? &tensors_[static_cast<std::size_t>(action.over)] : nullptr;
+  if (!over || !is_alone(*over, *action.space)) return Tensor::uninitialized(slot.spec, *action.space, slot.decision);
+  return std::exchange(*over, {}).sharing(slot.spec, slot.decision);
+}
+
 void Frame::perform(const Plan::Action& action, WorkingSet& held) {
   using Kind = Plan::Action::Kind;
   switch (action.kind) {
     case Kind::allocate: {
-      const Plan::Slot& slot = plan_.slots_[action.tensor];
-      tensors_[action.tensor] = Tensor::uninitialized(slot.spec, *action.space, slot.decision);
+      tensors_[action.tensor] = made(action);
       storages_[action.tensor] = &tensors_[action.tensor].storage();
       return bind(action.first, action.last, held.write(*storages_[action.tensor], *action.space));
     }
@@ -277,7 +292,7 @@ void Frame::open_writes() {
   for (const Plan::Write& write : plan_.writes_) {
     if (!write.in_place) continue;
     const Tensor& old = write.cell->value;
-    const bool ours = old.unchecked()->use_count() == 1 && old.storage().use_count() == 1 && &old.storage().space() == write.space;
+    const bool ours = is_alone(old, *write.space);
     Tensor& target = tensors_[write.output.slot];
     target = ours ? old.sharing(write.output.spec, write.output.decision)
                   : Tensor::uninitialized(write.output.spec, *write.space, write.output.decision);

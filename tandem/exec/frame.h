@@ -13,14 +13,15 @@ class Frame {
  public:
   explicit Frame(const Plan& plan);
 
-  void run(std::span<const TensorRef> arguments, std::span<Tensor> results, RunTimes* times = nullptr);
+  /// Arguments that are the run's own are moved from.
+  void run(std::span<const TensorRef> arguments, std::span<Tensor> results, std::span<Tensor* const> own, RunTimes* times);
   /// Lets go of everything that belongs to one run.
   void clear();
   /// The numbers that random ops of the last run took, in the order of the program.
   std::span<const RandomState::Call> drawn() const { return drawn_; }
 
  private:
-  void begin(std::span<const TensorRef> arguments);
+  void begin(std::span<const TensorRef> arguments, std::span<Tensor* const> own);
   void execute(std::uint32_t from, std::uint32_t to);
   void execute_lanes();
   void execute_lane(std::size_t lane);
@@ -32,6 +33,7 @@ class Frame {
   void perform(const Plan::Action& action, WorkingSet& held);
   void perform_for(const Plan::Action& action, WorkingSet& held);
   void perform_call(const Plan::Call& call);
+  Tensor made(const Plan::Action& action);
   void bind(std::uint32_t first, std::uint32_t last, const void* address);
   void open_writes();
   void commit();

@@ -8,6 +8,7 @@
 #include "tandem/exec/key_word.h"
 #include "tandem/exec/step_list.h"
 #include "tandem/exec/stepwise.h"
+#include "tandem/exec/value_homes.h"
 #include "tandem/kernel/fused.h"
 #include "tandem/kernel/joinable.h"
 #include "tandem/memory/arena_plan.h"
@@ -15,24 +16,10 @@
 namespace tandem {
 namespace {
 
-/// All that lowering knows of a value, views resolved to what they view.
-struct Home {
-  MemorySpace* space = nullptr;           // where it is made; null for what comes from outside
-  std::int32_t made = -1, last_use = -1;  // steps
-  bool stored = false;                    // a tensor of the frame, not a place in an arena
-  bool leaves = false;                    // a result or a variable's new value
-  int uses = 0;                           // by steps
-  std::uint32_t lane = 0;                 // that makes it
-  bool read_by_host = false;              // made elsewhere, and read there
-  bool crosses = false;                   // between lanes
-  std::uint32_t slot = 0;                 // when stored
-  std::uint32_t arena = 0;
-  std::size_t offset = 0;
-};
-
 /// True when output 0 may be computed over input i: elementwise, same elements, same width.
-bool may_overwrite(const Node& node, std::size_t i, const TensorSpec& input) {
+bool may_overwrite(const Node& node, std::size_t i, const TensorSpec& input, const MemorySpace& space) {
   const TensorSpec& output = node.outputs[0];
+  if (changes_some(node)) return i == 0 && space.is_host() && input == output;
   if (i < 32 && (node.op->in_place >> i & 1) && i == 0) return input == output;
   return (node.op->scalar || is_fused_elementwise(*node.op)) && node.outputs.size() == 1 && input.shape() == output.shape() &&
          dtype_size(input.dtype()) == dtype_size(output.dtype());
@@ -43,7 +30,7 @@ bool may_overwrite(const Node& node, std::size_t i, const TensorSpec& input) {
 class Lowering {
  public:
   Lowering(const Graph& graph, const LowerOptions& options)
-      : graph_(graph), options_(options), plan_(new Plan), list_(list_steps(graph, options)), steps_(list_.steps) {
+      : graph_(graph), options_(options), plan_(new Plan), list_(list_steps(graph, options)), steps_(list_.steps), homes_(graph, list_) {
     plan_->placement_ = options.placement;
     plan_->prepared_ = list_.calls;
     plan_->own_memory_ = list_.own_memory;
@@ -51,7 +38,6 @@ class Lowering {
   }
 
   std::unique_ptr<Plan> run() {
-    find_homes();
     find_idle_point();
     make_slots();
     emit();
@@ -63,37 +49,7 @@ class Lowering {
   }
 
  private:
-  // --- Where values live ---
-
-  Home& home(GraphValue value) {
-    const GraphValue at = list_.root(value);
-    return homes_[static_cast<std::size_t>(at.node)][static_cast<std::size_t>(at.output)];
-  }
-
-  void find_homes() {
-    homes_.resize(graph_.nodes.size());
-    for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
-      homes_[at].resize(graph_.nodes[at].outputs.size());
-      if (is_source(graph_.nodes[at])) homes_[at][0].stored = true;
-    }
-    for (std::size_t s = 0; s < steps_.size(); ++s) {
-      const Step& step = steps_[s];
-      const Node& node = graph_.nodes[static_cast<std::size_t>(step.node)];
-      for (std::size_t k = 0; k < node.outputs.size(); ++k)
-        homes_[static_cast<std::size_t>(step.node)][k] = {
-            .space = step.space, .made = static_cast<std::int32_t>(s), .stored = !step.call, .lane = step.lane};
-      for (GraphValue input : node.inputs) {
-        Home& h = home(input);
-        h.last_use = static_cast<std::int32_t>(s);
-        ++h.uses;
-        h.crosses |= h.made >= 0 && h.lane != step.lane;
-        h.read_by_host |= h.space && !h.space->is_host() && (!step.space || step.space->is_host());
-        if (!step.call || h.space != step.space || h.crosses) h.stored = true;
-      }
-    }
-    for (GraphValue result : graph_.results) home(result).stored = home(result).leaves = true;
-    for (const Graph::Write& write : graph_.writes) home(write.value).stored = home(write.value).leaves = true;
-  }
+  Home& home(GraphValue value) { return homes_.of(value); }
 
   /// After the last work for devices with memory of their own that comes before the host first waits for one of them.
   void find_idle_point() {
@@ -118,14 +74,14 @@ class Lowering {
       const Node& node = graph_.nodes[at];
       if (node.op->view) continue;
       for (std::size_t k = 0; k < node.outputs.size(); ++k) {
-        Home& h = homes_[at][k];
+        Home& h = homes_.made_by(static_cast<std::int32_t>(at))[k];
         if (!h.stored) continue;
         h.slot = static_cast<std::uint32_t>(plan_->slots_.size());
         plan_->slots_.push_back(slot_of(node, k, written));
       }
     }
     for (std::size_t i = 0; i < graph_.parameters.size(); ++i)
-      plan_->slots_[homes_[static_cast<std::size_t>(graph_.parameters[i])][0].slot].index = static_cast<std::uint32_t>(i);
+      plan_->slots_[homes_.made_by(graph_.parameters[i])[0].slot].index = static_cast<std::uint32_t>(i);
   }
 
   Plan::Slot slot_of(const Node& node, std::size_t k, const std::set<const Cell*>& written) const {
@@ -176,7 +132,7 @@ class Lowering {
       operand(instruction.outputs + static_cast<std::uint32_t>(k), {step.node, static_cast<std::int32_t>(k)}, step);
     if (step.together > 1) instruction.joined = joined(s);
     plan_->instructions_.push_back(instruction);
-    for (const Home& made : homes_[static_cast<std::size_t>(step.node)])
+    for (const Home& made : homes_.made_by(step.node))
       if (made.read_by_host && !step.commits)
         plan_->actions_.push_back({.kind = Plan::Action::Kind::to_host, .before = count(), .tensor = made.slot, .lane = step.lane});
   }
@@ -205,16 +161,18 @@ class Lowering {
   /// Finds a place for what the step makes, over an input that ends here where that is possible.
   void place_outputs(std::size_t s, const Node& node) {
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
-      Home& made = homes_[static_cast<std::size_t>(steps_[s].node)][k];
+      Home& made = homes_.made_by(steps_[s].node)[k];
       if (made.stored) {
         plan_->slots_[made.slot].decision = steps_[s].call->decision;
-        if (!is_in_place(steps_[s].node, k)) allocate_at(s, made);
+        if (is_in_place(steps_[s].node, k)) continue;
+        allocate_at(s, made);
+        if (k == 0) take_argument(s, node, made);
         continue;
       }
       bool reused = false;
       for (std::size_t i = 0; i < node.inputs.size() && k == 0 && !reused; ++i) {
         Home& old = home(node.inputs[i]);
-        if (old.stored || old.last_use != static_cast<std::int32_t>(s) || !may_overwrite(node, i, graph_.spec(node.inputs[i])) ||
+        if (old.stored || old.last_use != static_cast<std::int32_t>(s) || !may_overwrite(node, i, graph_.spec(node.inputs[i]), *steps_[s].space) ||
             taken_over_.contains(&old) || (in_bundle(s) && old.uses > 1))  // others of the bundle may read it meanwhile
           continue;
         made.arena = old.arena, made.offset = old.offset;
@@ -230,6 +188,15 @@ class Lowering {
     if (k >= 32 || !(maker.op->in_place >> k & 1) || k >= maker.inputs.size()) return false;
     const auto found = list_.in_place.find(graph_.node(list_.root(maker.inputs[k])).cell.get());
     return found != list_.in_place.end() && found->second == GraphValue{node, static_cast<std::int32_t>(k)};
+  }
+
+  /// What changes some elements of an argument that nobody reads any more may do it there, if the caller gives the argument up.
+  void take_argument(std::size_t s, const Node& node, const Home& made) {
+    if (!changes_some(node) || in_bundle(s) || !plan_->lanes_.empty() || !steps_[s].space->is_host()) return;
+    const GraphValue from = list_.root(node.inputs[0]);
+    const Home& old = home(from);
+    const bool last = old.last_use == static_cast<std::int32_t>(s) && !old.leaves;
+    if (graph_.node(from).op == &parameter_op && last && graph_.spec(from) == node.outputs[0]) over_[made.slot] = static_cast<std::int32_t>(old.slot);
   }
 
   void allocate_at(std::size_t s, const Home& made) {
@@ -277,7 +244,7 @@ class Lowering {
     for (GraphValue input : node.inputs)
       if (Home& h = home(input); h.last_use == static_cast<std::int32_t>(s)) ended.insert(&h);
     for (std::size_t k = 0; k < node.outputs.size(); ++k)
-      if (Home& h = homes_[static_cast<std::size_t>(steps_[s].node)][k]; h.uses == 0) ended.insert(&h);
+      if (Home& h = homes_.made_by(steps_[s].node)[k]; h.uses == 0) ended.insert(&h);
     for (Home* h : ended) {
       if (h->made < 0 || h->leaves) continue;
       if (h->crosses) continue;  // the frame lets go of it at the end
@@ -313,7 +280,7 @@ class Lowering {
     PlacementRules rules = options_.rules;
     if (!call.requested && is_placed(options_, static_cast<std::size_t>(steps_[s].node), rules)) call.near = rules.chosen->device->name();
     for (GraphValue input : node.inputs) call.inputs.push_back(home(input).slot), call.input_specs.push_back(graph_.spec(input));
-    for (const Home& h : homes_[static_cast<std::size_t>(steps_[s].node)]) call.outputs.push_back(h.slot);
+    for (const Home& h : homes_.made_by(steps_[s].node)) call.outputs.push_back(h.slot);
     plan_->actions_.push_back({.kind = Plan::Action::Kind::call, .before = count(), .tensor = static_cast<std::uint32_t>(plan_->calls_.size())});
     plan_->calls_.push_back(std::move(call));
   }
@@ -334,6 +301,7 @@ class Lowering {
       bindings.push_back({.kind = makes ? Plan::Action::Kind::allocate : Plan::Action::Kind::bind,
                           .before = static_cast<std::uint32_t>(binding.first_use), .tensor = slot, .space = space,
                           .first = first, .last = static_cast<std::uint32_t>(plan_->targets_.size()), .lane = lane});
+      if (const auto over = over_.find(slot); makes && over != over_.end()) bindings.back().over = over->second;
     }
     // Calls and releases keep their order; what binds comes after them and before its instruction.
     plan_->actions_.insert(plan_->actions_.end(), bindings.begin(), bindings.end());
@@ -395,9 +363,10 @@ class Lowering {
   const std::vector<Step>& steps_;
   std::map<std::int32_t, Plan::Draw> draws_;  // by node
   std::map<GraphValue, std::vector<Plan::Target>> write_operands_;
-  std::vector<std::vector<Home>> homes_;
+  ValueHomes homes_;
   std::set<const Home*> taken_over_;  // whose bytes were handed on to an output
   using User = std::pair<MemorySpace*, std::uint32_t>;  // space and lane
+  std::map<std::uint32_t, std::int32_t> over_;  // slots that may be the bytes of an argument
   std::map<std::uint32_t, User> allocated_;  // slots that a kernel fills
   /// Operands that read or write one tensor in one memory space.
   struct Binding {

@@ -54,12 +54,12 @@ Plan::~Plan() {
   list.plans.erase(this);
 }
 
-void Plan::run(std::span<const TensorRef> arguments, std::span<Tensor> results, RunTimes* times) const {
+void Plan::run(std::span<const TensorRef> arguments, std::span<Tensor> results, std::span<Tensor* const> own, RunTimes* times) const {
   std::vector<RandomState::Call> drawn;
   // What did not fit once is tried again now and then: others may have left.
   constexpr std::uint32_t kTryAgain = 64;
   const bool stepwise = stepwise_ && spill_enabled() && (too_large_ || (full_ > 0 && full_++ < kTryAgain));
-  if (!stepwise && run_at_once(arguments, results, times, drawn)) {
+  if (!stepwise && run_at_once(arguments, results, own, times, drawn)) {
     if (full_ > 0) full_ = 0;
     return;
   }
@@ -67,7 +67,7 @@ void Plan::run(std::span<const TensorRef> arguments, std::span<Tensor> results, 
   stepwise_->run(arguments, results, writes_, drawn);
 }
 
-bool Plan::run_at_once(std::span<const TensorRef> arguments, std::span<Tensor> results, RunTimes* times,
+bool Plan::run_at_once(std::span<const TensorRef> arguments, std::span<Tensor> results, std::span<Tensor* const> own, RunTimes* times,
                        std::vector<RandomState::Call>& drawn) const {
   struct Lease {
     const Plan& plan;
@@ -81,7 +81,7 @@ bool Plan::run_at_once(std::span<const TensorRef> arguments, std::span<Tensor> r
   } lease{*this};
   try {
     lease.frame = take_frame();
-    lease.frame->run(arguments, results, times);
+    lease.frame->run(arguments, results, own, times);
     return lease.ended = true;
   } catch (const Error& error) {
     const bool shortage = error.code() == ErrorCode::out_of_memory && stepwise_ && spill_enabled();

@@ -57,6 +57,7 @@ class Plan {
     MemorySpace* space = nullptr;
     std::uint32_t first = 0, last = 0;
     std::uint32_t lane = 0;
+    std::int32_t over = -1;  // allocate: the bytes of this argument do, when the run may use it up
   };
 
   /// Where several devices compute on the host, each has a lane: what one thread does before variables are written.
@@ -114,7 +115,11 @@ class Plan {
   ~Plan();
   /// One tensor an argument in, one a result out. With `times` it notes what every op took. What does not fit the memory of
   /// its devices at once runs op by op, and notes nothing.
-  void run(std::span<const TensorRef> arguments, std::span<Tensor> results, RunTimes* times = nullptr) const;
+  void run(std::span<const TensorRef> arguments, std::span<Tensor> results, RunTimes* times = nullptr) const { run(arguments, results, {}, times); }
+  /// The same; of argument i, `*own[i]` where that is not null, nobody else knows: its bytes may become those of a result.
+  void run_using_up(std::span<const TensorRef> arguments, std::span<Tensor* const> own, std::span<Tensor> results) const {
+    run(arguments, results, stepwise_ ? std::span<Tensor* const>() : own, nullptr);
+  }
   /// Gives the buffers of runs that have ended back.
   void drop_frames() const;
 
@@ -130,10 +135,11 @@ class Plan {
   friend class Frame;
   Plan();
 
+  void run(std::span<const TensorRef> arguments, std::span<Tensor> results, std::span<Tensor* const> own, RunTimes* times) const;
   std::unique_ptr<Frame> take_frame() const;
   void give_back(std::unique_ptr<Frame> frame) const;
   /// False when a device's memory did not suffice; `drawn` then has the numbers that random ops took.
-  bool run_at_once(std::span<const TensorRef> arguments, std::span<Tensor> results, RunTimes* times,
+  bool run_at_once(std::span<const TensorRef> arguments, std::span<Tensor> results, std::span<Tensor* const> own, RunTimes* times,
                    std::vector<RandomState::Call>& drawn) const;
   bool is_too_large() const;
   friend bool free_idle_frames(MemorySpace& space);

@@ -7,6 +7,7 @@
 #include "tandem/exec/bundles.h"
 #include "tandem/exec/start_order.h"
 #include "tandem/graph/split.h"
+#include "tandem/op/array_records.h"
 
 namespace tandem {
 namespace {
@@ -220,6 +221,10 @@ class StepLister {
 }  // namespace
 
 StepList list_steps(const Graph& graph, const LowerOptions& options) { return StepLister(graph, options).run(); }
+
+bool changes_some(const Node& node) {
+  return node.inputs.size() == 3 && std::ranges::find(kScatterFamily, node.op) != std::end(kScatterFamily);
+}
 
 bool is_placed(const LowerOptions& options, std::size_t node, PlacementRules& rules) {
   if (options.placement && options.placement->ops[node].choice) rules.chosen = options.placement->ops[node].choice;

@@ -33,6 +33,9 @@ struct StepList {
 
 StepList list_steps(const Graph& graph, const LowerOptions& options);
 
+/// Ops that change some elements of their first input: on the host they leave the others as they are when it is the output too.
+bool changes_some(const Node& node);
+
 /// Has somebody said where the node runs? Then `rules` get it.
 bool is_placed(const LowerOptions& options, std::size_t node, PlacementRules& rules);
 

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "tandem/graph/rewrite.h"
+#include "tandem/op/array_records.h"
 #include "tandem/op/records.h"
 
 namespace tandem {
@@ -95,6 +96,25 @@ Replacement joined_transposes(Graph& out, const Node& node) {
   return {out.add(std::move(joined))};
 }
 
+/// add(x, gather_grad(rows, indices)): the rows are added where they belong, not zeros everywhere else.
+Replacement added_rows(Graph& out, const Node& node) {
+  if (!is_named(node, "add")) return {};
+  for (const auto& [whole, part] : {std::pair(node.inputs[0], node.inputs[1]), std::pair(node.inputs[1], node.inputs[0])}) {
+    const Node gradient = out.node(part);
+    if (gradient.op != &gather_grad_op || AttrView(*gradient.op, gradient.attrs).integer("axis") != 0) continue;
+    if (out.spec(whole) != node.outputs[0] || gradient.outputs[0] != node.outputs[0]) continue;
+    const TensorSpec& indices = out.spec(gradient.inputs[1]);
+    std::vector<std::int64_t> sizes(indices.shape().begin(), indices.shape().end());
+    sizes.push_back(1);
+    static const OpDef& reshape = *find_op("reshape");
+    Node places{.op = &reshape, .inputs = {gradient.inputs[1]}, .attrs = make_attrs(reshape, sizes),
+                .outputs = {{indices.dtype(), Shape(std::span<const std::int64_t>(sizes))}}, .requested = node.requested};
+    const GraphValue at = out.add(std::move(places));
+    return {out.add({.op = &tensor_scatter_nd_add_op, .inputs = {whole, at, gradient.inputs[0]}, .outputs = node.outputs, .requested = node.requested})};
+  }
+  return {};
+}
+
 /// True when the node swaps the last two axes and leaves the others.
 bool swaps_last_two(const Node& node) {
   if (node.op != &transpose_op) return false;
@@ -117,6 +137,7 @@ void simplify(Graph& graph) {
     if (Replacement r = without_effect(out, node); !r.empty()) return r;
     if (Replacement r = without_neutral(out, node); !r.empty()) return r;
     if (Replacement r = joined_views(out, node); !r.empty()) return r;
+    if (Replacement r = added_rows(out, node); !r.empty()) return r;
     return joined_transposes(out, node);
   });
 }

@@ -155,11 +155,10 @@ const OpDef tensor_scatter_nd_update_op{
     .free_dtypes = 0b010,
     .infer = infer_tensor_scatter,
     .grad = [](GradContext& g) {
+      // The rows first: then a loop may set them to zero where they are.
       const Tensor& indices = g.input(1);
-      return Tensors{when(g.wants(0), [&] {
-                       return tensor_scatter_nd_update(g.output_grad(), indices, zeros_like(gather_nd(g.output_grad(), indices)));
-                     }),
-                     Tensor(), when(g.wants(2), [&] { return gather_nd(g.output_grad(), indices); })};
+      const Tensor rows = gather_nd(g.output_grad(), indices);
+      return Tensors{when(g.wants(0), [&] { return tensor_scatter_nd_update(g.output_grad(), indices, zeros_like(rows)); }), Tensor(), rows};
     },
     .grad_reads = {.inputs = 0b010},
     .flops_per_element = 0,

@@ -122,7 +122,7 @@ Prepared prepare_scatter(const KernelCall& call) {
   return by_dtype(call.outputs[0].dtype(), [&]<class T>(TypeTag<T>) -> Prepared {
     return prepared([=, op = call.op.name](const KernelArgs& args) {
       if (onto_zeros) std::memset(args.outputs[0], 0, bytes);
-      else std::memcpy(args.outputs[0], args.inputs[0], bytes);
+      else if (args.outputs[0] != args.inputs[0]) std::memcpy(args.outputs[0], args.inputs[0], bytes);
       const int indices = onto_zeros ? 0 : 1;
       scatter(plan, kind, op, args.inputs[indices], args.input<T>(indices + 1), args.output<T>());
     });
