@@ -129,7 +129,16 @@ class TensorArray:
                     "tf.TensorArray: the shape of its elements must be known before a loop of a traced function writes them; give element_shape="
                 )
             return at_once(lambda: _ops.zeros([len(self._elements), *self._element_shape], self._dtype))
+        written = [i for i, element in enumerate(self._elements) if element is not None]
+        if len(written) < len(self._elements) // 2 and self._dtype.name != "string":
+            return self._few(written)
         return _ops.stack([self._filled(element) for element in self._elements])
+
+    def _few(self, written):
+        """Rows of zeros with those set that were written: an op for each of many zeros would take long to trace."""
+        rows = _ops.stack([self._elements[i] for i in written])
+        places = _tandem.to_tensor([[i] for i in written])
+        return _ops.tensor_scatter_nd_update(at_once(lambda: _ops.zeros([len(self._elements), *rows.shape[1:]], self._dtype)), places, rows)
 
     def stack(self, name=None):
         """All elements along a new first axis."""

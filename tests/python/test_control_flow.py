@@ -161,6 +161,20 @@ def test_map_fn_has_gradients_and_checks_its_arguments():
     assert tf.map_fn(lambda e: e * 2, tf.zeros([0, 3])).shape == (0, 3)
 
 
+def test_an_array_of_which_little_was_written_is_zeros_elsewhere():
+    few = tf.TensorArray(tf.float32, 6).write(4, [1.0, 2.0]).write(1, [3.0, 4.0]).stack()
+    np.testing.assert_array_equal(few, [[0, 0], [3, 4], [0, 0], [0, 0], [1, 2], [0, 0]])
+
+    @tf.function
+    def rows(x):
+        return tf.map_fn(lambda row: row * tf.reduce_sum(row), x)
+
+    x = np.arange(40, dtype=np.float32).reshape(20, 2)
+    np.testing.assert_allclose(rows(x), x * x.sum(1, keepdims=True))
+    words = tf.TensorArray(tf.string, 4, element_shape=[])
+    assert words.write(0, "a").read(0).numpy() == b"a"
+
+
 def test_tensor_array():
     array = tf.TensorArray(tf.float32, size=3)
     array = array.write(0, [1.0, 2.0]).write(2, tf.constant([5.0, 6.0]))
