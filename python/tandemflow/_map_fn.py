@@ -1,6 +1,7 @@
 """tf.map_fn, tf.scan, tf.foldl, tf.foldr and tf.vectorized_map: functions over the first axis."""
 from . import _ops, _tandem, nest
 from ._control_flow import while_loop
+from ._open_size import OpenSize
 from ._ragged import RaggedTensor, ragged_stack
 from ._ragged_spec import RaggedTensorSpec
 from ._tensor_array import TensorArray
@@ -27,7 +28,7 @@ def _stacked(rows):
 
 def _unrolled(count):
     """Eager loops, and short ones of traced functions, need no loop of the graph."""
-    return _tandem.executing_eagerly() or count <= 8
+    return _tandem.executing_eagerly() or not isinstance(count, OpenSize) and count <= 8
 
 
 def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False, infer_shape=True, name=None,
@@ -74,35 +75,33 @@ def _leaf(value, signature):
 def _empty(fn, tensors, signature):
     """What no row gives: of the shape of one made up."""
     made = fn(nest.map_structure(lambda tensor: _ops.zeros(tensor.shape[1:], tensor.dtype), tensors))
-    return nest.map_structure(lambda leaf: _ops.zeros([0, *leaf.shape], leaf.dtype), _typed(made, signature))
+    return _no_rows(_typed(made, signature))
 
 
-def _fold(who, fn, elems, initializer, reverse):
+def _no_rows(like):
+    return nest.map_structure(lambda leaf: _ops.zeros([0, *leaf.shape], leaf.dtype), like)
+
+
+def _fold(who, elems, initializer, reverse):
+    """What it begins with, how many turns follow, and the row that turn number k reads."""
     tensors, count = _rows(elems, who)
-    order = list(range(count - 1, -1, -1) if reverse else range(count))
+    first = 0
     if initializer is None:
-        if not order:
+        if count == 0:
             raise ValueError(f"{who}: without elements an initializer is needed")
-        initializer, order = _row(tensors, order[0]), order[1:]
-    state = nest.map_structure(_tandem.to_tensor, initializer)
-    return tensors, order, state
-
-
-def _place(order, reverse):
-    """Which row turn number k reads."""
-    first = order[0]
-    return (lambda k: first - k) if reverse else (lambda k: first + k)
+        initializer, first = _row(tensors, -1 if reverse else 0), 1
+    row = lambda k: _row(tensors, count - 1 - first - k if reverse else k + first)  # noqa: E731
+    return nest.map_structure(_tandem.to_tensor, initializer), count - first, row
 
 
 def _fold_rows(who, fn, elems, initializer, reverse):
-    tensors, order, state = _fold(who, fn, elems, initializer, reverse)
-    if _unrolled(len(order)):
-        for i in order:
-            state = fn(state, _row(tensors, i))
+    state, turns, row = _fold(who, elems, initializer, reverse)
+    if _unrolled(turns):
+        for k in range(turns):
+            state = fn(state, row(k))
         return state
-    place = _place(order, reverse)
-    body = lambda k, state: (k + 1, fn(state, _row(tensors, place(k))))  # noqa: E731
-    return while_loop(lambda k, _: k < len(order), body, (_tandem.to_tensor(0), state))[1]
+    body = lambda k, state: (k + 1, fn(state, row(k)))  # noqa: E731
+    return while_loop(lambda k, _: k < turns, body, (_tandem.to_tensor(0), state))[1]
 
 
 def foldl(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, name=None):
@@ -118,24 +117,26 @@ def foldr(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, s
 def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, infer_shape=True, reverse=False,
          name=None):  # fmt: skip
     """As foldl, with every intermediate result, stacked; with reverse=True from the last row to the first."""
-    tensors, order, state = _fold("scan", fn, elems, initializer, reverse)
+    state, turns, row = _fold("scan", elems, initializer, reverse)
     first = [] if initializer is not None else [state]
-    if _unrolled(len(order)):
-        for i in order:
-            state = fn(state, _row(tensors, i))
+    if _unrolled(turns):
+        for k in range(turns):
+            state = fn(state, row(k))
             first.append(state)
+        if not first:
+            return _no_rows(state)
         return _stacked(first[::-1] if reverse else first)
-    place, total = _place(order, reverse), len(order) + len(first)
+    total = turns + len(first)
     at = (lambda k: total - 1 - k) if reverse else (lambda k: k)
     arrays = nest.map_structure(lambda leaf: TensorArray(leaf.dtype, total, element_shape=leaf.shape), state)
     if first:
         arrays = nest.map_structure(lambda array, leaf: array.write(at(0), leaf), arrays, state)
 
     def body(k, state, arrays):
-        state = fn(state, _row(tensors, place(k)))
+        state = fn(state, row(k))
         return k + 1, state, nest.map_structure(lambda array, leaf: array.write(at(k + len(first)), leaf), arrays, state)
 
-    _, _, arrays = while_loop(lambda k, *_: k < len(order), body, (_tandem.to_tensor(0), state, arrays))
+    _, _, arrays = while_loop(lambda k, *_: k < turns, body, (_tandem.to_tensor(0), state, arrays))
     return nest.map_structure(lambda array: array.stack(), arrays)
 
 

@@ -1,6 +1,7 @@
 """tf.TensorArray: tensors by number. Outside loops of traced functions a list; inside one tensor with a row an element."""
 from . import _dtypes, _ops, _tandem
 from ._branch_values import at_once
+from ._open_size import OpenSize
 from ._shape import TensorShape
 from .errors import DTypeError, OutOfRangeError
 
@@ -14,11 +15,16 @@ class TensorArray:
         self._dynamic = bool(dynamic_size)
         self._infer_shape = infer_shape
         self._element_shape = None if element_shape is None else TensorShape(element_shape)
-        self._elements = [None] * (0 if size is None else self._known_size(size))
+        size = 0 if size is None else self._known_size(size)
+        self._open_size = size if isinstance(size, OpenSize) else None  # instead of the list
+        self._elements = [None] * size if self._open_size is None else []
         self._buffer = None  # [size, *element_shape] instead of the list, once an index is symbolic
 
     @staticmethod
     def _known_size(size):
+        open_size = _tandem.open_size_in(size)
+        if open_size is not None:
+            return open_size
         if _tandem.is_symbolic(size):
             raise ValueError(
                 "tf.TensorArray: the size must be known while a function is traced, got a symbolic tensor; x.shape[0] is a "
@@ -47,10 +53,18 @@ class TensorArray:
         return None
 
     def size(self, name=None):
-        return _tandem.to_tensor(len(self))
+        return _tandem.to_tensor(self._count())
+
+    def _count(self):
+        if self._buffer is not None:
+            return self._buffer.shape[0]
+        return len(self._elements) if self._open_size is None else self._open_size
+
+    def _is_list(self):
+        return self._buffer is None and self._open_size is None
 
     def __len__(self):
-        return len(self._elements) if self._buffer is None else self._buffer.shape[0]
+        return self._count()
 
     # --- One element. ---
 
@@ -71,14 +85,14 @@ class TensorArray:
             raise DTypeError(f"TensorArray dtype is {self._dtype.name} but Op is trying to write dtype {value.dtype.name}")
         self._check_shape(value.shape)
         index = self._index(index)
-        if isinstance(index, int) and self._buffer is None:
+        if isinstance(index, int) and self._is_list():
             self._grow(index)
             if _tandem.executing_eagerly():
                 self._elements[index] = value
                 return self
             return self._copy([*self._elements[:index], value, *self._elements[index + 1 :]])
         # An array that is to grow has a place for this element while it is found out what one turn of a loop writes.
-        buffer = (self if len(self) or not self._dynamic else self._copy([None]))._whole()
+        buffer = (self if not self._dynamic or self._count() else self._copy([None]))._whole()
         place = _ops.reshape(_tandem.to_tensor(index), [1, 1])
         return self._copy(buffer=_ops.tensor_scatter_nd_update(buffer, place, _ops.expand_dims(value, 0)))
 
@@ -102,9 +116,9 @@ class TensorArray:
     def read(self, index, name=None):
         """Element `index`."""
         index = self._index(index)
-        if isinstance(index, int) and self._buffer is None:
+        if isinstance(index, int) and self._is_list():
             if not 0 <= index < len(self._elements):
-                        raise OutOfRangeError(f"Tried to read from index {index} but array size is: {len(self._elements)}")
+                raise OutOfRangeError(f"Tried to read from index {index} but array size is: {len(self._elements)}")
             return self._filled(self._elements[index])
         return _ops.gather(self._whole(), index)
 
@@ -121,18 +135,23 @@ class TensorArray:
         """All elements as one tensor; zeros where none was written."""
         if self._buffer is not None:
             return self._buffer
+        if self._open_size is not None:
+            return _ops.zeros([self._open_size, *self._known_element_shape()], self._dtype)
         if not self._elements:
             return at_once(lambda: _ops.zeros([0, *(self._element_shape or [])], self._dtype))
         if all(element is None for element in self._elements):
-            if self._element_shape is None or not self._element_shape.is_fully_defined():
-                raise ValueError(
-                    "tf.TensorArray: the shape of its elements must be known before a loop of a traced function writes them; give element_shape="
-                )
-            return at_once(lambda: _ops.zeros([len(self._elements), *self._element_shape], self._dtype))
+            return at_once(lambda: _ops.zeros([len(self._elements), *self._known_element_shape()], self._dtype))
         written = [i for i, element in enumerate(self._elements) if element is not None]
         if len(written) < len(self._elements) // 2 and self._dtype.name != "string":
             return self._few(written)
         return _ops.stack([self._filled(element) for element in self._elements])
+
+    def _known_element_shape(self):
+        if self._element_shape is None or not self._element_shape.is_fully_defined():
+            raise ValueError(
+                "tf.TensorArray: the shape of its elements must be known before a loop of a traced function writes them; give element_shape="
+            )
+        return self._element_shape
 
     def _few(self, written):
         """Rows of zeros with those set that were written: an op for each of many zeros would take long to trace."""
@@ -192,20 +211,23 @@ class TensorArray:
     # --- As a value that a loop carries. ---
 
     def _tandem_parts(self):
-        return (self._dtype.name, len(self)), [self._whole()]
+        return (self._dtype.name, self._count()), [self._whole()]
 
     def _tandem_unknown(self):
         """True while the size or the shape of the elements is not known, so that no loop can carry it."""
         if self._buffer is not None or any(element is not None for element in self._elements):
             return False
         shape = self._element_shape
-        return shape is None or not shape.is_fully_defined() or (self._dynamic and not self._elements)
+        return shape is None or not shape.is_fully_defined() or self._is_to_grow()
+
+    def _is_to_grow(self):
+        return self._dynamic and self._open_size is None and not self._elements
 
     def _tandem_like(self, after, turns):
         """The array to begin a loop with, of which one turn made `after`."""
         array = self._copy(list(self._elements))
         array._element_shape = after._element_shape
-        if self._dynamic and not self._elements:
+        if self._is_to_grow():
             if turns < 0:
                 raise ValueError(
                     "tf.TensorArray: dynamic_size=True grows only in loops whose number of turns is known, without break; give size="
@@ -219,4 +241,4 @@ class TensorArray:
         return array
 
     def __repr__(self):
-        return f"<tf.TensorArray dtype={self._dtype.name} size={len(self)} element_shape={self.element_shape}>"
+        return f"<tf.TensorArray dtype={self._dtype.name} size={self._count()} element_shape={self.element_shape}>"

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <list>
 
+#include "tandem/autodiff/made_op.h"
 #include "tandem/autodiff/opening.h"
 #include "tandem/autodiff/tape.h"
 #include "tandem/graph/open_graph.h"
@@ -146,7 +147,7 @@ struct Function::State {
     if (auto found = find_open(signature)) return found;
     auto entry = std::make_shared<OpenEntry>(OpenEntry{signature, {}, "", {}});
     try {
-      Trace open(true);
+      Trace open(&made_op::kSizesInside);
       entry->graph.graph = trace(signature, open);
       entry->graph.conditions = open.size_conditions();
       entry->note = note();
@@ -164,11 +165,11 @@ struct Function::State {
 
   /// A body of C++ sees the numbers that stand for sizes: what it does must be what it does with those of the call.
   void check_open_trace(OpenEntry& entry, const Opening& opening, const Specs& specs) {
-    const auto graph = graph_at(entry.graph, opening.sizes, entry.refused);
+    const auto graph = graph_at(entry.graph, opening.sizes, made_op::kSizesInside, entry.refused);
     if (!graph) return;
     Trace known;
     std::string why;
-    if (!is_same_graph(*graph, trace_graph(specs, known), why)) entry.refused = "traced for the sizes of the call, " + why;
+    if (!is_same_graph(*graph, trace_graph(specs, known), made_op::kSizesInside, why)) entry.refused = "traced for the sizes of the call, " + why;
   }
 
   /// For a signature that is new: made from a trace with open sizes where there can be one.
@@ -178,7 +179,7 @@ struct Function::State {
       const auto origin = open_trace({opening.specs, signature.key}, opening, check ? &signature.specs : nullptr);
       refused = origin->refused;
       std::optional<Graph> graph;
-      if (refused.empty()) graph = graph_at(origin->graph, opening.sizes, refused);
+      if (refused.empty()) graph = graph_at(origin->graph, opening.sizes, made_op::kSizesInside, refused);
       if (graph) return keep(signature, GraphFunction::make(*std::move(graph), options.name, {.open = true, .note = origin->note}));
     }
     Trace known;

@@ -21,6 +21,42 @@ void check_parts(const OpParts& parts, std::size_t functions, std::size_t number
        parts.functions.size(), " graphs and the numbers [", join(parts.numbers), "]");
 }
 
+namespace {
+
+bool may_be_open(const OpDef& op) { return op.outputs == 0 || parts_of(op); }
+
+std::shared_ptr<const OpDef> op_at(const std::shared_ptr<const OpDef>& op, std::span<const std::int64_t> sizes, std::string& why) {
+  auto found = parts_of(*op);
+  if (!found) return op;
+  OpParts& parts = *found;
+  for (auto& function : parts.functions) {
+    auto graph = graph_at({.graph = function->graph()}, sizes, kSizesInside, why);
+    if (!graph) return nullptr;
+    function = GraphFunction::make(*std::move(graph), std::string(function->name));
+  }
+  for (std::int64_t& number : parts.numbers) {
+    const auto known = size_at(number, sizes);
+    if (!known) {
+      why = "a number of it would be negative";
+      return nullptr;
+    }
+    number = *known;
+  }
+  return make_op(parts).op;
+}
+
+bool is_same_op(const OpDef& a, const OpDef& b) {
+  const auto one = parts_of(a), other = parts_of(b);
+  if (!one || !other || one->kind != other->kind || one->numbers != other->numbers) return false;
+  std::string why;
+  return std::ranges::equal(one->functions, other->functions,
+                            [&](const auto& f, const auto& g) { return is_same_graph(f->graph(), g->graph(), kSizesInside, why); });
+}
+
+}  // namespace
+
+const SizesInside kSizesInside{.may_be_open = may_be_open, .at = op_at, .same = is_same_op};
+
 }  // namespace made_op
 
 std::optional<OpParts> parts_of(const OpDef& op) {

@@ -1,5 +1,5 @@
 // Ops made at run time (calls, branches, loops, gradients given by hand) taken apart into what a file can hold, and made
-// again from the parts.
+// again from the parts: read from a file, or with open sizes put in.
 #pragma once
 #include <memory>
 #include <optional>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tandem/autodiff/graph_function.h"
+#include "tandem/graph/open_graph.h"
 
 namespace tandem {
 
@@ -39,6 +40,9 @@ MadeOp make_cond(const OpParts& parts);
 MadeOp make_while(const OpParts& parts);
 MadeOp make_while_gradient(const OpParts& parts);
 MadeOp make_custom_gradient(const OpParts& parts);
+
+/// For traces with open sizes. Calls of Python without results have no sizes and stay as they are.
+extern const SizesInside kSizesInside;
 
 /// Of a function, as operands.
 std::vector<std::optional<TensorSpec>> parameters_of(const GraphFunction& function);

@@ -152,7 +152,7 @@ void Frame::run_kernels(std::uint32_t from, std::uint32_t to) {
   }
 }
 
-/// A bundle. Each core takes every so-manieth kernel: in the next bundle those that read their results have the same places.
+/// A bundle. Each of N cores takes every Nth kernel: in the next bundle those that read their results have the same places.
 void Frame::run_together(const Plan::Instruction* first) {
   if (first->joined) return run_joined(first);
   const bool checked = check_numerics(), events = events_enabled();

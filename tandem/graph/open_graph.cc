@@ -16,7 +16,8 @@ struct Misfit {
 
 class Instance {
  public:
-  Instance(const Graph& open, std::span<const std::int64_t> sizes) : open_(open), sizes_(sizes), all_(open.nodes.size()) {}
+  Instance(const Graph& open, std::span<const std::int64_t> sizes, const SizesInside& inside)
+      : open_(open), sizes_(sizes), inside_(inside), all_(open.nodes.size()) {}
 
   Graph make() {
     for (std::int32_t parameter : open_.parameters) {
@@ -45,6 +46,7 @@ class Instance {
     if (auto number = known_number(*node.op, *attrs)) return {*number};
     Node known = node;
     known.attrs = *attrs;
+    if (node.owner) known.op = (known.owner = made_op_at(node)).get();
     const Tensors made = run_node(known, pick(all_, node.inputs));
     for (std::size_t i = 0; i < made.size(); ++i)
       if (const TensorSpec traced = spec_at(node, i); made[i].spec() != traced)
@@ -52,8 +54,17 @@ class Instance {
     return made;
   }
 
+  std::shared_ptr<const OpDef> made_op_at(const Node& node) const {
+    const InitScope apart;  // its graphs are traced by themselves
+    std::string why;
+    auto op = inside_.at(node.owner, sizes_, why);
+    if (!op) throw Misfit{text(node.op->name, ": ", why)};
+    return op;
+  }
+
   const Graph& open_;
   const std::span<const std::int64_t> sizes_;
+  const SizesInside& inside_;
   Trace trace_;
   std::vector<Tensors> all_;
 };
@@ -66,21 +77,67 @@ bool is_same_constant(const Tensor& a, const Tensor& b) {
   return std::memcmp(a.raw_data(), b.raw_data(), a.spec().bytes()) == 0;
 }
 
-bool is_same_node(const Node& a, const Node& b) {
-  return a.op == b.op && a.inputs == b.inputs && a.attrs.same_key(b.attrs) && std::ranges::equal(a.attrs.run_time(), b.attrs.run_time()) &&
-         a.outputs == b.outputs && a.requested == b.requested && a.cell == b.cell && is_same_constant(a.constant, b.constant);
-}
+/// Two graphs, node by node. Where parameters and constants stand among the nodes does not matter.
+class Comparison {
+ public:
+  Comparison(const Graph& a, const Graph& b, const SizesInside& inside) : a_(a), b_(b), inside_(inside), partners_(a.nodes.size(), -1) {}
+
+  /// Says where they differ; nothing when they do not.
+  std::optional<std::string> difference() {
+    const std::vector<std::int32_t> ops = ops_of(a_), others = ops_of(b_);
+    if (ops.size() != others.size() || a_.parameters.size() != b_.parameters.size() || a_.writes.size() != b_.writes.size()) return "other ops are called";
+    for (std::size_t i = 0; i < a_.parameters.size(); ++i) partner(a_.parameters[i]) = b_.parameters[i];
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      if (!same_node(a_.nodes[static_cast<std::size_t>(ops[i])], b_.nodes[static_cast<std::size_t>(others[i])]))
+        return text(a_.nodes[static_cast<std::size_t>(ops[i])].op->name, " is another");
+      partner(ops[i]) = others[i];
+    }
+    const auto same_write = [&](const Graph::Write& x, const Graph::Write& y) { return x.cell == y.cell && same_value(x.value, y.value); };
+    if (!same_values(a_.results, b_.results) || !std::ranges::equal(a_.writes, b_.writes, same_write)) return "other values are returned";
+    return std::nullopt;
+  }
+
+ private:
+  static std::vector<std::int32_t> ops_of(const Graph& graph) {
+    std::vector<std::int32_t> ops;
+    for (std::size_t at = 0; at < graph.nodes.size(); ++at)
+      if (graph.nodes[at].op != &parameter_op && graph.nodes[at].op != &constant_op) ops.push_back(static_cast<std::int32_t>(at));
+    return ops;
+  }
+
+  std::int32_t& partner(std::int32_t node) { return partners_[static_cast<std::size_t>(node)]; }
+
+  bool same_value(GraphValue x, GraphValue y) {
+    const Node &one = a_.node(x), &other = b_.node(y);
+    if (one.op == &constant_op) return other.op == &constant_op && is_same_constant(one.constant, other.constant);
+    return partner(x.node) == y.node && x.output == y.output;
+  }
+
+  bool same_values(std::span<const GraphValue> x, std::span<const GraphValue> y) {
+    return std::ranges::equal(x, y, [&](GraphValue one, GraphValue other) { return same_value(one, other); });
+  }
+
+  bool same_node(const Node& x, const Node& y) {
+    const bool same_op = x.op == y.op || (x.owner && y.owner && inside_.same(*x.op, *y.op));
+    return same_op && same_values(x.inputs, y.inputs) && x.attrs.same_key(y.attrs) &&
+           std::ranges::equal(x.attrs.run_time(), y.attrs.run_time()) && x.outputs == y.outputs && x.requested == y.requested && x.cell == y.cell;
+  }
+
+  const Graph &a_, &b_;
+  const SizesInside& inside_;
+  std::vector<std::int32_t> partners_;  // by node of a_: the one of b_
+};
 
 }  // namespace
 
-std::optional<Graph> graph_at(const OpenGraph& open, std::span<const std::int64_t> sizes, std::string& why) {
+std::optional<Graph> graph_at(const OpenGraph& open, std::span<const std::int64_t> sizes, const SizesInside& inside, std::string& why) {
   for (const SizeCondition& condition : open.conditions)
     if (!condition.holds(sizes)) {
       why = "a comparison of sizes has another result";
       return std::nullopt;
     }
   try {
-    return Instance(open.graph, sizes).make();
+    return Instance(open.graph, sizes, inside).make();
   } catch (const Misfit& misfit) {
     why = misfit.why;
   } catch (const Error& error) {
@@ -89,18 +146,10 @@ std::optional<Graph> graph_at(const OpenGraph& open, std::span<const std::int64_
   return std::nullopt;
 }
 
-bool is_same_graph(const Graph& a, const Graph& b, std::string& why) {
-  const auto same_write = [](const Graph::Write& x, const Graph::Write& y) { return x.cell == y.cell && x.value == y.value; };
-  if (a.nodes.size() != b.nodes.size() || a.parameters != b.parameters || a.results != b.results || !std::ranges::equal(a.writes, b.writes, same_write)) {
-    why = "other ops are called";
-    return false;
-  }
-  for (std::size_t i = 0; i < a.nodes.size(); ++i)
-    if (!is_same_node(a.nodes[i], b.nodes[i])) {
-      why = text(a.nodes[i].op->name, " is another");
-      return false;
-    }
-  return true;
+bool is_same_graph(const Graph& a, const Graph& b, const SizesInside& inside, std::string& why) {
+  auto difference = Comparison(a, b, inside).difference();
+  if (difference) why = *std::move(difference);
+  return !difference;
 }
 
 }  // namespace tandem

@@ -4,6 +4,7 @@
 
 #include "tandem/core/large_shapes.h"
 #include "tandem/graph/followed_sizes.h"
+#include "tandem/graph/open_graph.h"
 #include "tandem/op/random_state.h"
 
 namespace tandem {
@@ -23,11 +24,11 @@ InitScope::~InitScope() {
   ReplicaDraws::exchange(draws_);
 }
 
-Trace::Trace(bool open)
+Trace::Trace(const SizesInside* open)
     : outer_(current_),
       outer_tracing_(RandomState::tracing()),
       outer_conditions_(tandem::size_conditions()),
-      open_(open || (outer_ && outer_->open_)),
+      open_(outer_ && outer_->open_ ? outer_->open_ : open),
       conditions_(outer_ && outer_->open_ ? outer_->conditions_ : open ? &own_conditions_ : nullptr) {
   DispatchStack::push(*this);
   current_ = this;
@@ -147,9 +148,9 @@ void run_at_once(OpCall& call) {
 }
 
 /// Only with sizes that can be put in later.
-void check_open(const OpCall& call, const Specs& outputs) {
+void check_open(const OpCall& call, const Specs& outputs, const SizesInside& inside) {
   constexpr std::array<std::int64_t, kMostOpenSizes> kAnySizes = {kMostOpenRest, kMostOpenRest, kMostOpenRest};
-  if (call.owner || call.op.like == &effects_op)
+  if (call.owner && !inside.may_be_open(call.op))
     fail(ErrorCode::cannot_trace, call.op.name, " has a graph of its own, whose sizes cannot be left open");
   if (!attrs_at(call.op, call.attrs, kAnySizes))
     fail(ErrorCode::cannot_trace, call.op.name, " has an attribute that does not simply follow from an open size: ",
@@ -174,7 +175,7 @@ void Trace::run(OpCall& call) {
   for (std::size_t i = 0; i < call.outputs.size(); ++i)
     call.outputs[i] = make_symbolic({at, static_cast<std::int32_t>(i)},
                                     graph_.nodes[static_cast<std::size_t>(at)].outputs[i], {next_value_id()});
-  if (open_) follow_sizes(call);
+  if (open_ && !call.outputs.empty()) follow_sizes(call);
 }
 
 std::int32_t Trace::record(const OpCall& call) {
@@ -188,7 +189,7 @@ std::int32_t Trace::record(const OpCall& call) {
   }
   node.outputs = infer(call.op, specs, call.attrs);
   if (open_) {
-    check_open(call, node.outputs);
+    check_open(call, node.outputs, *open_);
     if (graph_.nodes.size() > kMostOpenNodes)
       fail(ErrorCode::cannot_trace, call.op.name, ": more than ", kMostOpenNodes, " ops with open sizes; is an axis of open size unrolled?");
   }

@@ -11,13 +11,15 @@
 
 namespace tandem {
 
+struct SizesInside;  // tandem/graph/open_graph.h
+
 /// Recording begins with the constructor and ends with finish() or the destructor. Tensors met inside that the trace
 /// did not make are captured: those with a value as constants, those of an enclosing trace as further parameters.
 class Trace final : public Dispatcher {
  public:
   /// `open`: numbers stand for sizes that are not known (tandem/op/open_size.h), and whatever would lose track of them throws
-  /// cannot_trace. A trace inside an open one is open.
-  explicit Trace(bool open = false);
+  /// cannot_trace; it says what to do with ops made of graphs. A trace inside an open one is open.
+  explicit Trace(const SizesInside* open = nullptr);
   ~Trace() override;
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
@@ -72,7 +74,7 @@ class Trace final : public Dispatcher {
   Trace* outer_;
   bool outer_tracing_;
   std::vector<SizeCondition>* const outer_conditions_;
-  const bool open_;
+  const SizesInside* const open_;  // null: all sizes are known
   bool recording_ = true;
   Graph graph_;
   std::unordered_map<const TensorImpl*, GraphValue> values_;  // symbolic ones, kept alive by kept_

@@ -31,6 +31,7 @@ struct DatasetLoop final : OpDef {
   /// Traces the body inside the current function.
   DatasetLoop(nb::object begin_with, nb::object python_body, std::size_t stop_value, const Specs& of_values, const Specs& element)
       : begin(shared(std::move(begin_with))), body(shared(std::move(python_body))), stop(stop_value), values(of_values) {
+    if (Trace::current()->is_open()) fail(ErrorCode::cannot_trace, "a loop over a dataset has a graph of its own, whose sizes cannot be left open");
     Specs parameters = values;
     parameters.insert(parameters.end(), element.begin(), element.end());
     Tensors next;

@@ -119,6 +119,10 @@ void add_open_sizes(nb::module_& module) {
   module.def("is_same_size", [](nb::handle a, nb::handle b) { return is_same_size(number_in(a.ptr()), number_in(b.ptr())); });
   module.def("is_smaller_size", [](nb::handle a, nb::handle b) { return is_smaller_size(number_in(a.ptr()), number_in(b.ptr())); });
   module.def("refuse_open_size", refuse);
+  module.def("open_size_in", [](nb::handle value) {
+    const auto number = open_size_in(value.ptr());
+    return number ? nb::steal(size_object(*number)) : nb::none();
+  });
   module.def("sizes_tensor", [](nb::handle value, nb::handle dtype) { return to_object(sizes_of(value_of(value.ptr()).shape(), to_dtype(dtype.ptr()))); });
 }
 

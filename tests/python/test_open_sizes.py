@@ -80,6 +80,17 @@ SERVED = {
     "reduce_logsumexp": lambda x: tf.reduce_logsumexp(x, axis=1),
     "reverse": lambda x: tf.reverse(x, axis=[0]),
     "a norm": lambda x: tf.norm(x, axis=0),
+    "cond": lambda x: tf.cond(tf.reduce_sum(x) > 0, lambda: x * 2.0, lambda: x),
+    "while": lambda x: tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 2.0), [tf.constant(0), x])[1],
+    "while over rows": lambda x: tf.while_loop(lambda i, y: i < rows_of(x), lambda i, y: (i + 1, y + x[i]), [tf.constant(0), tf.zeros([3])])[1],
+    "map_fn": lambda x: tf.map_fn(lambda row: row * 2.0, x),
+    "scan": lambda x: tf.scan(lambda before, row: before * 0.5 + row, x, tf.zeros([3])),
+    "foldl": lambda x: tf.foldl(lambda before, row: before * 0.5 + row, x, tf.zeros([3])),
+    "foldr": lambda x: tf.foldr(lambda before, row: before * 0.5 + row, x, tf.zeros([3])),
+    "a scan from the end": lambda x: tf.scan(lambda before, row: before * 0.5 + row, x, tf.zeros([3]), reverse=True),
+    "a scan from the first": lambda x: tf.scan(lambda before, row: before * 0.5 + row, tf.concat([x, x], 0)),
+    "vectorized_map": lambda x: tf.vectorized_map(lambda row: row * tf.reduce_sum(row), x),
+    "a custom gradient": lambda x: tf.custom_gradient(lambda y: (y * 2.0, lambda up: up))(x),
     "a sparse loss": lambda x: tf.keras.losses.sparse_categorical_crossentropy(tf.argmax(x, 1), x, from_logits=True),
 }
 
@@ -110,16 +121,12 @@ RIGHT = {
     "roll": lambda x: tf.roll(x, shift=2, axis=0),
     "boolean numbers": lambda x: tf.cast(rows_of(x) > 2, tf.float32) * x,
     "maximum of a size": lambda x: tf.zeros([tf.maximum(rows_of(x), 3)]),
-    "cond": lambda x: tf.cond(tf.reduce_sum(x) > 0, lambda: x * 2.0, lambda: x),
-    "while": lambda x: tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 2.0), [tf.constant(0), x])[1],
-    "map_fn": lambda x: tf.map_fn(lambda row: row * 2.0, x),
     "band_part": lambda x: tf.linalg.band_part(tf.matmul(x, x, transpose_b=True), -1, 0),
     "sequence_mask": lambda x: tf.sequence_mask(tf.range(rows_of(x)), 4),
     "segment_sum": lambda x: tf.math.unsorted_segment_sum(x, tf.range(rows_of(x)) % 2, 2),
     "gather_nd": lambda x: tf.gather_nd(x, [[0, 1]]),
     "scatter_nd": lambda x: tf.scatter_nd(tf.range(rows_of(x))[:, None], x, tf.shape(x)),
     "meshgrid": lambda x: tf.meshgrid(x[:, 0], x[0]),
-    "a custom gradient": lambda x: tf.custom_gradient(lambda y: (y * 2.0, lambda up: up))(x),
 }
 
 
@@ -268,3 +275,53 @@ def test_random_numbers_have_the_size_of_the_batch():
         noise = f(tf.zeros([size, 3])).numpy()
         assert noise.shape == (size, 3) and len(np.unique(noise)) == 3 * size
     assert f.experimental_get_tracing_count() == 1
+
+
+def python_branch(x):
+    if tf.reduce_sum(x) > 0:
+        return x * 2.0
+    return tf.zeros([tf.shape(x)[0], 3])
+
+
+def python_loop_over_rows(x):
+    total = tf.zeros([3])
+    for row in x:
+        if row[0] > 0:
+            total += row
+    return total
+
+
+def python_loop_over_a_range(x):
+    rows = tf.TensorArray(tf.float32, size=tf.shape(x)[0])
+    for i in tf.range(tf.shape(x)[0]):
+        rows = rows.write(i, x[i] * tf.cast(i, tf.float32))
+    return rows.stack()
+
+
+def python_while(x):
+    i = 0
+    while tf.reduce_sum(tf.abs(x)) > 1.0 and i < 5:
+        x = x * 0.5
+        i += 1
+    return x
+
+
+def checked(x):
+    tf.debugging.assert_greater(tf.shape(x)[0], 0)
+    tf.debugging.assert_all_finite(x, "finite")
+    return x + 1.0
+
+
+@pytest.mark.parametrize("program", [python_branch, python_loop_over_rows, python_loop_over_a_range, python_while, checked])
+def test_control_flow_written_in_python_follows_the_size(program):
+    assert traces_of(program) == 1
+
+
+def test_what_is_printed_follows_the_size(capfd):
+    @tf.function(input_signature=[tf.TensorSpec([None])])
+    def show(x):
+        tf.print("rows", tf.shape(x)[0], x)
+
+    show(tf.ones([2])), show(tf.ones([3]))
+    assert capfd.readouterr().err.split("\n")[:2] == ["rows 2 [1 1]", "rows 3 [1 1 1]"]
+    assert show.experimental_get_tracing_count() == 1
