@@ -88,7 +88,7 @@ SERVED = {
     "foldl": lambda x: tf.foldl(lambda before, row: before * 0.5 + row, x, tf.zeros([3])),
     "foldr": lambda x: tf.foldr(lambda before, row: before * 0.5 + row, x, tf.zeros([3])),
     "a scan from the end": lambda x: tf.scan(lambda before, row: before * 0.5 + row, x, tf.zeros([3]), reverse=True),
-    "a scan from the first": lambda x: tf.scan(lambda before, row: before * 0.5 + row, tf.concat([x, x], 0)),
+    "a scan from the first": lambda x: tf.scan(lambda before, row: before * 0.5 + row, tf.concat([tf.ones([1, 3]), x], 0)),
     "vectorized_map": lambda x: tf.vectorized_map(lambda row: row * tf.reduce_sum(row), x),
     "a custom gradient": lambda x: tf.custom_gradient(lambda y: (y * 2.0, lambda up: up))(x),
     "a sparse loss": lambda x: tf.keras.losses.sparse_categorical_crossentropy(tf.argmax(x, 1), x, from_logits=True),
