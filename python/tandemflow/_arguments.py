@@ -47,8 +47,9 @@ def _sorted_keys(mapping):
 class _Flattening:
     """Takes a structure apart: its tensors, what else there is as text, and the structure with slots."""
 
-    def __init__(self):
+    def __init__(self, of_spec):
         self.tensors = []
+        self._of_spec = of_spec  # what stands for a tf.TensorSpec
 
     def slot(self, tensor):
         self.tensors.append(tensor)
@@ -63,7 +64,7 @@ class _Flattening:
         if isinstance(value, _tandem.Variable):
             return value, f"<{value.name} #{_tandem.variable_id(value)}>"
         if isinstance(value, TensorSpec):
-            return self.slot(_symbolic(value)), "tensor"
+            return self.slot(self._of_spec(value)), "tensor"
         if isinstance(value, dict):
             items = {key: self.visit(value[key]) for key in _sorted_keys(value)}
             text = ", ".join(f"{key!r}: {item[1]}" for key, item in items.items())
@@ -158,14 +159,14 @@ class Arguments:
         """(name of the parameter, value) of a call."""
         return list(self.bind(args, kwargs).arguments.items())
 
-    def flatten(self, args, kwargs):
+    def flatten(self, args, kwargs, of_spec=_symbolic):
         """The tensors of a call, a text for all else that a trace depends on, the structure of the arguments, and for each
         tensor the axes whose sizes the input_signature leaves open, as bits."""
         bound = self.bind(args, kwargs)
         known = {}  # by id of a tensor: its open axes
         if self.input_signature is not None:
             self._conform(bound, known)
-        flattening = _Flattening()
+        flattening = _Flattening(of_spec)
         words = []
         arguments = {}
         for name, value in bound.arguments.items():

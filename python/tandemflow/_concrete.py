@@ -98,7 +98,7 @@ class ConcreteFunction:
 
     @property
     def structured_outputs(self):
-        return _fill(self._concrete.structure(), self.outputs)
+        return fill_results(self._concrete.structure(), self.outputs)
 
     def pretty_printed_signature(self, verbose=True):
         """The parameters and what comes out, as TensorFlow shows them."""
@@ -120,12 +120,13 @@ def _is_tensor(value):
     return isinstance(value, (_tandem.Tensor, _tandem.Variable)) or _tandem.is_numpy(value)
 
 
-def _fill(structure, leaves):
+def fill_results(structure, leaves):
+    """The structure of what a function returned, with the leaves in their places."""
     if isinstance(structure, int):
         return leaves[structure]
     if isinstance(structure, dict):
-        return {key: _fill(value, leaves) for key, value in structure.items()}
+        return {key: fill_results(value, leaves) for key, value in structure.items()}
     if isinstance(structure, (list, tuple)):
-        items = [_fill(item, leaves) for item in structure]
+        items = [fill_results(item, leaves) for item in structure]
         return items if isinstance(structure, list) else tuple(items)
     return structure

@@ -158,9 +158,13 @@ class Function(_tandem.FunctionCore):
         return function
 
     def get_concrete_function(self, *args, **kwargs):
-        """The traced function for arguments like these; tf.TensorSpec may stand for a tensor."""
+        """The traced function for arguments like these; tf.TensorSpec may stand for a tensor and leave sizes open."""
+        from ._open_concrete import OpenConcreteFunction, leaves_sizes_open
+
         if not args and not kwargs and self._arguments.input_signature:
             args = self._arguments.input_signature
+        if leaves_sizes_open(args, kwargs):
+            return OpenConcreteFunction(self, *self._arguments.flatten(args, kwargs, of_spec=lambda spec: spec)[:3])
         prepared = self._arguments.flatten(args, kwargs)
         return ConcreteFunction(self._concrete(*prepared), self._name, self._arguments, prepared)
 

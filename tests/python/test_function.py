@@ -314,8 +314,6 @@ def test_concrete_functions_can_be_called_and_looked_into():
     for wrong in ((x, False), (tf.ones([3, 3]),), (x, x)):
         with pytest.raises(tf.errors.InvalidArgumentError):
             concrete(*wrong)
-    with pytest.raises(ValueError, match="leaves sizes open"):
-        f.get_concrete_function(tf.TensorSpec([None, 2]), True)
 
 
 def test_functions_inside_functions_become_part_of_them():
@@ -445,3 +443,48 @@ def test_the_operations_of_a_graph_can_be_looked_at():
     assert found[6].get_attr("transpose_a") is False
     with pytest.raises(KeyError, match="'zz' refers to an Operation which does not exist; there are x, y"):
         graph.get_operation_by_name("zz")
+
+
+def test_a_concrete_function_may_leave_sizes_open(tmp_path):
+    @tf.function
+    def scaled(x, factor=2.0, training=False):
+        if tf.reduce_sum(x) > 0:
+            x = x * factor
+        return {"sum": tf.reduce_sum(x, axis=0), "x": x}
+
+    concrete = scaled.get_concrete_function(tf.TensorSpec([None, 3]), training=True)
+    for rows in (4, 1, 7):
+        assert concrete(tf.ones([rows, 3]))["sum"].numpy().tolist() == [2.0 * rows] * 3
+        assert concrete(x=tf.ones([rows, 3]))["x"].shape == (rows, 3)
+    assert concrete.structured_input_signature == ((tf.TensorSpec([None, 3]), 2.0, True), {})
+    assert concrete.structured_outputs == {"sum": tf.TensorSpec([3]), "x": tf.TensorSpec([None, 3])}
+    assert concrete.experimental_get_tracing_count() == 1
+    with pytest.raises(tf.errors.InvalidArgumentError, match="input_signature says"):
+        concrete(tf.ones([4, 4]))
+
+
+def test_a_concrete_function_that_leaves_sizes_open_can_be_a_signature(tmp_path):
+    class Scaler(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = tf.Variable(tf.ones([3, 2]))
+
+        @tf.function
+        def __call__(self, x):
+            return tf.matmul(x, self.w)
+
+    module = Scaler()
+    tf.saved_model.save(module, tmp_path / "m", signatures=module.__call__.get_concrete_function(tf.TensorSpec([None, 3], name="x")))
+    serve = tf.saved_model.load(tmp_path / "m").signatures["serving_default"]
+    for rows in (2, 5):
+        assert serve(x=tf.ones([rows, 3]))["output_0"].shape == (rows, 2)
+
+
+def test_get_concrete_function_without_arguments_takes_the_input_signature():
+    @tf.function(input_signature=[tf.TensorSpec([None, None])])
+    def sums(x):
+        return tf.reduce_sum(x, 1)
+
+    concrete = sums.get_concrete_function()
+    assert concrete(tf.ones([2, 5])).numpy().tolist() == [5.0, 5.0]
+    assert concrete.outputs == [tf.TensorSpec([None])]
