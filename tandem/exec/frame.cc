@@ -11,6 +11,7 @@
 #include "tandem/exec/meanwhile.h"
 #include "tandem/exec/numerics.h"
 #include "tandem/exec/write_locks.h"
+#include "tandem/kernel/in_plan.h"
 #include "tandem/kernel/joinable.h"
 
 namespace tandem {
@@ -129,6 +130,7 @@ void Frame::run_kernels(std::uint32_t from, std::uint32_t to) {
   EventRing& ring = event_ring();
   std::uint64_t start = events ? ticks() : 0;
   const Plan::Instruction* at = &plan_.instructions_[from];
+  const InPlan in_plan;
   try {
     for (; at != plan_.instructions_.data() + to; ++at) {
       if (at->together > 1) {

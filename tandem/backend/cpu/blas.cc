@@ -2,6 +2,7 @@
 
 #include "tandem/backend/cpu/gemm.h"
 #include "tandem/backend/cpu/one_thread.h"
+#include "tandem/backend/cpu/simd.h"
 
 namespace tandem::cpu {
 namespace {
@@ -77,21 +78,41 @@ void gemm_or_gemv(const Gemm<T>& g) {
 void openblas_gemm(const Gemm<float>& gemm) { gemm_or_gemv(gemm); }
 void openblas_gemm(const Gemm<double>& gemm) { gemm_or_gemv(gemm); }
 
+namespace {
+
 // One thread, AVX2 (Zen 3), GFLOP/s oneDNN / OpenBLAS:
 //   32x784x128 91 / 79      784x32x128 (a transposed) 91 / 60      32x100x64 84 / 68      1x1024x1024 37 / 8
 //   256^3 94 / 89           500^3 94 / 92            1024x64x1024 93 / 74                 512^3 66 / 87
 //   32x1024x1024 44 / 78    128x1024x1024 46 / 90    256^3 (a transposed) 77 / 89
 // (m x k x n.) oneDNN wins small and skinny products. It reads large ones in place, and then steps along k of a
 // multiple of 2 KiB (of 512 bytes in a transposed a) fight for the same few cache sets; OpenBLAS copies its blocks
-// first and does not care. For the very smallest OpenBLAS is quicker to call, and needs no 15 ms to make its code.
-bool openblas_is_faster(const Gemm<float>& g) {
-  constexpr std::int64_t kTiny = 8 << 10, kSmall = 4 << 20, kLargeSide = 512, kLongSum = 128;
-  if (g.m * g.n * g.k < kTiny) return true;
-  if (g.m == 1 || g.n == 1 || g.m * g.n * g.k < kSmall) return false;
+// first and does not care.
+bool openblas_is_faster_avx2(const Gemm<float>& g) {
+  constexpr std::int64_t kSmall = 4 << 20, kLargeSide = 512, kLongSum = 128;
+  if (g.m * g.n * g.k < kSmall) return false;
   if (g.m >= kLargeSide && g.n >= kLargeSide && g.k >= kLargeSide) return true;
   const bool unlucky_a = g.transpose_a && g.lda % 128 == 0 && g.lda >= 256;
   const bool unlucky_b = !g.transpose_b && g.ldb % 512 == 0;
   return g.k >= kLongSum && (unlucky_a || unlucky_b);
+}
+
+// One thread, AVX-512 (Zen 4), GFLOP/s oneDNN / OpenBLAS:
+//   32x100x64 99 / 116      100x32x64 (a transposed) 94 / 112      64^3 98 / 115        1024x64x10 50 / 72
+//   128^3 114 / 98          32x784x128 115 / 86      1024x100x64 104 / 98               1024^3 108 / 98
+// OpenBLAS has loops of their own for small products there; oneDNN copies its blocks whatever the size.
+bool openblas_is_faster_avx512(const Gemm<float>& g) {
+  constexpr std::int64_t kSmall = 512 << 10, kSmallOfFewColumns = 1 << 20, kFewColumns = 16;
+  return g.m * g.n * g.k < (g.n <= kFewColumns ? kSmallOfFewColumns : kSmall);
+}
+
+}  // namespace
+
+// For the very smallest OpenBLAS is quicker to call, and needs no 15 ms to make its code.
+bool openblas_is_faster(const Gemm<float>& g) {
+  constexpr std::int64_t kTiny = 8 << 10;
+  if (g.m * g.n * g.k < kTiny) return true;
+  if (g.m == 1 || g.n == 1) return false;
+  return has_avx512() ? openblas_is_faster_avx512(g) : openblas_is_faster_avx2(g);
 }
 
 }  // namespace tandem::cpu

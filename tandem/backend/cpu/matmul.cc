@@ -12,6 +12,7 @@
 #include "tandem/backend/cpu/library_kernels.h"
 #include "tandem/backend/cpu/reference/reference.h"
 #include "tandem/base/cores.h"
+#include "tandem/kernel/in_plan.h"
 
 namespace tandem::cpu {
 namespace {
@@ -64,21 +65,22 @@ struct Grid {
   std::int64_t blocks = 1;               // of a product
   std::int64_t block_columns = 1;        // blocks side by side
   std::int64_t group = 1, slices = 1;    // products a slice; slices in all
+  bool stays_in_plan = false;            // all slices on the calling thread when it runs a plan
 };
 
 // Two slices of a hundred thousand multiply-adds (2 us) pay when the pool is awake, as it is between the ops of a
-// training step; more slices need a million each. Each further cut makes a library
-// pack rows or columns again: with OpenBLAS on 1024^3, blocks of 512 x 512 reach 97 % of the speed of the whole,
-// 256 x 512 94 %, 256 x 256 93 %, 128 x 128 86 %. So up to eight slices, as long as packing stays small; beyond,
-// blocks of 512 x 512.
+// training step, unless the operands are still in the cache of the core that made them (in_plan.h); more slices need a
+// million each. Each further cut makes a library pack rows or columns again: with OpenBLAS on 1024^3, blocks of
+// 512 x 512 reach 97 % of the speed of the whole, 256 x 512 94 %, 256 x 256 93 %, 128 x 128 86 %. So up to eight
+// slices, as long as packing stays small; beyond, blocks of 512 x 512.
 Grid grid_of(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k) {
-  constexpr std::int64_t kPairWork = 200'000, kSliceWork = 1 << 20, kSlices = 8, kBlockArea = 512 * 512, kLeastSide = 32, kRound = 16;
+  constexpr std::int64_t kPairWork = 200'000, kPairWorkInPlan = 400'000, kSliceWork = 1 << 20, kSlices = 8, kBlockArea = 512 * 512, kLeastSide = 32, kRound = 16;
   constexpr double kRepacking = 1.0 / 256;  // elements packed again, a multiply-add
   // Matrix times vector is bound by memory: a multiply-add costs as much as four.
   const std::int64_t work = m * n * k * (m == 1 || n == 1 ? 4 : 1);
   const std::int64_t least = work * batch >= kPairWork ? 2 : 1;
   const std::int64_t wanted = std::clamp<std::int64_t>(work * batch / kSliceWork, least, kSlices);
-  Grid grid{.rows = m, .columns = n};
+  Grid grid{.rows = m, .columns = n, .stays_in_plan = work * batch < kPairWorkInPlan};
   for (std::int64_t count = batch;; count *= 2) {
     const bool large = grid.rows * grid.columns > kBlockArea && work > 2 * kSliceWork;
     std::int64_t& side = grid.rows >= grid.columns ? grid.rows : grid.columns;
@@ -160,7 +162,7 @@ Prepared prepare(const KernelCall& call, Epilogue epilogue) {
     }
     const Grid& grid = plan.grid;
     const auto products = static_cast<std::int64_t>(plan.offsets.size());
-    parallel(grid.slices, [&](std::int64_t slice) {
+    const auto run_slice = [&](std::int64_t slice) {
       const std::int64_t first = slice / grid.blocks * grid.group;
       ProductBlock block = block_of(plan, slice % grid.blocks);
       const std::int64_t row = block.row;
@@ -170,7 +172,9 @@ Prepared prepare(const KernelCall& call, Epilogue epilogue) {
         block.row += i * plan.whole.m;
         epilogue.run(args, block);
       }
-    });
+    };
+    if (!grid.stays_in_plan || !InPlan::running()) return parallel(grid.slices, run_slice);
+    for (std::int64_t slice = 0; slice < grid.slices; ++slice) run_slice(slice);
   });
 }
 
@@ -187,7 +191,7 @@ Support readable(const KernelCall& call) {
 Support onednn_matmul(const KernelCall& call) {
   if (call.dtype() != DType::f32) return no("oneDNN has a fast matmul here for float32 only, got ", call.dtype());
   if (Support support = readable(call); !support) return support;
-  if (openblas_is_faster(plan_of<float>(call).whole)) return no("OpenBLAS is faster for large products");
+  if (openblas_is_faster(plan_of<float>(call).whole)) return no("OpenBLAS is faster for a product of this size");
   return yes();
 }
 

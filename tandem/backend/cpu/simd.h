@@ -8,6 +8,11 @@ inline bool has_avx2() {
   return has;
 }
 
+inline bool has_avx512() {
+  static const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl");
+  return has;
+}
+
 template <class Body>
 [[gnu::target("avx2"), gnu::noinline]] void run_as_avx2(const Body& body) {
   body();
