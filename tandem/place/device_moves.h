@@ -115,12 +115,13 @@ class DeviceMoves {
   Self& self() { return static_cast<Self&>(*this); }
   int device_of(std::int32_t node) { return self().assignment()[at(node)]; }
 
-  /// Puts `node` on a device from which there is a link to that of `other`, or the other way round.
+  /// Puts `node` on a device from which there is a link to that of `other`, or the other way round; often on the same.
   bool bring_near(std::int32_t node, std::int32_t other, bool is_input) {
     std::uint64_t mask = 0;
     for (int d = 0; d < p_.devices; ++d)
       if (p_.may(node, d) && (is_input ? p_.linked(d, device_of(other)) : p_.linked(device_of(other), d))) mask |= std::uint64_t{1} << d;
-    const int device = one_of(mask);
+    const bool together = random_.below(2) == 0 && mask >> device_of(other) & 1;
+    const int device = together ? device_of(other) : one_of(mask);
     if (device < 0 || device == device_of(node)) return false;
     assign(node, device);
     return true;
