@@ -56,6 +56,7 @@ class Annealing : DeviceMoves<Annealing> {
     const bool one_node = kind < kInsertionShare;
     if (one_node) insert_somewhere(limit);
     else if (kind == kInsertionShare) elsewhere_with_neighbours(some_node());
+    else if (kind <= kInsertionShare + kComponentShare) elsewhere_with_component(some_node());
     else elsewhere_with_cluster(some_node());
     ++idle_;
     if (changed_.empty() && moved_from_ < 0) return;
@@ -193,7 +194,7 @@ class Annealing : DeviceMoves<Annealing> {
 
   // Chosen by trying them on 72 graphs of 50 to 200 nodes.
   static constexpr int kInsertions = 4;
-  static constexpr std::uint32_t kInsertionShare = 10;  // of 16 steps
+  static constexpr std::uint32_t kInsertionShare = 10, kComponentShare = 3;  // of 16 steps
 
   QuickDecoder now_;
   Plan best_;

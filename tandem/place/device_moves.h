@@ -1,6 +1,7 @@
 // Steps of a search that put nodes on other devices, and take that back.
 #pragma once
 #include <array>
+#include <bit>
 
 #include "tandem/place/search_parts.h"
 
@@ -40,6 +41,25 @@ class DeviceMoves {
     if (device < 0) return;
     for (const std::int32_t v : clusters_[random_.below(clusters_.size())].of(node))
       if (device_of(v) != device && p_.may(v, device)) assign(v, device);
+  }
+
+  /// With all on its present device that it reaches over edges of at least some size, up to some number of nodes: what then
+  /// crosses is small.
+  void elsewhere_with_component(std::int32_t node) {
+    const int device = other_device(node);
+    if (device < 0 || p_.consumers.list.empty()) return;
+    const int home = device_of(node);
+    const std::int64_t least = p_.consumers.list[random_.below(p_.consumers.list.size())].bytes;
+    const std::size_t most = std::size_t{2} << random_.below(static_cast<std::size_t>(std::bit_width(at(p_.nodes))) - 1);
+    reached_.assign(1, node);
+    assign(node, device);
+    for (std::size_t i = 0; i < reached_.size(); ++i)
+      for (const Adjacency* edges : {&p_.inputs, &p_.consumers})
+        for (const Neighbour& n : (*edges)[reached_[i]]) {
+          if (n.bytes < least || reached_.size() >= most || device_of(n.node) != home || !p_.may(n.node, device)) continue;
+          assign(n.node, device);
+          reached_.push_back(n.node);
+        }
   }
 
   /// Together with what it talks to on its present device: one node alone would pay for crossings both ways.
@@ -140,6 +160,7 @@ class DeviceMoves {
   }
 
   std::array<Clusters, 3> clusters_;
+  std::vector<std::int32_t> reached_;
 };
 
 }  // namespace tandem::placer
