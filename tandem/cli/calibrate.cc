@@ -1,7 +1,9 @@
 // tandem calibrate: measures the devices of this host for the placer, and compares predictions with what is measured.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <iostream>
+#include <optional>
 
 #include "tandem/cli/commands.h"
 #include "tandem/cli/table.h"
@@ -34,25 +36,32 @@ void print(const Machine& machine) {
 
 constexpr double kLeastUs = 50;  // shorter ones are all launch
 
-void print_check(const std::vector<CalibrationCheck>& checks) {
-  Table table({{"op"}, {"shape"}, {"device", 8}, {"predicted us"}, {"measured us"}, {"ratio"}});
+/// How far predictions were off in the median, in percent; nothing when no op took long enough.
+std::optional<double> median_error(const std::vector<CalibrationCheck>& checks, double CalibrationCheck::*predicted) {
   std::vector<double> errors;
-  for (const CalibrationCheck& c : checks) {
-    table.add({c.op, c.shape, c.device, figure(c.predicted_us), figure(c.measured_us), figure(c.predicted_us / c.measured_us)});
-    if (c.measured_us >= kLeastUs) errors.push_back(std::abs(c.predicted_us / c.measured_us - 1));
-  }
-  table.print(std::cout);
-  if (errors.empty()) return;
+  for (const CalibrationCheck& c : checks)
+    if (c.measured_us >= kLeastUs) errors.push_back(100 * std::abs(c.*predicted / c.measured_us - 1));
+  if (errors.empty()) return std::nullopt;
   std::ranges::nth_element(errors, errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2));
-  std::cout << "ops above " << kLeastUs << " us are off by " << figure(100 * errors[errors.size() / 2]) << " % in the median\n";
+  return errors[errors.size() / 2];
+}
+
+void print_check(const std::vector<CalibrationCheck>& checks) {
+  Table table({{"op"}, {"shape"}, {"device", 8}, {"predicted us"}, {"after 50 runs"}, {"measured us"}, {"ratio"}});
+  for (const CalibrationCheck& c : checks)
+    table.add({c.op, c.shape, c.device, figure(c.predicted_us), figure(c.learnt_us), figure(c.measured_us), figure(c.learnt_us / c.measured_us)});
+  table.print(std::cout);
+  const auto before = median_error(checks, &CalibrationCheck::predicted_us), after = median_error(checks, &CalibrationCheck::learnt_us);
+  if (after)
+    std::cout << "ops above " << kLeastUs << " us are off by " << figure(*after) << " % in the median after 50 runs, "
+              << figure(*before) << " % before them\n";
 }
 
 void run_calibrate(const CalibrateOptions& options) {
   Runtime& runtime = default_runtime();
   const auto devices = runtime.devices();
   if (options.check) {
-    const auto machine = runtime.machine();
-    return print_check(check_calibration(devices, *machine));
+    return print_check(check_calibration(devices, *runtime.machine()));
   }
   CalibrationOptions how;
   if (!options.quick) how = {.seconds = 1.2, .full = true};

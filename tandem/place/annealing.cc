@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "tandem/place/device_moves.h"
 #include "tandem/place/quick_decoder.h"
@@ -16,14 +17,16 @@ class Annealing : DeviceMoves<Annealing> {
 
  public:
   Annealing(const Problem& problem, Plan& plan, std::int64_t work, std::uint64_t seed, const Cooling& cooling)
-      : DeviceMoves(problem, seed), now_(problem), queues_(at(problem.devices)), start_(at(problem.nodes)), work_(work), cooling_(cooling) {
+      : DeviceMoves(problem, seed), now_(problem), work_(work), cooling_(cooling), ends_(at(problem.nodes)), free_(at(problem.devices)),
+        loads_(at(problem.devices)), moving_(at(problem.nodes)) {
     now_.set(plan.order, plan.assignment);
+    best_ = {plan.order, plan.assignment, now_.makespan()};
   }
 
   /// The best order and assignment met.
   Plan run() {
-    note_accepted();
-    while (now_.work() + idle_ < work_ && best_.makespan > p_.bound * (1 + 1e-12)) {
+    find_critical();
+    while (now_.work() + idle_ / 8 < work_ && best_.makespan > p_.bound * (1 + 1e-12)) {
       if (++steps_ % 16 == 0) cool();
       step();
     }
@@ -32,79 +35,78 @@ class Annealing : DeviceMoves<Annealing> {
 
  private:
   void cool() {
-    const double done = static_cast<double>(now_.work() + idle_) / static_cast<double>(work_);
+    const double done = static_cast<double>(now_.work() + idle_ / 8) / static_cast<double>(work_);
     heat_ = now_.makespan() * cooling_.first * std::pow(cooling_.last / cooling_.first, done);
   }
 
-  void note_accepted() {
-    if (now_.makespan() < best_.makespan) best_ = {now_.order, now_.assignment, now_.makespan()};
-    if (accepted_++ % kLookEvery == 0) look_around();
-  }
-
-  /// Where the plan has no slack, and what each device does when.
-  void look_around() {
-    sort_by_start();
-    now_.look_back();
-    idle_ += 3 * p_.nodes;
+  void find_critical() {
     critical_.clear();
     const double slack = 1e-9 * now_.makespan();
     for (std::int32_t v = 0; v < p_.nodes; ++v)
-      if (now_.slack(v) <= slack) critical_.push_back(v);
+      if (now_.critical(v, slack)) critical_.push_back(v);
     if (critical_.empty()) critical_.push_back(now_.order.back());
-    for (auto& queue : queues_) queue.clear();
-    for (const QuickDecoder::Activity& a : now_.activities())
-      if (a.lane < p_.devices) queues_[at(a.lane)].push_back(a.value);
-  }
-
-  /// In the order of starts few gaps are left to fill, and a change late in the plan is late in the order.
-  void sort_by_start() {
-    const Order before = now_.order;
-    const Assignment assignment = now_.assignment;
-    const double us = now_.makespan();
-    for (const std::int32_t v : before) {
-      double& key = start_[at(v)];
-      key = now_.end(v) - p_.us(v, assignment[at(v)]);
-      for (const Neighbour& input : p_.inputs[v]) key = std::max(key, start_[at(input.node)]);  // whatever rounding does
-    }
-    Order sorted = before;
-    std::ranges::stable_sort(sorted, {}, [&](std::int32_t v) { return start_[at(v)]; });
-    now_.set(sorted, assignment);
-    if (now_.makespan() > us) now_.set(before, assignment);  // copies may have changed places
-    else if (now_.makespan() < best_.makespan) best_ = {now_.order, now_.assignment, now_.makespan()};
+    idle_ += 10 * p_.nodes;
   }
 
   void step() {
     changed_.clear();
-    first_ = p_.nodes;
-    last_ = -1;
     moved_from_ = -1;
     const std::uint32_t kind = random_.below(16);
-    if (kind < 2) in_order(some_node());
-    else if (kind < 9) insert_somewhere();
-    else if (kind < 11) elsewhere(some_node());
-    else if (kind < 13) elsewhere_with_neighbours(some_node());
+    const double limit = (now_.makespan() + heat_ * random_.exponential()) * (1 + 1e-12);
+    const bool one_node = kind < kInsertionShare;
+    if (one_node) insert_somewhere(limit);
+    else if (kind == kInsertionShare) elsewhere_with_neighbours(some_node());
+    else if (kind <= kInsertionShare + kComponentShare) elsewhere_with_component(some_node());
     else elsewhere_with_cluster(some_node());
     ++idle_;
     if (changed_.empty() && moved_from_ < 0) return;
-    if (!follow_links()) return take_back();
-    const double limit = now_.makespan() + heat_ * random_.exponential();
-    if (now_.evaluate(first_, last_, limit * (1 + 1e-12)) == kNever) return take_back();
-    now_.commit(first_);
-    note_accepted();
+    if (!follow_links() || (!one_node && hopeless(limit))) return take_back();
+    if (now_.evaluate(limit) == kNever) return take_back();
+    keep();
   }
 
-  void touch(std::int32_t place) {
-    first_ = std::min(first_, place);
-    last_ = std::max(last_, place);
+  void keep() {
+    const Order decoded = now_.order;
+    now_.accept();
+    if (now_.makespan() < best_.makespan) best_ = {decoded, now_.assignment, now_.makespan()};
+    find_critical();
+  }
+
+  /// Whether what moved, one after the other on its new device and nothing else moved, already ends too late: most sets of
+  /// nodes do, and this is seen without decoding.
+  bool hopeless(double limit) {
+    moved_.clear();
+    for (const Changed& change : changed_)
+      for (const std::int32_t v : p_.members[at(change.group)])
+        if (!std::exchange(moving_[at(v)], 1)) moved_.push_back(v);
+    std::ranges::sort(moved_, {}, [&](std::int32_t v) { return now_.position[at(v)]; });
+    std::ranges::fill(free_, 0.0);
+    for (int d = 0; d < p_.devices; ++d) loads_[at(d)] = now_.load(d);
+    idle_ += 4 * static_cast<std::int64_t>(moved_.size());
+    const bool too_late = std::ranges::any_of(moved_, [&](std::int32_t v) { return end_after_move(v) >= limit; });
+    for (const std::int32_t v : moved_) moving_[at(v)] = 0;
+    return too_late;
+  }
+
+  /// The least makespan as the node, its inputs treated already, and the load of its device have it.
+  double end_after_move(std::int32_t node) {
+    const int device = now_.assignment[at(node)];
+    double ready = free_[at(device)], after = 0;
+    for (const Neighbour& input : p_.inputs[node]) {
+      const double made = moving_[at(input.node)] ? ends_[at(input.node)] : now_.end(input.node);
+      ready = std::max(ready, made + p_.crossing(now_.assignment[at(input.node)], device, input.bytes));
+    }
+    for (const Neighbour& c : p_.consumers[node])
+      if (!moving_[at(c.node)]) after = std::max(after, p_.crossing(device, now_.assignment[at(c.node)], c.bytes) + rest_from(c.node));
+    const double length = p_.us(node, device), end = ready + length;
+    ends_[at(node)] = free_[at(device)] = end;
+    return std::max(end + after, loads_[at(device)] += length);
   }
 
   auto& assignment() { return now_.assignment; }
   double end(std::int32_t node) const { return now_.end(node); }
-  double rest_from(std::int32_t node) const { return p_.us(node, now_.assignment[at(node)]) + now_.makespan() - now_.latest_end(node); }
-  void about_to_move(std::int32_t node, int device) {
-    first_ = std::min(first_, now_.first_affected(node, device));
-    touch(now_.position[at(node)]);
-  }
+  double rest_from(std::int32_t node) const { return now_.rest_from(node); }
+  void about_to_move(std::int32_t, int) {}
 
   /// The places in the order between its inputs and its consumers.
   struct Range {
@@ -117,11 +119,6 @@ class Annealing : DeviceMoves<Annealing> {
     return range;
   }
 
-  void in_order(std::int32_t node) {
-    const auto [first, last] = free_places(node);
-    move_to(node, first + static_cast<std::int32_t>(random_.below(at(last - first + 1))));
-  }
-
   /// In the order, as near to `to` as inputs and consumers allow.
   void move_to(std::int32_t node, std::int32_t to) {
     const auto [first, last] = free_places(node);
@@ -131,8 +128,6 @@ class Annealing : DeviceMoves<Annealing> {
     move(from, to);
     moved_from_ = from;
     moved_to_ = to;
-    touch(from);
-    touch(to);
   }
 
   /// A place on a device, and how long the longest path through the node would then be.
@@ -151,14 +146,17 @@ class Annealing : DeviceMoves<Annealing> {
       after = std::max(after, p_.crossing(device, now_.assignment[at(c.node)], c.bytes) + rest_from(c.node));
     Insertion best{.node = node, .device = device};
     if (ready == kNever || after == kNever) return best;
-    const auto& queue = queues_[at(device)];
+    const auto queue = now_.queue(device);
     // Earlier places start no sooner, later ones leave no more time: between them the best is found.
     auto next = std::ranges::upper_bound(queue, ready, {}, [&](std::int32_t v) { return now_.end(v); });
     double start = ready;
-    for (;; ++next) {
-      if (next != queue.end() && *next == node) continue;
-      const double rest = next == queue.end() ? 0 : rest_from(*next);
-      if (const double us = start + std::max(after, rest); us < best.us) best.us = us, best.before = next == queue.end() ? -1 : *next;
+    for (bool there_already = false;; ++next) {
+      if (next != queue.end() && *next == node) {
+        there_already = true;
+        continue;
+      }
+      const double rest = next == queue.end() ? 0 : rest_from(*next), us = start + std::max(after, rest);
+      if (!std::exchange(there_already, false) && us < best.us) best.us = us, best.before = next == queue.end() ? -1 : *next;
       if (rest <= after) break;
       start = std::max(ready, now_.end(*next));
     }
@@ -167,15 +165,16 @@ class Annealing : DeviceMoves<Annealing> {
   }
 
   /// The most promising of a few nodes, on any device and at the best place there.
-  void insert_somewhere() {
+  void insert_somewhere(double limit) {
     Insertion best;
     for (int i = 0; i < kInsertions; ++i) {
       const std::int32_t node = some_node();
       if (const Insertion found = best_insertion(node, one_of(p_.allowed[at(node)])); found.us < best.us) best = found;
     }
-    if (best.node < 0) return;
+    idle_ += 6 * kInsertions;
+    if (best.node < 0 || best.us >= limit) return;
     if (now_.assignment[at(best.node)] != best.device) assign(best.node, best.device);
-    const auto& queue = queues_[at(best.device)];
+    const auto queue = now_.queue(best.device);
     const std::int32_t from = now_.position[at(best.node)];
     if (best.before >= 0) move_to(best.node, now_.position[at(best.before)] - (now_.position[at(best.before)] > from ? 1 : 0));
     else if (!queue.empty()) move_to(best.node, std::max(from, now_.position[at(queue.back())]));
@@ -193,21 +192,22 @@ class Annealing : DeviceMoves<Annealing> {
     take_back_devices();
   }
 
-  // Chosen by trying them on 66 graphs of 50 to 200 nodes; so are the shares of the kinds of steps.
-  static constexpr int kInsertions = 3;
-  static constexpr int kLookEvery = 5;
+  // Chosen by trying them on 72 graphs of 50 to 200 nodes.
+  static constexpr int kInsertions = 4;
+  static constexpr std::uint32_t kInsertionShare = 10, kComponentShare = 3;  // of 16 steps
 
   QuickDecoder now_;
-  std::vector<std::vector<std::int32_t>> queues_;  // [device] by time
-  std::vector<double> start_;                      // [node]
   Plan best_;
-  int accepted_ = 0;
   const std::int64_t work_;
-  std::int64_t idle_ = 0;  // work besides decoding
+  std::int64_t idle_ = 0;  // estimates, about an eighth of the work of decoding a node each
   std::int64_t steps_ = -1;
   const Cooling cooling_;
   double heat_ = 0;
-  std::int32_t first_ = 0, last_ = 0, moved_from_ = -1, moved_to_ = -1;
+  std::int32_t moved_from_ = -1, moved_to_ = -1;
+  std::vector<double> ends_;         // [node]: of those that move
+  std::vector<double> free_, loads_;  // [device]
+  std::vector<char> moving_;         // [node]
+  std::vector<std::int32_t> moved_;
 };
 
 /// The order in which the plan starts its nodes: with it few gaps are left to fill.

@@ -1,6 +1,7 @@
 // Steps of a search that put nodes on other devices, and take that back.
 #pragma once
 #include <array>
+#include <bit>
 
 #include "tandem/place/search_parts.h"
 
@@ -40,6 +41,25 @@ class DeviceMoves {
     if (device < 0) return;
     for (const std::int32_t v : clusters_[random_.below(clusters_.size())].of(node))
       if (device_of(v) != device && p_.may(v, device)) assign(v, device);
+  }
+
+  /// With all on its present device that it reaches over edges of at least some size, up to some number of nodes: what then
+  /// crosses is small.
+  void elsewhere_with_component(std::int32_t node) {
+    const int device = other_device(node);
+    if (device < 0 || p_.consumers.list.empty()) return;
+    const int home = device_of(node);
+    const std::int64_t least = p_.consumers.list[random_.below(p_.consumers.list.size())].bytes;
+    const std::size_t most = std::size_t{2} << random_.below(static_cast<std::size_t>(std::bit_width(at(p_.nodes))) - 1);
+    reached_.assign(1, node);
+    assign(node, device);
+    for (std::size_t i = 0; i < reached_.size(); ++i)
+      for (const Adjacency* edges : {&p_.inputs, &p_.consumers})
+        for (const Neighbour& n : (*edges)[reached_[i]]) {
+          if (n.bytes < least || reached_.size() >= most || device_of(n.node) != home || !p_.may(n.node, device)) continue;
+          assign(n.node, device);
+          reached_.push_back(n.node);
+        }
   }
 
   /// Together with what it talks to on its present device: one node alone would pay for crossings both ways.
@@ -115,12 +135,13 @@ class DeviceMoves {
   Self& self() { return static_cast<Self&>(*this); }
   int device_of(std::int32_t node) { return self().assignment()[at(node)]; }
 
-  /// Puts `node` on a device from which there is a link to that of `other`, or the other way round.
+  /// Puts `node` on a device from which there is a link to that of `other`, or the other way round; often on the same.
   bool bring_near(std::int32_t node, std::int32_t other, bool is_input) {
     std::uint64_t mask = 0;
     for (int d = 0; d < p_.devices; ++d)
       if (p_.may(node, d) && (is_input ? p_.linked(d, device_of(other)) : p_.linked(device_of(other), d))) mask |= std::uint64_t{1} << d;
-    const int device = one_of(mask);
+    const bool together = random_.below(2) == 0 && mask >> device_of(other) & 1;
+    const int device = together ? device_of(other) : one_of(mask);
     if (device < 0 || device == device_of(node)) return false;
     assign(node, device);
     return true;
@@ -139,6 +160,7 @@ class DeviceMoves {
   }
 
   std::array<Clusters, 3> clusters_;
+  std::vector<std::int32_t> reached_;
 };
 
 }  // namespace tandem::placer

@@ -6,8 +6,9 @@
 namespace tandem {
 namespace {
 
-constexpr std::int64_t kMemory = 64;  // samples after which the oldest no longer count
+constexpr std::int64_t kMemory = 16;  // samples that the mean is about: what was learnt under other load is forgotten within 50
 constexpr std::int64_t kKnown = 8;    // samples after which one that is far off is taken for a disturbance
+constexpr double kFar = 1.5;          // and counts as this much: a machine that changed fourfold is still learnt within 50
 
 }  // namespace
 
@@ -22,7 +23,7 @@ void CostHistory::add(const HistoryKey& key, double predicted_us, double measure
   entry.samples += 1;
   const double share = 1.0 / static_cast<double>(std::min(entry.samples, kMemory));
   double ratio = measured_us / predicted_us;
-  if (entry.samples > kKnown) ratio = std::clamp(ratio, entry.ratio / 2, entry.ratio * 2);
+  if (entry.samples > kKnown) ratio = std::clamp(ratio, entry.ratio / kFar, entry.ratio * kFar);
   entry.ratio += (ratio - entry.ratio) * share;
 }
 

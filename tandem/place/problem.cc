@@ -188,6 +188,7 @@ class Builder {
         factor[at(*device)] = slow.factor;
     p_.cost.assign(at(p_.nodes) * at(p_.devices), kNever);
     p_.launch.assign(p_.cost.size(), 0);
+    double total = 0;
     for (int node = 0; node < p_.nodes; ++node) {
       const PlaceNode& n = graph_.nodes[at(node)];
       if (n.costs.empty() && !n.work) fail(ErrorCode::invalid_argument, "place: ", place_of(graph_, node), " has no costs");
@@ -195,7 +196,12 @@ class Builder {
       for (const PlaceNode::Cost& cost : n.costs) given_cost(node, cost);
       for (const PlaceNode::Refusal& r : n.refusals)
         if (const auto device = machine_.find(r.device)) p_.cost[p_.index(node, *device)] = kNever;
-      for (int d = 0; d < p_.devices; ++d) p_.cost[p_.index(node, d)] *= factor[at(d)];
+      double most = 0;
+      for (int d = 0; d < p_.devices; ++d)
+        if (double& us = p_.cost[p_.index(node, d)]; us != kNever) most = std::max(most, us *= factor[at(d)]);
+      total += most;
+      if (!std::isfinite(total))
+        fail(ErrorCode::invalid_argument, "place: ", place_of(graph_, node), " costs ", most, " us; with those before it that is more than can be added up");
     }
   }
 

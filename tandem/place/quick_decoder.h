@@ -1,5 +1,5 @@
-// The decoder of the annealing: as Decoder, but only the last few gaps count, memory does not, and after a small change only
-// what comes after it in the order is computed anew.
+// The decoder of the annealing: as Decoder, but only the last few gaps count and memory does not; it also knows how late
+// everything could be without moving the end.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -20,64 +20,53 @@ class QuickDecoder {
 
   void set(const Order& new_order, const Assignment& new_assignment);
 
-  /// The makespan when everything from place `from` of the order on may have changed and what comes after `changed_until` has
-  /// kept its device; kNever once it is certain not to fall below `bound`. commit() keeps the change.
-  double evaluate(std::int32_t from, std::int32_t changed_until, double bound);
-  double commit(std::int32_t from);
+  /// The makespan of order and assignment as they are now; kNever once it is certain not to fall below `bound`.
+  double evaluate(double bound);
+  /// Keeps what was evaluated last, sorts the order by start and finds out how late everything could be.
+  void accept();
 
-  /// A node that runs, or a copy.
-  struct Activity {
-    double start, length;
-    std::int32_t value;  // a node; for a copy [node, device]
-    std::int32_t lane;   // a device; for a copy a link, numbered after the devices
-  };
-  /// Finds latest ends, sequences of devices and links left as they are, and the least time after each node. They may be of
-  /// a plan some changes ago: then evaluate() gives up a little too early or too late.
-  void look_back();
-  /// By start, as of the last look_back().
-  std::span<const Activity> activities() const { return activities_; }
-
-  /// The first place of the order that changes when `node` goes from its device to `to`: copies of its inputs may carry other bytes.
-  std::int32_t first_affected(std::int32_t node, int to) const;
-
+  double start(std::int32_t node) const { return kept_.start[static_cast<std::size_t>(node)]; }
   double end(std::int32_t node) const { return kept_.end[static_cast<std::size_t>(node)]; }
-  /// How much later the node could end, as of the last look_back().
-  double slack(std::int32_t node) const { return latest_end_[static_cast<std::size_t>(node)] - end(node); }
-  double latest_end(std::int32_t node) const { return latest_end_[static_cast<std::size_t>(node)]; }
+  /// How long it takes from the latest start of the node to the end of all.
+  double rest_from(std::int32_t node) const { return rest_[static_cast<std::size_t>(node)]; }
   double makespan() const { return makespan_; }
+  bool critical(std::int32_t node, double slack) const { return start(node) + rest_from(node) >= makespan_ - slack; }
+  /// What a device does, by time.
+  std::span<const std::int32_t> queue(int device) const { return {queues_.data() + device * p_.nodes, queue_sizes_[static_cast<std::size_t>(device)]}; }
+  double load(int device) const { return loads_[static_cast<std::size_t>(device)]; }
   /// Nodes decoded so far.
   std::int64_t work() const { return work_; }
 
  private:
-  struct Times {
-    std::vector<double> end;               // [node]
-    std::vector<double> arrival;           // [node, device]
-    std::vector<std::int32_t> brought_at;  // [node, device]: place in the order of what caused the copy; or the stamp
+  struct Copy {
+    std::int32_t value, device, lane;
+    double start, length;
   };
-  template <bool kKeep>
-  double run(std::int32_t from, std::int32_t changed_until, double bound);
-  template <bool kKeep>
-  double arrive(std::int32_t value, int device, std::int32_t from, std::int32_t place);
-  void line_up();
+  struct Times {
+    std::vector<double> start, end;  // [node]
+    std::vector<double> arrival;     // [node, device]; negative: not there
+    std::vector<Copy> copies;        // in the order in which they were decoded; what is kept: by start
+    double makespan = kNever;
+  };
+  double bring(std::int32_t value, int device);
+  void sort_by_start();
+  void look_back();
   std::int64_t bytes_of(std::int32_t value, int device) const {
     const std::int64_t bytes = copy_bytes_[static_cast<std::size_t>(value)];
     return bytes >= 0 ? bytes : p_.crossing_bytes(value, device, assignment);
   }
 
   const Problem& p_;
-  static constexpr std::int32_t kEvery = 8;  // places between states that can be gone back to
   std::size_t lanes_;
-  std::vector<GapLane> now_;                 // devices, then links
-  std::vector<GapLane> states_;              // [place / kEvery, lane]
-  std::vector<double> makespans_;            // before place * kEvery
+  std::vector<GapLane> now_;              // devices, then links
   Times kept_, tried_;
-  std::vector<std::int64_t> copy_bytes_;     // [node] what every consumer reads; -1: they differ
-  std::vector<double> path_;                 // [node]: least time after it, devices as they are
-  std::vector<double> latest_end_;           // [node]
-  std::vector<double> needed_;               // [node, device]: when the value has to be there
-  std::vector<double> next_;                 // devices, then links: the latest start of what comes next
-  std::vector<Activity> activities_;
-  std::int32_t stamp_ = 0;
+  std::vector<std::int64_t> copy_bytes_;  // [node] what every consumer reads; -1: they differ
+  std::vector<double> rest_;              // [node]
+  std::vector<double> needed_;            // [node, device]: time from when the value has to be there to the end
+  std::vector<double> next_;              // devices, then links: time from the latest start of what comes next to the end
+  std::vector<std::int32_t> queues_;      // [device, place]
+  std::vector<std::size_t> queue_sizes_;
+  std::vector<double> loads_;
   double makespan_ = kNever;
   std::int64_t work_ = 0;
 };

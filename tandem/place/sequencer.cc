@@ -1,6 +1,7 @@
 #include "tandem/place/sequencer.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace tandem::placer {
@@ -250,9 +251,71 @@ double Sequencer::best_below(double limit, std::int64_t& steps) {
   return limit_ < limit ? limit_ : kNever;
 }
 
+/// One activity after the other needs the least memory: where no such order fits, no timeline does.
+bool Sequencer::fits_in_some_order(std::int64_t& steps) {
+  if (residents_.empty() || activities_.size() > 64) return true;
+  waiting_.resize(activities_.size());
+  for (std::size_t i = 0; i < activities_.size(); ++i) waiting_[i] = static_cast<std::int32_t>(activities_[i].before.size());
+  used_.assign(at(problem_.devices), 0);
+  stuck_.clear();
+  return fits_after(0, steps);
+}
+
+bool Sequencer::fits_after(std::uint64_t done, std::int64_t& steps) {
+  const auto count = static_cast<std::int32_t>(activities_.size());
+  if (std::popcount(done) == count || --steps < 0) return true;
+  if (stuck_.contains(done)) return false;
+  std::vector<std::int32_t> next;
+  for (std::int32_t i = 0; i < count; ++i) {
+    if (done >> i & 1 || waiting_[at(i)] > 0 || !fits_now(i)) continue;
+    if (frees_as_much_as_it_takes(i)) {  // sooner is never worse
+      next.assign(1, i);
+      break;
+    }
+    next.push_back(i);
+  }
+  for (const std::int32_t i : next) {
+    start_in_order(i, 1);
+    const bool fits = fits_after(done | std::uint64_t{1} << i, steps);
+    start_in_order(i, -1);
+    if (fits) return true;
+  }
+  stuck_.insert(done);
+  return false;
+}
+
+bool Sequencer::fits_now(std::int32_t activity) const {
+  const std::int32_t mine = writes_[at(activity)];
+  if (mine < 0) return true;
+  const Resident& wanted = residents_[at(mine)];
+  return used_[at(wanted.device)] <= problem_.capacity[at(wanted.device)] - wanted.bytes;
+}
+
+bool Sequencer::frees_as_much_as_it_takes(std::int32_t activity) const {
+  const std::int32_t mine = writes_[at(activity)];
+  if (mine < 0) return true;
+  std::int64_t freed = 0;
+  for (const std::int32_t r : reads_[at(activity)])
+    if (residents_[at(r)].readers_left == 1 && residents_[at(r)].device == residents_[at(mine)].device) freed += residents_[at(r)].bytes;
+  return freed >= residents_[at(mine)].bytes;
+}
+
+/// Direction 1: it has run; -1: it has not.
+void Sequencer::start_in_order(std::int32_t activity, int direction) {
+  for (const std::int32_t next : activities_[at(activity)].after) waiting_[at(next)] -= direction;
+  if (const std::int32_t mine = writes_[at(activity)]; mine >= 0) used_[at(residents_[at(mine)].device)] += direction * residents_[at(mine)].bytes;
+  for (const std::int32_t r : reads_[at(activity)]) {
+    Resident& read = residents_[at(r)];
+    if (direction < 0 && read.readers_left == 0) used_[at(read.device)] += read.bytes;
+    read.readers_left -= direction;
+    if (direction > 0 && read.readers_left == 0) used_[at(read.device)] -= read.bytes;
+  }
+}
+
 double Sequencer::run(std::span<const std::uint8_t> assignment, double limit, std::int64_t& steps) {
   make_activities(assignment);
   make_residents(assignment);
+  if (!fits_in_some_order(steps)) return kNever;
   fill_tails();
   chronological_ = !active_suffices_;
   return best_below(limit, steps);

@@ -1,6 +1,7 @@
 // The shortest timeline for a fixed assignment: branch and bound over the order of nodes and copies.
 #pragma once
 #include <cstdint>
+#include <unordered_set>
 #include <vector>
 
 #include "tandem/place/decoder.h"
@@ -45,6 +46,11 @@ class Sequencer {
   void join(std::int32_t first, std::int32_t second);
   void make_residents(std::span<const std::uint8_t> assignment);
   void fill_tails();
+  bool fits_in_some_order(std::int64_t& steps);
+  bool fits_after(std::uint64_t done, std::int64_t& steps);
+  void start_in_order(std::int32_t activity, int direction);
+  bool fits_now(std::int32_t activity) const;
+  bool frees_as_much_as_it_takes(std::int32_t activity) const;
   bool can_beat(double limit);
   double best_below(double limit, std::int64_t& steps);
   void search(int placed, double makespan, std::int32_t last, std::int64_t& steps);
@@ -70,6 +76,8 @@ class Sequencer {
   std::vector<char> placed_;
   std::vector<double> lane_free_;
   std::vector<double> lane_head_, lane_work_, lane_tail_;
+  std::vector<std::int64_t> used_;                // [device] bytes, of orders without times
+  std::unordered_set<std::uint64_t> stuck_;       // sets of activities after which nothing fits
   double limit_ = kNever;
   Timeline best_;
 };

@@ -14,7 +14,7 @@ namespace {
 
 // Beyond these sizes an exact search would not end.
 constexpr int kExactNodes = 14;
-constexpr std::int64_t kExactSteps = 400'000;
+constexpr std::int64_t kExactSteps = 400'000, kExactStepsWithoutPlan = 10'000'000;
 // With more devices or nodes than this not every set of them is tried.
 constexpr int kDevicesForSets = 4;
 constexpr int kNodesForSets = 2000;
@@ -122,7 +122,7 @@ class Solver {
     if (p_.nodes > 64) return;
     if (found && solution_.makespan <= p_.bound * (1 + 1e-12)) return;
     const double limit = found ? solution_.makespan * (1 - 1e-9) : kNever;
-    Exact exact = search_exactly(p_, limit, effort_.exact_steps >= 0 ? effort_.exact_steps : kExactSteps);
+    Exact exact = search_exactly(p_, limit, effort_.exact_steps >= 0 ? effort_.exact_steps : found ? kExactSteps : kExactStepsWithoutPlan);
     if (exact.timeline) {
       solution_.assignment = std::move(exact.assignment);
       solution_.timeline = std::move(*exact.timeline);

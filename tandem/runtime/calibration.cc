@@ -204,14 +204,34 @@ OpWork work_of(const Sample& sample, const Tensors& operands) {
 
 /// Calls `seen` for every sample that the device has a kernel for.
 template <class F>
-void run_samples(Device& device, double seconds, F seen) {
+void for_samples(Device& device, F seen) {
   const DeviceScope scope(device.name().short_name());
   for (const Sample& sample : kSamples) {
     const Tensors operands = sample.operands();
-    if (!ran_on(sample.run(operands), device)) continue;
-    const double us = best_us(device, seconds * 1e6 / std::size(kSamples), [&] { sample.run(operands); });
-    seen(sample, operands, work_of(sample, operands), us);
+    if (ran_on(sample.run(operands), device)) seen(sample, operands, work_of(sample, operands));
   }
+}
+
+/// Microseconds of each of several runs, as a program that waits for each would see them.
+std::vector<double> run_times(Device& device, int runs, const Sample& sample, const Tensors& operands) {
+  std::vector<double> times;
+  for (int i = 0; i < runs; ++i) {
+    const double begin = now_us();
+    sample.run(operands);
+    device.synchronize();
+    times.push_back(now_us() - begin);
+  }
+  return times;
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+HistoryKey key_of(const OpWork& work, const std::string& device) {
+  return {work.op, work.dtype, size_bucket(work.flops, work.bytes), device};
 }
 
 }  // namespace
@@ -229,8 +249,9 @@ Machine calibrate(std::span<Device* const> devices, const CalibrationOptions& op
   if (options.full)
     for (std::size_t d = 0; d < devices.size(); ++d) {
       if (options.progress) options.progress(text(machine.devices[d].name, ": ops one by one"));
-      run_samples(*devices[d], options.seconds, [&](const Sample&, const Tensors&, const OpWork& work, double us) {
-        const HistoryKey key{work.op, work.dtype, size_bucket(work.flops, work.bytes), machine.devices[d].name};
+      for_samples(*devices[d], [&](const Sample& sample, const Tensors& operands, const OpWork& work) {
+        const double us = best_us(*devices[d], options.seconds * 1e6 / std::size(kSamples), [&] { sample.run(operands); });
+        const HistoryKey key = key_of(work, machine.devices[d].name);
         constexpr int kTrusted = 50;  // the least of many runs counts like so many
         for (int i = 0; i < kTrusted; ++i) machine.measured.add(key, predict_from_figures(work, machine.devices[d]).total(), us);
       });
@@ -238,15 +259,22 @@ Machine calibrate(std::span<Device* const> devices, const CalibrationOptions& op
   return machine;
 }
 
-std::vector<CalibrationCheck> check_calibration(std::span<Device* const> devices, const Machine& machine, double seconds) {
+std::vector<CalibrationCheck> check_calibration(std::span<Device* const> devices, Machine machine) {
   InitScope plain;
+  constexpr int kTeaching = 50, kMeasuring = 25;
   std::vector<CalibrationCheck> checks;
   for (Device* device : devices) {
     const auto index = machine.find(device->name().short_name());
     if (!index) continue;
     const MachineDevice& figures = machine.devices[static_cast<std::size_t>(*index)];
-    run_samples(*device, seconds, [&](const Sample& sample, const Tensors& operands, const OpWork& work, double us) {
-      checks.push_back({sample.name, text(operands[0].shape()), figures.name, predict(work, figures, machine.measured).total(), us});
+    for_samples(*device, [&](const Sample& sample, const Tensors& operands, const OpWork& work) {
+      CalibrationCheck check{.op = sample.name, .shape = text(operands[0].shape()), .device = figures.name};
+      check.predicted_us = predict(work, figures, machine.measured).total();
+      for (const double us : run_times(*device, kTeaching, sample, operands))
+        machine.measured.add(key_of(work, figures.name), predict_from_figures(work, figures).total(), us);
+      check.learnt_us = predict(work, figures, machine.measured).total();
+      check.measured_us = median(run_times(*device, kMeasuring, sample, operands));
+      checks.push_back(std::move(check));
     });
   }
   return checks;

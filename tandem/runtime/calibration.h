@@ -21,13 +21,13 @@ struct CalibrationOptions {
 /// the default runtime.
 Machine calibrate(std::span<Device* const> devices, const CalibrationOptions& options = {});
 
-/// One op as predicted by the machine and as measured.
+/// One op as predicted by the machine, as predicted once 50 runs of it are in the history, and as it was measured then.
 struct CalibrationCheck {
   std::string op, shape, device;
-  double predicted_us = 0, measured_us = 0;
+  double predicted_us = 0, learnt_us = 0, measured_us = 0;
 };
-/// Runs the ops that `full` measures.
-std::vector<CalibrationCheck> check_calibration(std::span<Device* const> devices, const Machine& machine, double seconds = 1);
+/// Runs the ops that `full` measures. What is learnt stays in the copy of the machine.
+std::vector<CalibrationCheck> check_calibration(std::span<Device* const> devices, Machine machine);
 
 /// The file in which what was measured on this host, with these devices and drivers, is kept.
 std::filesystem::path machine_file(std::span<Device* const> devices);

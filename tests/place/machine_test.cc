@@ -132,6 +132,14 @@ TEST(CostModel, AMachineThatChangedIsLearntAgain) {
   EXPECT_EQ(history.find(key)->samples, 1300);
 }
 
+TEST(CostModel, WhatWasLearntUnderOtherLoadIsForgottenWithinFiftyRuns) {
+  const HistoryKey key{"matmul", DType::f32, 30, "/GPU:0"};
+  CostHistory history;
+  for (int i = 0; i < 50; ++i) history.add(key, 10, 10);
+  for (int i = 0; i < 50; ++i) history.add(key, 10, i % 10 == 9 ? 300 : 25);  // every tenth run is disturbed
+  EXPECT_NEAR(history.find(key)->ratio, 2.5, 0.15 * 2.5);
+}
+
 TEST(CostModel, AHistoryIsReadBackTheSame) {
   CostHistory history;
   history.add({"conv2d", DType::f16, 12, "/GPU:1"}, 10, 7);

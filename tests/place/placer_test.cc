@@ -186,6 +186,8 @@ TEST(Placer, BadGraphsAreRefusedWithThePlace) {
   EXPECT_NE(complaint(cycle, two_devices()).second.find("cycle at nodes[1] \"b\": b -> c -> b"), std::string::npos) << complaint(cycle, two_devices()).second;
   for (const double bad : {-1.0, static_cast<double>(INFINITY), static_cast<double>(NAN)})
     EXPECT_EQ(complaint({.nodes = {node("a", bad, 1)}}, two_devices()).first, ErrorCode::invalid_argument);
+  const auto endless = complaint({.nodes = {node("a", 1e308, 1e308), node("b", 1e308, 1e308)}}, two_devices());
+  EXPECT_NE(endless.second.find("nodes[1] \"b\" costs 1e+308 us"), std::string::npos) << endless.second;
   EXPECT_EQ(complaint({.nodes = {node("a", 1, 1)}, .edges = {{0, 5, 0}}}, two_devices()).first, ErrorCode::invalid_argument);
   EXPECT_EQ(complaint({.nodes = {node("a", 1, 1)}}, {}).first, ErrorCode::invalid_argument);
   EXPECT_TRUE(placed({}, two_devices()).nodes.empty());

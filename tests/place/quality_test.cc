@@ -64,6 +64,24 @@ TEST(PlaceQuality, TinyGraphsInLittleMemoryArePlacedAsWellAsTryingEverythingDoes
   }
 }
 
+TEST(PlaceQuality, ASmallGraphIsRefusedForItsMemoryOnlyWhenThatIsProved) {
+  int refused = 0, placed = 0;
+  for (unsigned seed = 400; seed < 520; ++seed) {
+    RandomCase wanted = small_case(seed, 7 + static_cast<int>(seed % 3));
+    wanted.memory_share = 0.25 + 0.07 * (seed % 5);
+    const PlaceInput input = random_input(wanted);
+    try {
+      place(input.graph, input.machine);
+      ++placed;
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()).find("that was found"), std::string::npos) << "seed " << seed << ": " << error.what();
+      ++refused;
+    }
+  }
+  EXPECT_GE(refused, 20);
+  EXPECT_GE(placed, 20);
+}
+
 TEST(PlaceQuality, GraphsOfTwelveNodesAreWithinOnePercentOfTheOptimum) {
   double sum = 0, worst = 0;
   int count = 0;
