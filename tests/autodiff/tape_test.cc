@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tandem/op/special.h"
 #include "tandem/tandem.h"
 
 namespace tandem {
