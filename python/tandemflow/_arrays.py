@@ -208,14 +208,7 @@ def roll(input, shift, axis, name=None):
     shifts, axes = _sizes(shift), _sizes(axis)
     if len(shifts) != len(axes):
         raise InvalidArgumentError(f"roll: shift and axis must have the same length, got {len(shifts)} and {len(axes)}")
-    for places, at in zip(shifts, axes):
-        at = _axis("roll", at, x.ndim)
-        length = x.shape[at]
-        places = places % length if length else 0
-        if places:
-            head, tail = _ops.split(x, [length - places, places], at)
-            x = concat([tail, head], at)
-    return x
+    return records["roll"](x, shifts, axes)
 
 
 def repeat(input, repeats, axis=None, name=None):

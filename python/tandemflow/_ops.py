@@ -240,24 +240,7 @@ def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
         return records["pad"](tensor, paddings, constant_values)
     if mode.upper() not in ("REFLECT", "SYMMETRIC"):
         raise ValueError(f"pad: mode must be 'CONSTANT', 'REFLECT' or 'SYMMETRIC', got {mode!r}")
-    tensor = _tandem.to_tensor(tensor)
-    skip = 1 if mode.upper() == "REFLECT" else 0  # the edge itself is not repeated
-    margins = _sizes(paddings)
-    if len(margins) != 2 * tensor.ndim:
-        raise ValueError(f"pad: paddings needs two numbers an axis of {tensor.shape}, got {len(margins)}")
-    for axis, (before, after) in enumerate(zip(margins[::2], margins[1::2])):
-        length = tensor.shape[axis]
-        if not (0 <= before <= length - skip and 0 <= after <= length - skip):
-            raise ValueError(f"pad: paddings {before} and {after} of axis {axis} must lie between 0 and {length - skip}, its size{' less 1' * skip}")
-        leading = (builtins.slice(None),) * axis
-        parts = [tensor]
-        if before:
-            parts.insert(0, tensor[leading + (builtins.slice(before - 1 + skip, skip - 1 if skip else None, -1),)])
-        if after:
-            last = length - 1 - skip
-            parts.append(tensor[leading + (builtins.slice(last, last - after if last >= after else None, -1),)])
-        tensor = concat(parts, axis) if parts[1:] else tensor
-    return tensor
+    return records["mirror_pad"](tensor, _sizes(paddings), mode.lower())
 
 
 @takes_others

@@ -69,11 +69,7 @@ struct CustomOp final : OpDef {
  private:
   Tensors gradients(GradContext& g) const {
     Tensors output_grads;
-    for (std::size_t i = 0; i < results; ++i) {
-      const Tensor& given = g.output_grad(static_cast<int>(i));
-      const TensorSpec& spec = g.input_spec(static_cast<int>(i));
-      output_grads.push_back(given.defined() ? given : zeros(spec.shape(), spec.dtype()));
-    }
+    for (std::size_t i = 0; i < results; ++i) output_grads.push_back(g.output_grad(static_cast<int>(i)));
     Tensors all(static_cast<std::size_t>(g.count()));
     const Tensors made = traced ? traced_gradients(g, std::move(output_grads)) : function_gradients(g, output_grads);
     std::copy(made.begin(), made.end(), all.begin() + static_cast<std::ptrdiff_t>(results));

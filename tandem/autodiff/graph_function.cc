@@ -194,13 +194,11 @@ GraphFunction::Differentiable::Differentiable(const GraphFunction& function) : n
 Tensors GraphFunction::Differentiable::gradients(GradContext& g) const {
   const std::size_t outputs = forward->graph().results.size();
   for (std::size_t i = results; i < outputs; ++i)
-    if (g.output_grad(static_cast<int>(i)).defined()) return recomputed(g);
+    if (g.has_output_grad(static_cast<int>(i))) return recomputed(g);
   Tensors arguments;
   for (std::size_t i = results; i < outputs; ++i) arguments.push_back(g.output(static_cast<int>(i)));
   for (std::size_t i = 0; i < results; ++i) {
-    if (!differentiated[i]) continue;
-    const Tensor& gradient = g.output_grad(static_cast<int>(i));
-    arguments.push_back(gradient.defined() ? gradient : zeros_like(g.output(static_cast<int>(i))));
+    if (differentiated[i]) arguments.push_back(g.output_grad(static_cast<int>(i)));
   }
   const Tensors computed = (*backward)(arguments);
   Tensors gradients(static_cast<std::size_t>(g.count()));
@@ -217,10 +215,9 @@ Tensors GraphFunction::Differentiable::recomputed(GradContext& g) const {
     if (is_floating(input.dtype())) tape.watch(input);
   const Tensors outputs = pick(replay(forward->graph(), inputs), forward->graph().results);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const Tensor& gradient = g.output_grad(static_cast<int>(i));
-    if (!gradient.defined() || !is_floating(outputs[i].dtype())) continue;
+    if (!g.has_output_grad(static_cast<int>(i)) || !is_floating(outputs[i].dtype())) continue;
     targets.push_back(outputs[i]);
-    target_gradients.push_back(gradient);
+    target_gradients.push_back(g.output_grad(static_cast<int>(i)));
   }
   return tape.gradient(targets, inputs, Unconnected::none, target_gradients);
 }
@@ -331,8 +328,7 @@ Tensors GraphFunction::gradients(GradContext& g) const {
   for (std::size_t i = 0; i < graph_.results.size(); ++i) {
     const TensorSpec& spec = graph_.spec(graph_.results[i]);
     if (!is_floating(spec.dtype())) continue;
-    const Tensor& given = g.output_grad(static_cast<int>(i));
-    inputs.push_back(given.defined() ? given : zeros(spec.shape(), spec.dtype()));
+    inputs.push_back(g.output_grad(static_cast<int>(i)));
   }
   std::shared_ptr<const GraphFunction> gradient;
   {

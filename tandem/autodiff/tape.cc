@@ -4,6 +4,25 @@
 #include "tandem/op/ops.h"
 
 namespace tandem {
+namespace {
+
+/// Of a function written in ops; the ops of its gradient pass through the tapes that are asked now.
+Tensors differentiate(const OpsFunction& f, const Tensors& inputs, const Tensors& output_grads) {
+  Tensors apart;  // one tensor given twice has two gradients
+  for (const Tensor& input : inputs) apart.push_back(identity(input));
+  GradientTape tape({.watch_accessed_variables = false});
+  for (const Tensor& input : apart) tape.watch(input);
+  const Tensors outputs = f(apart);
+  Tensors targets, weights;
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    if (!outputs[k].defined() || !output_grads[k].defined()) continue;
+    targets.push_back(outputs[k]);
+    weights.push_back(output_grads[k]);
+  }
+  return tape.gradient(targets, apart, Unconnected::none, weights);
+}
+
+}  // namespace
 
 thread_local int GradientTape::recording_count_ = 0;
 thread_local int GradientTape::pauses_ = 0;
@@ -187,15 +206,13 @@ Tensors GradientTape::entry_grads(const Entry& entry, std::vector<Tensor>& grads
   Tensors output_grads;
   for (int k = 0; k < entry.output_count; ++k) {
     const auto slot = slots_[outputs + static_cast<std::uint32_t>(k)];
-    Tensor grad = slot == IdMap::kNone ? Tensor() : grads[static_cast<std::size_t>(slot)];
-    // An op made at run time may have many outputs that nobody asks about; it deals with missing gradients itself.
-    if (!grad.defined() && !entry.op->execute) grad = zeros(specs[entry.input_count + static_cast<std::size_t>(k)].shape(),
-                                      specs[entry.input_count + static_cast<std::size_t>(k)].dtype());
-    output_grads.push_back(std::move(grad));
+    output_grads.push_back(slot == IdMap::kNone ? Tensor() : grads[static_cast<std::size_t>(slot)]);
   }
   const std::span all(kept);
-  GradContext context({*entry.op, attrs, std::span(specs).first(entry.input_count), all.first(entry.input_count),
-                       all.subspan(entry.input_count), output_grads, wanted});
+  const std::span all_specs(specs);
+  GradContext context({*entry.op, attrs, all_specs.first(entry.input_count), all.first(entry.input_count),
+                       all.subspan(entry.input_count), all_specs.subspan(entry.input_count), output_grads, wanted,
+                       differentiate});
   Tensors result = entry.op->grad(context);
   for (std::size_t i = 0; i < result.size(); ++i)
     TANDEM_CHECK(!result[i].defined() || result[i].spec() == specs[i], "the gradient of input ", i, " of ", entry.op->name,

@@ -96,8 +96,7 @@ Specs floating(const Specs& specs) {
 void append_output_gradients(GradContext& g, const Specs& outputs, Tensors& to) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!is_floating(outputs[i].dtype())) continue;
-    const Tensor& gradient = g.output_grad(static_cast<int>(i));
-    to.push_back(gradient.defined() ? gradient : zeros(outputs[i].shape(), outputs[i].dtype()));
+    to.push_back(g.output_grad(static_cast<int>(i)));
   }
 }
 

@@ -175,7 +175,10 @@ Expr atanh(Expr x) {
 
 Expr floor_mod(Expr x, Expr y) {
   Expr rest = fma(-trunc(x / y), y, x);
-  if (is_number(x)) rest = select(abs(y) == kInfinity, x, rest);
+  if (is_number(x)) {
+    rest = fma(-trunc(rest / y), y, rest);  // a quotient of more digits than a number has was rounded the first time
+    rest = select(abs(y) == kInfinity, x, rest);
+  }
   return select((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest);
 }
 

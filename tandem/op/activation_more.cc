@@ -85,7 +85,7 @@ const OpDef selu_op{
     .scalar = formula([](auto x) { return decltype(x)(select(x > 0, x * kSeluScale, expm1(x) * kSeluScaleAlpha)); }),
     .grad = [](GradContext& g) {
       const Tensor& y = g.output();
-      return Tensors{where(greater(y, 0), g.output_grad() * kSeluScale, g.output_grad() * (y + kSeluScaleAlpha))};
+      return Tensors{where(less(y, 0), g.output_grad() * (y + kSeluScaleAlpha), g.output_grad() * kSeluScale)};
     },
     .grad_reads = {.outputs = 1},
     .flops_per_element = 20,

@@ -10,6 +10,7 @@ extern const OpDef unsorted_segment_sum_op, unsorted_segment_prod_op, unsorted_s
 extern const OpDef strided_slice_op, strided_slice_grad_op;
 extern const OpDef gather_nd_op, scatter_nd_op, tensor_scatter_nd_update_op, tensor_scatter_nd_add_op,
     tensor_scatter_nd_sub_op, tensor_scatter_nd_min_op, tensor_scatter_nd_max_op, where_indices_op;
+extern const OpDef roll_op, mirror_pad_op;
 extern const OpDef sort_op, argsort_op, top_k_op, searchsorted_op;
 
 // Families whose ops share their kernels, on every device.
@@ -18,6 +19,7 @@ inline constexpr const OpDef* kSegmentFamily[] = {&unsorted_segment_sum_op, &uns
                                                   &unsorted_segment_min_op};
 inline constexpr const OpDef* kScatterFamily[] = {&scatter_nd_op, &tensor_scatter_nd_update_op, &tensor_scatter_nd_add_op,
                                                   &tensor_scatter_nd_sub_op, &tensor_scatter_nd_min_op, &tensor_scatter_nd_max_op};
+inline constexpr const OpDef* kMovingFamily[] = {&roll_op, &mirror_pad_op};
 inline constexpr const OpDef* kSortingFamily[] = {&sort_op, &argsort_op, &top_k_op};
 
 }  // namespace tandem

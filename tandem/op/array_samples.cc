@@ -78,6 +78,26 @@ void add_positions(Maker& m) {
     }
 }
 
+void add_rolls(Maker& m) {
+  m.add({m.numbers({7})}, Ints{3}, Ints{0});
+  m.add({m.numbers({4, 5})}, Ints{-1, 12}, Ints{0, -1});
+  m.add({m.numbers({3, 4, 2})}, Ints{1, 1, 2}, Ints{1, 1, 0});
+  m.add({m.numbers({2, 3})}, Ints{}, Ints{});
+  m.add({m.numbers({0, 3})}, Ints{1, 1}, Ints{0, 1});
+  m.add({m.numbers({40, 70})}, Ints{7}, Ints{1});
+}
+
+void add_mirrors(Maker& m) {
+  for (const char* mode : {"reflect", "symmetric"}) {
+    m.add({m.numbers({5})}, Ints{4, 2}, mode);
+    m.add({m.numbers({3, 4})}, Ints{1, 2, 0, 3}, mode);
+    m.add({m.numbers({2, 3, 4, 3})}, Ints{0, 0, 2, 1, 1, 2, 0, 0}, mode);
+    m.add({m.numbers({})}, Ints{}, mode);
+    m.add({m.numbers({2, 0})}, Ints{1, 1, 0, 0}, "symmetric");
+    m.add({m.numbers({40, 70})}, Ints{2, 2, 2, 2}, mode);
+  }
+}
+
 void add_sorts(Maker& m) {
   for (const Shape& shape : {Shape{1}, Shape{9}, Shape{3, 5}, Shape{2, 2, 7}, Shape{0, 4}, Shape{3, 0}, Shape{2, 700}}) {
     if (&m.op == &top_k_op) {
@@ -109,6 +129,8 @@ std::vector<OpSample> array_samples(const OpDef& op, DType dtype, Domain values)
   else if (&op == &gather_nd_op || &op == &scatter_nd_op || op.name.starts_with("tensor_scatter_nd_")) add_positions(m);
   else if (&op == &sort_op || &op == &argsort_op || &op == &top_k_op) add_sorts(m);
   else if (&op == &searchsorted_op) add_searches(m);
+  else if (&op == &roll_op) add_rolls(m);
+  else if (&op == &mirror_pad_op) add_mirrors(m);
   else if (&op == &where_indices_op)
     for (const Shape& shape : {Shape{}, Shape{0}, Shape{9}, Shape{3, 5}, Shape{2, 3, 4}})
       for (std::int64_t count : {shape.elements() / 2, shape.elements()}) m.add({{{dtype, shape}, {1, 2}}}, count);  // all hold

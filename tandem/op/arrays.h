@@ -33,6 +33,10 @@ Tensor unsorted_segment_min(const Tensor& data, const Tensor& segment_ids, std::
 /// `size` elements an axis, from `begin` on, `strides` apart; strides may be negative.
 Tensor strided_slice(const Tensor& x, const Ints& begin, const Ints& size, const Ints& strides);
 Tensor reverse(const Tensor& x, const Ints& axes);
+/// Elements moved by `shift` places along each of the axes; those that leave at the end come in at the front.
+Tensor roll(const Tensor& x, const Ints& shift, const Ints& axes);
+/// A margin that is the tensor mirrored at its edge, "reflect" without the edge itself or "symmetric"; `paddings` as in pad.
+Tensor mirror_pad(const Tensor& x, const Ints& paddings, std::string_view mode = "reflect");
 /// indices [..., k] name positions in the first k axes.
 Tensor gather_nd(const Tensor& params, const Tensor& indices);
 Tensor scatter_nd(const Tensor& indices, const Tensor& updates, const Shape& shape);

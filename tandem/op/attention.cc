@@ -38,24 +38,35 @@ double attention_flops(const Shape& q, const Shape& v) {
   return 2.0 * static_cast<double>(q[0] * q[1] * q[2] * v[1]) * static_cast<double>(q[3] + v[3]);
 }
 
-/// The gradient of the bias, which few need: from the scores, made again.
-Tensor bias_grad(GradContext& g) {
-  const auto heads_first = [](const Tensor& x) { return transpose(x, {0, 2, 1, 3}); };
-  const Tensor q = heads_first(g.input(0)), k = heads_first(g.input(1)), v = heads_first(g.input(2));
-  const Tensor dy = heads_first(g.output_grad(0)), y = heads_first(g.output(0));
-  Tensor scores = matmul(q, k, false, true) * g.attrs().real("scale") + g.input(3);
-  if (g.attrs().boolean("is_causal")) {
+/// [batch, length, heads, size] and [batch, heads, length, size], from one to the other.
+Tensor heads_first(const Tensor& x) { return transpose(x, {0, 2, 1, 3}); }
+
+/// The shares [batch, heads, targets, sources] that the values get, in ops.
+Tensor shares(const AttrView& attrs, const Tensor& query, const Tensor& key, const Tensor& bias) {
+  Tensor scores = matmul(heads_first(query), heads_first(key), false, true) * attrs.real("scale") + bias;
+  if (attrs.boolean("is_causal")) {
     const auto steps = [](std::int64_t n) { return range(0, static_cast<double>(n)); };
-    const Tensor seen = less_equal(expand_dims(steps(k.shape()[2]), 0), expand_dims(steps(q.shape()[2]), 1));
+    const Tensor seen = less_equal(expand_dims(steps(key.shape()[1]), 0), expand_dims(steps(query.shape()[1]), 1));
     scores = where(seen, scores, scalar_like(scores, -INFINITY));
   }
-  const Tensor share = exp(scores - expand_dims(g.output(1), -1));
+  return softmax(scores);
+}
+
+/// The gradient of the bias, which few need: from the scores, made again.
+Tensor bias_grad(GradContext& g) {
+  const Tensor dy = heads_first(g.output_grad(0)), y = heads_first(g.output(0)), v = heads_first(g.input(2));
   const Tensor change = matmul(dy, v, false, true) - reduce_sum(dy * y, {-1}, true);
-  return unbroadcast(share * change, g.shape(3));
+  return unbroadcast(shares(g.attrs(), g.input(0), g.input(1), g.input(3)) * change, g.shape(3));
+}
+
+Tensors attention_second_gradient(GradContext& g) {
+  const auto forward = [&](const Tensors& in) {
+    return Tensors{heads_first(matmul(shares(g.attrs(), in[0], in[1], in[3]), heads_first(in[2])))};
+  };
+  return second_gradients(g, {.forward = forward, .output_grads = {0}, .inputs = {1, 2, 3, 4}});
 }
 
 Tensors attention_gradient(GradContext& g) {
-  if (!g.output_grad(0).defined()) return Tensors(4);
   const TensorRef inputs[] = {g.output_grad(0), g.input(0), g.input(1), g.input(2), g.input(3), g.output(0), g.output(1)};
   Tensors grads(3);
   if (g.wants(0) || g.wants(1) || g.wants(2))
@@ -100,6 +111,8 @@ const OpDef dot_product_attention_grad_op{
       check_grad_shape(c, row_shape(q), c.shape(6));
       return Specs{c.input(1), c.input(2), c.input(3)};
     },
+    .grad = attention_second_gradient,
+    .grad_reads = {.inputs = 0b11111},
     .flops = [](const InferContext& c) { return 2.5 * attention_flops(c.shape(1), c.shape(3)); },
 };
 

@@ -14,6 +14,7 @@ OpGroup comparison_ops();
 OpGroup reduction_ops();
 OpGroup scan_ops();
 OpGroup scatter_ops();
+OpGroup moving_ops();
 OpGroup sorting_ops();
 OpGroup linear_ops();
 OpGroup convolution_ops();

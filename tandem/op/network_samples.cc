@@ -60,8 +60,8 @@ Samples recurrent_samples(Maker m) {
     } else if (lstm) {
       m.add({states, states, x, h0, h0, kernel, recurrent, states, states, saved});
       m.add({states, of({}, small), x, h0, h0, kernel, recurrent, states, states, saved});
-    } else if (gru) m.add({states, x, h0, kernel, recurrent, states, saved});
-    else m.add({states, x, h0, kernel, recurrent, states});
+    } else if (gru) m.add({states, x, h0, kernel, recurrent, states, saved, bias});
+    else m.add({states, x, h0, kernel, recurrent, states, bias});
   }
   return m.done();
 }

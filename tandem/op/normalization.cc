@@ -1,4 +1,6 @@
 // Normalisation over batches and over features, and dropout.
+#include <numeric>
+
 #include "tandem/op/network_ops.h"
 #include "tandem/op/random_state.h"
 #include "tandem/op/network_records.h"
@@ -41,25 +43,67 @@ Tensors apply_with(const OpDef& op, std::initializer_list<TensorRef> inputs, dou
   return apply_all(op, std::span<const TensorRef>(inputs.begin(), inputs.size()), make_attrs(op, epsilon));
 }
 
+/// `gradient` with more added to it.
+void add_to(Tensor& gradient, const Tensor& more) { gradient = gradient.defined() ? gradient + more : more; }
+
+/// All axes but the last.
+Ints row_axes(const Shape& shape) {
+  Ints axes(static_cast<std::size_t>(shape.rank() - 1));
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+/// What the gradient ops compute, in ops: mean and 1 / deviation broadcast to x and are those over `axes`.
+Tensors normalization_gradients(const Tensor& dy, const Tensor& x, const Tensor& scale, const Tensor& mean,
+                                const Tensor& inverse, const Ints& axes) {
+  const Tensor normal = (x - mean) * inverse, dnormal = dy * scale;
+  const auto average = [&](const Tensor& t) { return axes.empty() ? t : reduce_mean(t, axes, true); };
+  return {inverse * (dnormal - average(dnormal) - normal * average(dnormal * normal)), unbroadcast(dy * normal, scale.shape()),
+          unbroadcast(dy, scale.shape())};
+}
+
 Tensors batch_grad(GradContext& g) {
-  const Tensor& dy = g.output_grad(0);
   Tensors grads(3);
-  if (dy.defined())
-    grads = apply_with(batch_normalization_grad_op, {dy, g.input(0), g.input(1), g.output(1), g.output(2)},
-                     g.attrs().real("epsilon"));
+  if (g.has_output_grad(0))
+    grads = apply_with(batch_normalization_grad_op, {g.output_grad(0), g.input(0), g.input(1), g.output(1), g.output(2)},
+                       g.attrs().real("epsilon"));
   const std::int64_t rows = product_of_sizes(g.shape(0).sizes().first(static_cast<std::size_t>(g.shape(0).rank() - 1)));
   const auto share = [&](const Tensor& sum, std::int64_t times) {  // times / rows of it
     return is_open(rows) ? sum * open_scalar(times, rows, sum.dtype()) : sum * (static_cast<double>(times) / static_cast<double>(rows));
   };
-  const auto add = [&](const Tensor& part) { grads[0] = grads[0].defined() ? grads[0] + part : part; };
-  if (g.output_grad(1).defined()) add(broadcast_to(share(g.output_grad(1), 1), g.shape(0)));
-  if (g.output_grad(2).defined()) add((g.input(0) - g.output(1)) * share(g.output_grad(2), 2));
+  if (g.has_output_grad(1)) add_to(grads[0], broadcast_to(share(g.output_grad(1), 1), g.shape(0)));
+  if (g.has_output_grad(2)) add_to(grads[0], (g.input(0) - g.output(1)) * share(g.output_grad(2), 2));
   return grads;
 }
 
+Tensors batch_second_grad(GradContext& g) {
+  const double epsilon = g.attrs().real("epsilon");
+  const auto gradients = [&](const Tensors& in) {
+    return normalization_gradients(in[0], in[1], in[2], in[3], rsqrt(in[4] + epsilon), row_axes(in[1].shape()));
+  };
+  return g.differentiate(gradients, {g.input(0), g.input(1), g.input(2), g.input(3), g.input(4)}, g.output_grads());
+}
+
 Tensors layer_grad(GradContext& g) {
-  if (!g.output_grad(0).defined()) return Tensors(3);
-  return apply_with(layer_normalization_grad_op, {g.output_grad(0), g.input(0), g.input(1), g.output(1), g.output(2)}, 0.0);
+  Tensors grads(3);
+  if (g.has_output_grad(0))
+    grads = apply_with(layer_normalization_grad_op, {g.output_grad(0), g.input(0), g.input(1), g.output(1), g.output(2)}, 0.0);
+  // A row's mean and 1 / deviation: only gradients of gradients reach them.
+  const auto column = [](const Tensor& rows) { return expand_dims(rows, -1); };
+  const auto share = [&](const Tensor& rows) { return column(rows) / static_cast<double>(g.shape(0)[-1]); };
+  if (g.has_output_grad(1)) add_to(grads[0], broadcast_to(share(g.output_grad(1)), g.shape(0)));
+  if (g.has_output_grad(2)) {
+    const Tensor& inverse = g.output(2);
+    add_to(grads[0], (column(g.output(1)) - g.input(0)) * share(g.output_grad(2) * inverse * inverse * inverse));
+  }
+  return grads;
+}
+
+Tensors layer_second_grad(GradContext& g) {
+  const auto gradients = [](const Tensors& in) {
+    return normalization_gradients(in[0], in[1], in[2], expand_dims(in[3], -1), expand_dims(in[4], -1), {-1});
+  };
+  return g.differentiate(gradients, {g.input(0), g.input(1), g.input(2), g.input(3), g.input(4)}, g.output_grads());
 }
 
 const OpDef batch_normalization_op{
@@ -136,6 +180,8 @@ const OpDef batch_normalization_grad_op{
       check_epsilon(c);
       return Specs{c.input(1), c.input(2), c.input(2)};
     },
+    .grad = batch_second_grad,
+    .grad_reads = {.inputs = 0b11111},
     .flops_per_element = 12,
     .domain = {0.2, 2},
 };
@@ -174,6 +220,8 @@ const OpDef layer_normalization_grad_op{
         fail(ErrorCode::shape_mismatch, c.op.name, ": the mean needs one value a row of x ", c.shape(1), ", got ", c.shape(3));
       return Specs{c.input(1), c.input(2), c.input(2)};
     },
+    .grad = layer_second_grad,
+    .grad_reads = {.inputs = 0b11111},
     .flops_per_element = 12,
     .domain = {0.2, 2},
 };

@@ -31,6 +31,7 @@ std::span<const OpDef* const> op_list() {
              loss_ops(),
              objective_ops(),
              shape_ops(),
+             moving_ops(),
              selection_ops(),
              scatter_ops(),
              sorting_ops(),

@@ -61,6 +61,12 @@ const OpDef max_pool2d_grad_op{
       check_grad_shape(c, pool_output(c, c.shape(0)), c.shape(2));
       return Specs{c.input(0)};
     },
+    // What reaches the largest values; which ones these are does not change.
+    .grad = [](GradContext& g) {
+      const Tensor where = max_pool_with_argmax(g.input(0), options_of(g.attrs()), DType::i64, true)[1];
+      return Tensors{Tensor(), Tensor(), gather(reshape(g.output_grad(), Ints{-1}), where)};
+    },
+    .grad_reads = {.inputs = 1},
     .flops_per_element = 4,
 };
 
@@ -80,7 +86,7 @@ const OpDef max_pool_with_argmax_op{
       const Shape output = pool_output(c, c.shape(0));
       return Specs{{c.dtype(0), output}, {index, output}};
     },
-    .grad = [](GradContext& g) { return Tensors{g.output_grad().defined() ? max_pool_gradient(g) : Tensor()}; },
+    .grad = [](GradContext& g) { return Tensors{max_pool_gradient(g)}; },
     .grad_reads = {.inputs = 1, .outputs = 1},
     .flops_per_element = 4,
 };

@@ -93,7 +93,7 @@ const OpDef floor_op{
     .dtypes = kFloating,
     .infer = same_as_first,
     .scalar = formula([](auto x) { return floor(x); }),
-    .grad = [](GradContext& g) { return Tensors{zeros_like(g.output_grad())}; },
+    .grad = [](GradContext&) { return Tensors(1); },  // none, as in TensorFlow
 };
 
 const OpDef ceil_op{
@@ -103,7 +103,7 @@ const OpDef ceil_op{
     .dtypes = kFloating,
     .infer = same_as_first,
     .scalar = formula([](auto x) { return -floor(-x); }),
-    .grad = [](GradContext& g) { return Tensors{zeros_like(g.output_grad())}; },
+    .grad = [](GradContext&) { return Tensors(1); },  // none, as in TensorFlow
 };
 
 const OpDef round_op{
@@ -112,7 +112,7 @@ const OpDef round_op{
     .inputs = {"x"},
     .infer = same_as_first,
     .scalar = formula([](auto x) { return round_even(x); }),
-    .grad = [](GradContext& g) { return Tensors{zeros_like(g.output_grad())}; },
+    .grad = [](GradContext&) { return Tensors(1); },  // none, as in TensorFlow
 };
 
 const OpDef rint_op{

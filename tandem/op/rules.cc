@@ -61,6 +61,29 @@ Tensor unbroadcast(const Tensor& grad, const Shape& shape) {
   return sum.shape() == shape ? sum : reshape(sum, shape);
 }
 
+const Tensor& GradContext::output_grad(int i) const {
+  Tensor& grad = parts_.output_grads[i];
+  if (!grad.defined()) grad = zeros(parts_.output_specs[i].shape(), parts_.output_specs[i].dtype());
+  return grad;
+}
+
+Tensors second_gradients(const GradContext& g, const GradientOf& op) {
+  Ints places = op.output_grads;
+  places.insert(places.end(), op.inputs.begin(), op.inputs.end());
+  Tensors values;
+  for (std::int64_t i : places) values.push_back(g.input(static_cast<int>(i)));
+  const auto first = static_cast<std::ptrdiff_t>(op.output_grads.size());
+  const auto gradients = [&](const Tensors& in) {
+    Tensors found = g.differentiate(op.forward, {in.begin() + first, in.end()}, {in.begin(), in.begin() + first});
+    found.resize(g.output_grads().size());  // forward may have inputs whose gradient is another op's
+    return found;
+  };
+  const Tensors found = g.differentiate(gradients, values, g.output_grads());
+  Tensors all(static_cast<std::size_t>(g.count()));
+  for (std::size_t i = 0; i < places.size(); ++i) all[static_cast<std::size_t>(places[i])] = found[i];
+  return all;
+}
+
 Tensor scalar_like(const Tensor& like, double value) { return Tensor::scalar(value, like.dtype()); }
 
 }  // namespace tandem

@@ -48,6 +48,15 @@ Tensor when(bool wanted, F make) {
   return wanted ? make() : Tensor();
 }
 
+/// A gradient op whose forward op is `forward`, written in ops: which inputs are gradients of forward's outputs, and which
+/// are forward's inputs. What it takes besides follows from these and has no gradient of its own.
+struct GradientOf {
+  OpsFunction forward;
+  Ints output_grads, inputs;
+};
+/// The gradients of such an op: forward is differentiated twice.
+Tensors second_gradients(const GradContext& g, const GradientOf& op);
+
 /// The gradient of input i, brought back to its shape; undefined when nobody wants it.
 template <class F>
 Tensor grad_of(const GradContext& g, int i, F make) {

@@ -1,6 +1,7 @@
 // Running sums and products, and sums of segments.
 #include "tandem/op/array_records.h"
 #include "tandem/op/arrays.h"
+#include "tandem/op/elementwise.h"
 #include "tandem/op/groups.h"
 #include "tandem/op/rules.h"
 
@@ -83,7 +84,7 @@ const OpDef cumprod_op{
       const AttrView attrs = g.attrs();
       const Tensor sum = cumsum(g.output_grad() * g.output(), attrs.integer("axis"),
                                 {.exclusive = attrs.boolean("exclusive"), .reverse = !attrs.boolean("reverse")});
-      return Tensors{sum / g.input()};
+      return Tensors{divide_no_nan(sum, g.input())};  // 0 at a zero, as in TensorFlow
     },
     .grad_reads = {.inputs = 1, .outputs = 1},
     .domain = {0.4, 1.6},

@@ -71,10 +71,7 @@ const OpDef top_k_op{
       const Shape shape{std::span<const std::int64_t>(sizes)};
       return Specs{{c.dtype(0), shape}, {DType::i32, shape}};
     },
-    .grad = [](GradContext& g) {
-      if (!g.output_grad(0).defined()) return Tensors(1);
-      return Tensors{put_back(g.output_grad(0), g.output(1), g.shape(0))};
-    },
+    .grad = [](GradContext& g) { return Tensors{put_back(g.output_grad(0), g.output(1), g.shape(0))}; },
     .grad_reads = {.outputs = 0b10},
     .flops_per_element = 10,
     .depth = row_length,

@@ -55,10 +55,7 @@ struct PythonCall final : OpDef {
       inputs.push_back(g.input(i));
       if (is_floating(g.input_spec(i).dtype())) wanted.push_back(g.input_spec(i));
     }
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      const Tensor& gradient_of = g.output_grad(static_cast<int>(i));
-      inputs.push_back(gradient_of.defined() ? gradient_of : zeros(results[i].shape(), results[i].dtype()));
-    }
+    for (std::size_t i = 0; i < results.size(); ++i) inputs.push_back(g.output_grad(static_cast<int>(i)));
     Tensors made;
     with_lock([&] {
       const auto op = std::make_shared<PythonCall>(*gradient, nb::none(), wanted);

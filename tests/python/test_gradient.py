@@ -147,3 +147,22 @@ def test_threads_have_tapes_of_their_own():
     for thread in threads:
         thread.join()
     assert results == [20000.0] * 8
+
+
+def test_gradients_at_zeros_and_steps_are_those_of_tensorflow():
+    def gradient(f, *values):
+        x = tf.constant(values)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        return tape.gradient(y, x)
+
+    for step in (tf.floor, tf.math.ceil, tf.round):
+        assert gradient(step, 1.5) is None
+    np.testing.assert_array_equal(gradient(tf.math.cumprod, 1.0, 0.0, 3.0), [1.0, 0.0, 0.0])
+    np.testing.assert_allclose(gradient(tf.nn.selu, 0.0, 1.0), [1.0507009, 1.0507009], rtol=1e-6)
+
+
+def test_remainders_are_right_where_the_quotient_has_more_digits_than_a_float():
+    x = np.array([1e8 + 8, 123456789.0, -987654321.0, 3e13], "float32")
+    np.testing.assert_array_equal(tf.math.floormod(x, np.float32(3)), np.mod(x.astype("float64"), 3).astype("float32"))

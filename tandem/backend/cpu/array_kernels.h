@@ -12,6 +12,7 @@ KernelList strided_slice_grad_kernels();
 KernelList gather_nd_kernels();
 KernelList scatter_kernels();  // scatter_nd, tensor_scatter_nd_*
 KernelList where_indices_kernels();
+KernelList moving_kernels();   // roll, mirror_pad
 KernelList sorting_kernels();  // sort, argsort, top_k
 KernelList searchsorted_kernels();
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "tandem/backend/cpu/dense.h"
+#include "tandem/backend/cpu/simd.h"
 
 namespace tandem::cpu {
 namespace {
@@ -39,7 +40,9 @@ class Odometer {
 /// A step that the compiler knows becomes shuffles of whole vectors.
 template <std::int64_t kStep, class T>
 void copy_stepping(const T* __restrict from, std::int64_t length, T* __restrict to) {
-  for (std::int64_t i = 0; i < length; ++i) to[i] = from[i * kStep];
+  wide([=]() __attribute__((always_inline)) {
+    for (std::int64_t i = 0; i < length; ++i) to[i] = from[i * kStep];
+  });
 }
 
 template <class T>

@@ -40,7 +40,7 @@ std::string unsupported(const Node& node, Lane operand, JitTarget target) {
   const bool is_float = is_float_lane(operand), is_mask = operand == Lane::mask;
   const std::string none = text("no instruction for ", expr::prim_name(node.prim), " of ", lane_name(operand));
   switch (node.prim) {
-    case Prim::div: return is_float ? "" : is_mask ? none : "no vector integer division";
+    case Prim::div: return is_float || operand == Lane::i32 ? "" : is_mask ? none : "no vector division of 64-bit integers";
     case Prim::mul:
       if (operand == Lane::i64 && !wide) return "AVX2 has no 64-bit integer multiply";
       return is_mask ? none : "";
@@ -391,8 +391,42 @@ void VectorEmitter::binary(Prim prim, Lane lane, const x86::Reg& to, const Arg& 
     case Prim::min: id = pick(lane, Inst::kIdVminps, Inst::kIdVminpd, Inst::kIdVpminsd, Inst::kIdVpminsq); break;
     default: id = pick(lane, Inst::kIdVmaxps, Inst::kIdVmaxpd, Inst::kIdVpmaxsd, Inst::kIdVpmaxsq); break;
   }
-  if (lane == Lane::i64 && !wide_ && (prim == Prim::min || prim == Prim::max)) min_max_i64_avx2(prim, to, a, b);
+  if (lane == Lane::i32 && prim == Prim::div) divide_i32(to, a, b);
+  else if (lane == Lane::i64 && !wide_ && (prim == Prim::min || prim == Prim::max)) min_max_i64_avx2(prim, to, a, b);
   else cc.emit(id, to, in_register(a), b.operand);
+}
+
+/// By way of doubles, half a vector at a time: they hold every quotient closely enough to be cut right. Of the smallest number
+/// and -1 the conversion makes the smallest number again; what is divided by zero becomes zero.
+void VectorEmitter::divide_i32(const x86::Reg& to, const Arg& a, const Arg& b) {
+  const x86::Vec x = in_register(a).as<x86::Vec>(), y = in_register(b).as<x86::Vec>();
+  const auto half = [&](const x86::Vec& v) -> x86::Vec { return wide_ ? x86::Vec(v.ymm()) : x86::Vec(v.xmm()); };
+  const InstId extract = wide_ ? Inst::kIdVextracti64x4 : Inst::kIdVextracti128;
+  x86::Vec quotients[2];
+  for (int k = 0; k < 2; ++k) {
+    const x86::Vec dividend = new_vector(), divisor = new_vector();
+    if (k) {
+      cc.emit(extract, half(dividend), x, asmjit::imm(1));
+      cc.emit(extract, half(divisor), y, asmjit::imm(1));
+    }
+    cc.emit(Inst::kIdVcvtdq2pd, dividend, half(k ? dividend : x));
+    cc.emit(Inst::kIdVcvtdq2pd, divisor, half(k ? divisor : y));
+    cc.emit(Inst::kIdVdivpd, dividend, dividend, divisor);
+    cc.emit(Inst::kIdVcvttpd2dq, half(dividend), dividend);
+    quotients[k] = dividend;
+  }
+  const x86::Vec both = new_vector();
+  cc.emit(wide_ ? Inst::kIdVinserti64x4 : Inst::kIdVinserti128, both, quotients[0], half(quotients[1]), asmjit::imm(1));
+  if (wide_) {
+    const x86::KReg some = new_register(Lane::mask).as<x86::KReg>();
+    cc.emit(Inst::kIdVptestmd, some, y, y);
+    cc.k(some).z().emit(Inst::kIdVmovdqa32, to, both);
+  } else {
+    const x86::Vec zero = new_vector();
+    cc.emit(Inst::kIdVpxor, zero, zero, zero);
+    cc.emit(Inst::kIdVpcmpeqd, zero, zero, y);
+    cc.emit(Inst::kIdVpandn, to, zero, both);
+  }
 }
 
 void VectorEmitter::min_max_i64_avx2(Prim prim, const x86::Reg& to, const Arg& a, const Arg& b) {

@@ -74,6 +74,7 @@ class VectorEmitter {
   void mul_hi(const x86::Reg& to, const Arg& a, const Arg& b);
   void unary(expr::Prim prim, expr::Lane lane, const x86::Reg& to, const Arg& a);
   void binary(expr::Prim prim, expr::Lane lane, const x86::Reg& to, const Arg& a, const Arg& b);
+  void divide_i32(const x86::Reg& to, const Arg& a, const Arg& b);
   void min_max_i64_avx2(expr::Prim prim, const x86::Reg& to, const Arg& a, const Arg& b);
 
   x86::Reg take(std::vector<x86::Reg>& free, bool mask);

@@ -68,6 +68,7 @@ KernelTable kernel_table() {
   table.set(gather_grad_op, with(gather_grad_kernels(), reference_gather_grad()));
   table.set(one_hot_op, with(one_hot_kernels(), reference_one_hot()));
   table.set(pad_op, with(pad_kernels(), reference_pad()));
+  for (const OpDef* op : kMovingFamily) table.set(*op, with(moving_kernels(), reference_moving()));
   table.set(broadcast_to_op, with(broadcast_to_kernels(), reference_broadcast_to()));
   return table;
 }

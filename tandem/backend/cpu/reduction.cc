@@ -69,8 +69,8 @@ Parts make_parts(const KernelCall& call, LoopSource& source) {
   }
   if (!is_mean && output == lane) return parts;
   const auto finish = program({lane, lane}, output, [&](auto& in) { return is_mean ? in[0] / in[1] : in[0]; });
-  // Integer division has no vector form: the interpreter does it, on what little a reduction leaves.
-  parts.finish = is_mean && !is_floating(lane) ? tile_loop(finish, 0b10) : source.loop(finish, 0b10);
+  // Division of 64-bit integers has no vector form: the interpreter does it, on what little a reduction leaves.
+  parts.finish = is_mean && lane == DType::i64 ? tile_loop(finish, 0b10) : source.loop(finish, 0b10);
   return parts;
 }
 

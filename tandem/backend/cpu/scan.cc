@@ -7,6 +7,7 @@
 #include "tandem/backend/cpu/dense.h"
 #include "tandem/backend/cpu/reference/access.h"
 #include "tandem/backend/cpu/reference/reference.h"
+#include "tandem/backend/cpu/simd.h"
 #include "tandem/kernel/around_axis.h"
 #include "tandem/op/array_records.h"
 
@@ -111,26 +112,47 @@ struct SegmentPlan {
   Join join;
 };
 
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_segment(std::string_view op, std::int64_t segment, std::int64_t at, std::int64_t segments) {
+  fail(ErrorCode::index_out_of_range, op, ": segment ", segment, " at position ", at, " is outside ", segments, " segments");
+}
+
 /// Adds `rows` of data to their segments, columns first to last.
 template <Join kJoin, class T, class Index>
-void join_columns(const SegmentPlan& plan, std::string_view op, const T* data, const Index* ids, T* out, std::int64_t first,
+[[gnu::always_inline]] inline void join_columns(const SegmentPlan& plan, std::string_view op, const T* data, const Index* ids, T* out, std::int64_t first,
                   std::int64_t last) {
   for (std::int64_t i = 0; i < plan.rows; ++i) {
     const std::int64_t segment = ids[i];
     if (segment < 0) continue;
-    if (segment >= plan.segments)
-      fail(ErrorCode::index_out_of_range, op, ": segment ", segment, " at position ", i, " is outside ", plan.segments, " segments");
+    if (segment >= plan.segments) [[unlikely]] refuse_segment(op, segment, i, plan.segments);
     T* __restrict to = out + segment * plan.inner;
     const T* __restrict from = data + i * plan.inner;
     for (std::int64_t k = first; k < last; ++k) to[k] = T(joined<kJoin>(comparable(to[k]), comparable(from[k])));
   }
 }
 
+/// The same where a row is one number: a loop over columns would cost more than what it does.
+template <Join kJoin, class T, class Index>
+void join_numbers(const SegmentPlan& plan, std::string_view op, const T* __restrict data, const Index* __restrict ids, T* __restrict out) {
+  const auto segments = static_cast<std::uint64_t>(plan.segments);
+  for (std::int64_t i = 0; i < plan.rows; ++i) {
+    const std::int64_t segment = ids[i];
+    if (static_cast<std::uint64_t>(segment) < segments) [[likely]]
+      out[segment] = T(joined<kJoin>(comparable(out[segment]), comparable(data[i])));
+    else if (segment >= 0) refuse_segment(op, segment, i, plan.segments);
+  }
+}
+
 template <Join kJoin, class T>
 void join_rows(const SegmentPlan& plan, std::string_view op, const KernelArgs& args, T* out) {
+  if (plan.inner == 1) {
+    if (plan.index == DType::i32) return join_numbers<kJoin>(plan, op, args.input<T>(), args.input<std::int32_t>(1), out);
+    return join_numbers<kJoin>(plan, op, args.input<T>(), args.input<std::int64_t>(1), out);
+  }
   parallel_columns(plan.inner, plan.rows * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t first, std::int64_t last) {
-    if (plan.index == DType::i32) join_columns<kJoin>(plan, op, args.input<T>(), args.input<std::int32_t>(1), out, first, last);
-    else join_columns<kJoin>(plan, op, args.input<T>(), args.input<std::int64_t>(1), out, first, last);
+    wide([&]() __attribute__((always_inline)) {
+      if (plan.index == DType::i32) join_columns<kJoin>(plan, op, args.input<T>(), args.input<std::int32_t>(1), out, first, last);
+      else join_columns<kJoin>(plan, op, args.input<T>(), args.input<std::int64_t>(1), out, first, last);
+    });
   });
 }
 

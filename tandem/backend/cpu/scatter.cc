@@ -7,6 +7,7 @@
 #include "tandem/backend/cpu/copy.h"
 #include "tandem/backend/cpu/dense.h"
 #include "tandem/backend/cpu/reference/access.h"
+#include "tandem/backend/cpu/simd.h"
 #include "tandem/kernel/scatter_plan.h"
 
 namespace tandem::cpu {
@@ -95,11 +96,13 @@ C put(C old, C update) {
 template <ScatterKind kKind, class T>
 void scatter_as(const PositionPlan& plan, std::string_view op, const void* indices, const T* updates, T* out) {
   parallel_columns(plan.inner, plan.rows * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = 0; i < plan.rows; ++i) {
-      T* __restrict to = out + slice_at(plan, op, indices, i) * plan.inner;
-      const T* __restrict from = updates + i * plan.inner;
-      for (std::int64_t k = first; k < last; ++k) to[k] = T(put<kKind>(comparable(to[k]), comparable(from[k])));
-    }
+    wide([&]() __attribute__((always_inline)) {
+      for (std::int64_t i = 0; i < plan.rows; ++i) {
+        T* __restrict to = out + slice_at(plan, op, indices, i) * plan.inner;
+        const T* __restrict from = updates + i * plan.inner;
+        for (std::int64_t k = first; k < last; ++k) to[k] = T(put<kKind>(comparable(to[k]), comparable(from[k])));
+      }
+    });
   });
 }
 

@@ -3,6 +3,7 @@
 #include "tandem/backend/opencl/kernels.h"
 #include "tandem/backend/opencl/network_kernels.h"
 #include "tandem/kernel/fused.h"
+#include "tandem/op/array_records.h"
 #include "tandem/op/linalg_records.h"
 #include "tandem/op/network_records.h"
 #include "tandem/op/records.h"
@@ -49,6 +50,7 @@ KernelTable kernel_table() {
   table.set(concat_op, concat_kernels());
   table.set(slice_op, slice_kernels());
   table.set(pad_op, pad_kernels());
+  for (const OpDef* op : kMovingFamily) table.set(*op, moving_kernels());
   table.set(broadcast_to_op, broadcast_to_kernels());
   table.set(gather_op, gather_kernels());
   table.set(gather_grad_op, gather_grad_kernels());

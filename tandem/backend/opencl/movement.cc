@@ -3,8 +3,11 @@
 #include <array>
 #include <cstring>
 
+#include "tandem/backend/opencl/array_kernels.h"
 #include "tandem/backend/opencl/kernels.h"
 #include "tandem/backend/opencl/source.h"
+#include "tandem/kernel/moved_pieces.h"
+#include "tandem/op/ops.h"
 
 namespace tandem::opencl {
 namespace {
@@ -193,6 +196,40 @@ Prepared prepare_pad(const KernelCall& call) {
   });
 }
 
+/// A copy for each product of the axes' pieces.
+Prepared prepare_moving(const KernelCall& call) {
+  const std::vector<MovedPieces> axes = moved_pieces(call);
+  const Strides from = call.inputs[0].strides, to = call.outputs[0].strides;
+  struct Part {
+    StridedCopy copy;
+    std::int64_t from, to;
+  };
+  std::vector<Part> parts;
+  std::vector<std::size_t> at(axes.size(), 0);
+  bool more = call.outputs[0].shape().elements() > 0;
+  while (more) {
+    Ints sizes;
+    Strides steps = from;
+    std::int64_t from_offset = 0, to_offset = 0;
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      const MovedPiece& piece = axes[i][at[i]];
+      sizes.push_back(piece.length);
+      steps[i] = from[i] * piece.step;
+      from_offset += piece.from * from[i];
+      to_offset += piece.to * to[i];
+    }
+    parts.push_back({make_copy(call, Shape(std::span<const std::int64_t>(sizes)), steps, to), from_offset, to_offset});
+    more = false;
+    for (std::size_t i = axes.size(); i-- > 0 && !more;) {
+      at[i] = (at[i] + 1) % axes[i].size();
+      more = at[i] != 0;
+    }
+  }
+  return prepared([parts = std::move(parts)](const KernelArgs& args) {
+    for (const Part& part : parts) part.copy.run(args.inputs[0], part.from, args.outputs[0], part.to);
+  });
+}
+
 Prepared prepare_fill(const KernelCall& call) {
   return prepared([fill = Filling(context_of(call), call.outputs[0].spec)](const KernelArgs& args) {
     fill.run(args.outputs[0], std::bit_cast<double>(args.run_time[0]));
@@ -339,6 +376,7 @@ KernelList concat_kernels() { return {copying(prepare_concat)}; }
 KernelList slice_kernels() { return {copying(prepare_slice)}; }
 KernelList pad_kernels() { return {copying(prepare_pad)}; }
 KernelList broadcast_to_kernels() { return {copying(prepare_broadcast)}; }
+KernelList moving_kernels() { return {copying(prepare_moving)}; }
 KernelList fill_kernels() { return {{.name = "opencl fill", .prepare = prepare_fill}}; }
 KernelList range_kernels() {
   return {{.name = "opencl range", .supports = range_supports, .prepare = prepare_range},

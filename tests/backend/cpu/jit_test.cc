@@ -381,7 +381,7 @@ TEST(JitCode, ARefusalSaysWhy) {
   auto mul = [](const Expr* x) { return x[0] * x[1]; };
   EXPECT_TRUE(refuses(program_of(DType::i64, 2, mul), "AVX2 has no 64-bit integer multiply"));
   auto div = [](const Expr* x) { return x[0] / x[1]; };
-  EXPECT_TRUE(refuses(program_of(DType::i32, 2, div), "no vector integer division"));
+  EXPECT_TRUE(refuses(program_of(DType::i64, 2, div), "no vector division of 64-bit integers"));
   auto to_f64 = [](const Expr* x) { return convert(x[0], Lane::f64); };
   EXPECT_TRUE(refuses(program_of(DType::i64, 1, to_f64), "AVX2 does not convert"));
   EXPECT_TRUE(refuses(program_of(DType::f32, 1, to_f64), "lanes of 4 and 8 bytes in one program"));

@@ -3,6 +3,7 @@
 #include "tandem/backend/cpu/reference/access.h"
 #include "tandem/backend/cpu/reference/reference.h"
 #include "tandem/kernel/around_axis.h"
+#include "tandem/kernel/moved_pieces.h"
 
 namespace tandem::cpu {
 namespace {
@@ -147,8 +148,29 @@ Prepared prepare_broadcast(const KernelCall& call) {
   });
 }
 
+/// Index i of an axis made of pieces comes from here.
+std::int64_t source_of(const MovedPieces& pieces, std::int64_t i) {
+  for (const MovedPiece& piece : pieces)
+    if (i < piece.to + piece.length) return piece.from + (i - piece.to) * piece.step;
+  return 0;
+}
+
+Prepared prepare_moving(const KernelCall& call) {
+  const Shape out = call.outputs[0].shape();
+  const Strides strides = call.inputs[0].strides;
+  return prepared([=, axes = moved_pieces(call), size = dtype_size(call.dtype())](const KernelArgs& args) {
+    std::int64_t at = 0;
+    for_each_position(out, [&](const Position& p) {
+      Position from = p;
+      for (std::size_t i = 0; i < axes.size(); ++i) from[i] = source_of(axes[i], p[i]);
+      copy_element(args.outputs[0], at++, args.inputs[0], offset(strides, from, out.rank()), size);
+    });
+  });
+}
+
 }  // namespace
 
+Kernel reference_moving() { return {.name = "reference", .prepare = prepare_moving}; }
 Kernel reference_transpose() { return {.name = "reference", .prepare = prepare_transpose}; }
 Kernel reference_concat() { return {.name = "reference", .prepare = prepare_concat}; }
 Kernel reference_slice() { return {.name = "reference", .prepare = prepare_slice}; }

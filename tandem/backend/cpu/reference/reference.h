@@ -26,5 +26,6 @@ Kernel reference_gather_grad();
 Kernel reference_one_hot();
 Kernel reference_pad();
 Kernel reference_broadcast_to();
+Kernel reference_moving();  // roll, mirror_pad
 
 }  // namespace tandem::cpu
