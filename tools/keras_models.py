@@ -180,7 +180,7 @@ def objectives():
     model = keras.Model(x, [layers.Dense(1, activation="sigmoid", name="yes")(hidden), layers.Dense(3, name="numbers")(hidden)], name="objectives")
     model.compile(
         keras.optimizers.Nadam(keras.optimizers.schedules.CosineDecayRestarts(0.05, 3), clipnorm=1.0, weight_decay=0.01),
-        loss={"yes": keras.losses.BinaryCrossentropy(label_smoothing=0.1), "numbers": keras.losses.Huber(0.5)},
+        loss={"yes": keras.losses.BinaryCrossentropy(label_smoothing=0.1), "numbers": keras.losses.MeanSquaredError(reduction="sum")},
         loss_weights={"yes": 1.0, "numbers": 0.3},
         metrics={"yes": [keras.metrics.AUC(num_thresholds=20), "accuracy", keras.metrics.Precision(0.4)], "numbers": [keras.metrics.RootMeanSquaredError(), "r2_score"]},
     )

@@ -1,6 +1,7 @@
 // Metrics made of counts: how many predictions above a threshold are right, and how many of those below.
 #include <algorithm>
 
+#include "tandem/nn/fuzz.h"
 #include "tandem/nn/metric_records.h"
 #include "tandem/op/arrays.h"
 #include "tandem/op/elementwise.h"
@@ -8,7 +9,6 @@
 namespace tandem {
 namespace {
 
-constexpr double kFuzz = 1e-7;
 constexpr double kLowest = -1e10;  // below any prediction
 
 enum Count { kTruePositives, kFalsePositives, kTrueNegatives, kFalseNegatives };

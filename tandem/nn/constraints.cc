@@ -1,12 +1,11 @@
 #include "tandem/nn/constraints.h"
 
+#include "tandem/nn/fuzz.h"
 #include "tandem/nn/layer_json.h"
 #include "tandem/op/ops.h"
 
 namespace tandem {
 namespace {
-
-constexpr double kFuzz = 1e-7;  // Keras' epsilon
 
 Ints axes_in(const Json& config) {
   if (!config.contains("axis")) return {0};

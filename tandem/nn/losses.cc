@@ -5,14 +5,13 @@
 #include <vector>
 
 #include "tandem/base/error.h"
+#include "tandem/nn/fuzz.h"
 #include "tandem/op/arrays.h"
 #include "tandem/op/elementwise.h"
 #include "tandem/op/losses.h"
 
 namespace tandem {
 namespace {
-
-constexpr double kFuzz = 1e-7;  // Keras' epsilon
 
 template <auto kLoss>
 LossValues of_numbers(const Tensor& y_true, const Tensor& y_pred, const LossArguments&) {

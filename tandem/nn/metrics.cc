@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tandem/autodiff/function.h"
+#include "tandem/nn/fuzz.h"
 #include "tandem/nn/layer_config.h"
 #include "tandem/nn/metric_records.h"
 #include "tandem/op/arrays.h"
@@ -78,7 +79,7 @@ Tensor concordance_correlation(const Tensor& y_true, const Prediction& predictio
   const LossPair pair = fitted(y_true, as_numbers(prediction.probabilities()));
   const Tensor mean = reduce_mean(pair.y_pred, {-1}, true), difference = reduce_mean(pair.y_true, {-1}, true) - mean;
   const Tensor spread = reduce_variance(pair.y_true, {-1}, true) + reduce_variance(pair.y_pred, {-1}, true) + square(difference);
-  return reduce_mean(2.0 * (pair.y_true - mean) * (pair.y_pred - mean) / (spread + 1e-7), {-1});
+  return reduce_mean(2.0 * (pair.y_true - mean) * (pair.y_pred - mean) / (spread + kFuzz), {-1});
 }
 
 struct MeanRecord {

@@ -64,6 +64,10 @@ template <class T>
 bool read(const Json& json, std::vector<T>& out) {
   out.clear();
   T one{};
+  if (json.is_object()) {  // {"class_name": "__tensor__", "config": {"value": […]}}
+    const auto config = json.find("config");
+    return config != json.end() && config->is_object() && config->contains("value") && (*config)["value"].is_array() && read((*config)["value"], out);
+  }
   if (!json.is_array()) return read(json, one) && (out.push_back(one), true);
   for (const Json& item : json) {
     if (!read(item, one)) return false;

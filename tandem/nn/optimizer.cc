@@ -177,6 +177,7 @@ std::vector<Variable> Optimizer::stored(const std::vector<Variable>& variables) 
     }
     first += size;
   }
+  for (const Variable& variable : more_state()) all.push_back(variable);
   return all;
 }
 
@@ -194,7 +195,6 @@ void Optimizer::set_state(const std::vector<Variable>& variables, const Tensors&
     if (targets[i].shape() != state[i].shape())
       fail(ErrorCode::shape_mismatch, "optimizer: '", targets[i].name(), "' has shape ", targets[i].shape(), ", but a value of shape ", state[i].shape(), " was given");
   for (std::size_t i = 0; i < targets.size(); ++i) targets[i].assign(in_dtype(state[i], targets[i].dtype()));
-  restored();
 }
 
 std::string Optimizer::arguments() const {

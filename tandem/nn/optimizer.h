@@ -46,8 +46,8 @@ class Optimizer {
   Tensor scaled_loss(const Tensor& loss) const;
   /// The end of a training: with use_ema the variables become their averages.
   void finalize(const std::vector<Variable>& variables);
-  /// As Keras' files have it: iterations, learning rate unless a schedule decides, averages, added up gradients, then the
-  /// slots, group by group.
+  /// As Keras' files have it: iterations, learning rate unless a schedule decides, averages, added up gradients, the slots,
+  /// group by group, and what there is more.
   Tensors state(const std::vector<Variable>& variables);
   /// Throws shape_mismatch when it does not fit the variables; then nothing has changed.
   void set_state(const std::vector<Variable>& variables, const Tensors& state);
@@ -94,8 +94,8 @@ class Optimizer {
   /// Its own arguments, by Keras' names.
   virtual std::map<std::string, double> numbers() const = 0;
   virtual std::map<std::string, bool> flags() const { return {}; }
-  /// Called when another state was set: for what follows from it and no file has.
-  virtual void restored() {}
+  /// What it keeps beside the slots; files have it behind them.
+  virtual std::vector<Variable> more_state() { return {}; }
 
  private:
   using States = std::unordered_map<std::uint64_t, std::vector<Variable>>;  // by variable

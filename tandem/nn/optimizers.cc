@@ -1,16 +1,11 @@
 #include "tandem/nn/optimizers.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "tandem/op/dispatcher.h"
 #include "tandem/op/ops.h"
 #include "tandem/op/training.h"
 
 namespace tandem {
 namespace {
-
-constexpr double kMomentumDecay = 0.96;  // of Nadam's schedule
 
 /// A mean that moves towards `value`, of which it keeps so much of what it was.
 void moved(const Variable& mean, const Tensor& value, double kept) { mean.assign(mean.value() + (value - mean.value()) * (1 - kept)); }
@@ -147,7 +142,8 @@ void Adamax::update(const Variable& variable, const Tensor& gradient) {
 }
 
 Tensor Nadam::momentum_at(const Tensor& step) {
-  return options_.beta_1 * (1.0 - 0.5 * pow(number(kMomentumDecay, DType::f64), step));
+  constexpr double kDecay = 0.96;
+  return options_.beta_1 * (1.0 - 0.5 * pow(number(kDecay, DType::f64), step));
 }
 
 void Nadam::update(const Variable& variable, const Tensor& gradient) {
@@ -167,13 +163,6 @@ void Nadam::update(const Variable& variable, const Tensor& gradient) {
   moved(v, square(gradient), options_.beta_2);
   const Tensor ahead = m.value() * mine + gradient * theirs;
   variable.assign_sub(ahead * rate(dtype) / (sqrt(v.value() / left(options_.beta_2, dtype)) + options_.epsilon));
-}
-
-void Nadam::restored() {
-  constexpr std::int64_t kMost = 100'000;  // by then the product is nothing
-  double product = 1;
-  for (std::int64_t t = 1; t <= std::min(iterations(), kMost); ++t) product *= options_.beta_1 * (1 - 0.5 * std::pow(kMomentumDecay, t));
-  product_.assign(Tensor::scalar(product, DType::f64));
 }
 
 Lion::Lion(const LionOptions& options) : Optimizer(common(options), {.groups = {{0}}}), options_(options) {

@@ -177,10 +177,10 @@ class Nadam final : public AdamKin {
  private:
   void begin_step() override { moved_on_ = false; }
   void update(const Variable& variable, const Tensor& gradient) override;
-  void restored() override;
+  std::vector<Variable> more_state() override { return {product_}; }
   /// The momentum of a step, counted from 1.
   Tensor momentum_at(const Tensor& step);
-  /// The product of the momenta of all steps; Keras' files do not have it.
+  /// The product of the momenta of all steps.
   Variable product_{Tensor::scalar(1.0, DType::f64), false, "u_product"};
   bool moved_on_ = false;
 };

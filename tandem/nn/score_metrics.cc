@@ -2,14 +2,13 @@
 #include <cmath>
 #include <numeric>
 
+#include "tandem/nn/fuzz.h"
 #include "tandem/nn/metric_records.h"
 #include "tandem/op/arrays.h"
 #include "tandem/op/elementwise.h"
 
 namespace tandem {
 namespace {
-
-constexpr double kFuzz = 1e-7;
 
 class FScore final : public Metric {
  public:

@@ -93,7 +93,7 @@ TEST_F(ModelFile, LossesMetricsAndOptimizerOfAFileGoOnAsInKeras) {
   const Tensors expected = recorded(arrays, "z"), got = model->predict(recorded(arrays, "x"));
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_LT(largest_difference(got[i], expected[i]), 1e-5) << "output " << i;
   CompileOptions others = *model->compile_options();
-  others.optimizer_object = std::make_shared<Adagrad>(AdagradOptions{.step = {.use_ema = true}});
+  others.optimizer_object = std::make_shared<Adagrad>(AdagradOptions{.learning_rate = 0.5, .step = {.use_ema = true}});
   model->compile(others);
   model->save(path("again.keras"));
   EXPECT_EQ(load_model(path("again.keras"))->optimizer()->arguments(), others.optimizer_object->arguments());
