@@ -107,7 +107,9 @@ Json written(const Arguments& arguments, Each each) {
   const Arguments fresh;
   each(fresh, [&](const char* key, const auto& field) { defaults[key] = as_json(field); });
   each(arguments, [&](const char* key, const auto& field) {
-    if (const Json value = as_json(field); value != defaults[key]) config[key] = value;
+    const Json value = as_json(field);
+    if (value == defaults[key]) return;
+    config[key] = std::string_view(key) == "axis" && value.size() == 1 ? value[0] : value;  // Keras' losses want a number
   });
   return config;
 }

@@ -89,6 +89,7 @@ TEST(KerasParts, LossesSurviveAFile) {
     ASSERT_TRUE(again) << name;
     EXPECT_EQ(loss_json(*again), loss_json(*config));
   }
+  EXPECT_EQ(loss_json({"CategoricalCrossentropy", {.label_smoothing = 0.1, .axis = {-1}}})["config"]["axis"], -1);  // as Keras has it
 }
 
 /// Those whose configuration in Keras 3.15 lacks the argument that the case is about, and is that of another case.
