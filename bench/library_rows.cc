@@ -1,4 +1,6 @@
 // Matrix products and convolutions beside the libraries called directly with their own threads.
+#include <cstdio>
+
 #include "bench/harness.h"
 #include "bench/library.h"
 #include "bench/limits.h"
@@ -33,6 +35,19 @@ std::vector<Row> matmul_1024() {
           {"matmul_1024_of_peak", ours, "GFLOPS", "measured FMA peak", peak, ours / peak, ""}};
 }
 
+/// Where the processor multiplies bfloat16; elsewhere there is no such row.
+std::vector<Row> bfloat16_1024() {
+  if (!__builtin_cpu_supports("avx512bf16")) {
+    std::fprintf(stderr, "bench: no row matmul_1024_bfloat16: the processor has no instructions for bfloat16 (avx512_bf16)\n");
+    return {};
+  }
+  const Tensor a = random_normal({1024, 1024}), b = random_normal({1024, 1024});
+  const Tensor short_a = cast(a, DType::bf16), short_b = cast(b, DType::bf16);
+  const Pair pair = compare([&] { return seconds_of([&] { matmul(short_a, short_b); }); }, [&] { return seconds_of([&] { matmul(a, b); }); }, 5);
+  const double flops = 2.0 * 1024 * 1024 * 1024 * 1e-9;
+  return {{"matmul_1024_bfloat16", flops / pair.ours, "GFLOPS", "the same in float32", flops / pair.reference, pair.reference / pair.ours, ">= 1.3"}};
+}
+
 std::vector<Row> small_products() {
   const std::vector<std::pair<std::string, Product>> shapes = {
       {"matmul_32x100x64", {32, 64, 100}},          {"matmul_32x784x128", {32, 128, 784}},
@@ -63,7 +78,7 @@ std::vector<Row> convolutions() {
 }  // namespace
 
 std::vector<Benchmark> library_benchmarks() {
-  return {{"matmul_1024", matmul_1024}, {"matmul_small", small_products}, {"conv2d", convolutions}};
+  return {{"matmul_1024", matmul_1024}, {"matmul_bfloat16", bfloat16_1024}, {"matmul_small", small_products}, {"conv2d", convolutions}};
 }
 
 }  // namespace tandem::bench

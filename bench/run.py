@@ -76,6 +76,9 @@ def python_rows(names):
     values, rows = python_values(wanted) if wanted else {}, []
     for name in wanted:
         known = PYTHON_ROWS[name]
+        if isinstance(values[name], str):
+            print(f"bench: no row {name}: {values[name]}")
+            continue
         reference, text, goal = known.get("goal"), f"goal {known.get('goal')} {known['unit']}", "<= 1"
         if reference is None:  # measured in turn with it, best of each
             text, goal, reference = "C++", f"<= {known['at_most']}", 1e9

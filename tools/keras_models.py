@@ -156,8 +156,40 @@ def functions():
     return keras.Model(x, outputs, name="functions")
 
 
-MODELS = [two_towers, recurrent, small_resnet, nested, attention, steps, images, volumes, masks, functions]
+def cells():
+    """Stacks of cells, LSTMs of convolutions, a normalised kernel, a branch each."""
+    x, images = keras.Input((5, 4)), keras.Input((3, 6, 7, 2))
+    stack = layers.StackedRNNCells([layers.SimpleRNNCell(3), layers.GRUCell(2), layers.GRUCell(3)])
+    outputs = [
+        layers.RNN(layers.StackedRNNCells([layers.LSTMCell(3), layers.GRUCell(4), layers.LSTMCell(2)]), return_sequences=True)(x),
+        *layers.RNN(stack, return_state=True, go_backwards=True)(x), layers.RNN(layers.StackedRNNCells([layers.LSTMCell(2)]), return_sequences=True)(x),
+        layers.ConvLSTM2D(3, 3, padding="same", return_sequences=True)(images), layers.ConvLSTM2D(2, (2, 3), strides=2, activation="relu")(images),
+        layers.ConvLSTM1D(2, 3, dilation_rate=2)(layers.Reshape((5, 7, 2))(layers.Dense(14)(x))), layers.SpectralNormalization(layers.Dense(3))(x),
+    ]  # fmt: skip
+    return keras.Model([x, images], outputs, name="cells")
+
+
+def objectives():
+    """Losses, metrics, an optimizer and constraints with arguments, for two outputs."""
+    x = keras.Input((6,))
+    hidden = layers.Dense(
+        8, activation="relu", kernel_constraint=keras.constraints.MaxNorm(1.5), bias_constraint="non_neg",
+        kernel_regularizer=keras.regularizers.OrthogonalRegularizer(0.1), activity_regularizer=keras.regularizers.L2(0.01),
+    )(x)  # fmt: skip
+    hidden = layers.ActivityRegularization(l1=0.02)(hidden)
+    model = keras.Model(x, [layers.Dense(1, activation="sigmoid", name="yes")(hidden), layers.Dense(3, name="numbers")(hidden)], name="objectives")
+    model.compile(
+        keras.optimizers.Nadam(keras.optimizers.schedules.CosineDecayRestarts(0.05, 3), clipnorm=1.0, weight_decay=0.01),
+        loss={"yes": keras.losses.BinaryCrossentropy(label_smoothing=0.1), "numbers": keras.losses.MeanSquaredError(reduction="sum")},
+        loss_weights={"yes": 1.0, "numbers": 0.3},
+        metrics={"yes": [keras.metrics.AUC(num_thresholds=20), "accuracy", keras.metrics.Precision(0.4)], "numbers": [keras.metrics.RootMeanSquaredError(), "r2_score"]},
+    )
+    return model
+
+
+MODELS = [two_towers, recurrent, small_resnet, nested, attention, steps, images, volumes, masks, functions, cells, objectives]
 LEGACY = [recurrent]  # the older format too, of layers that contain layers
+TRAINED = [objectives]  # with targets, the metrics, and what is predicted after three more steps
 
 
 def inputs_of(model):
@@ -192,6 +224,14 @@ def write(make):
     if make in LEGACY:
         model.save(FOLDER / f"{make.__name__}_legacy.h5")
     arrays = {f"x{i}": value for i, value in enumerate(inputs)} | {f"y{i}": value for i, value in enumerate(outputs)}
+    if make in TRAINED:
+        random = np.random.default_rng(9)
+        targets = [random.integers(0, 2, (8, 1)).astype("float32"), random.normal(size=(8, 3)).astype("float32")]
+        arrays |= {f"t{i}": value for i, value in enumerate(targets)}
+        arrays |= {f"metric_{name}": np.float32(value) for name, value in model.evaluate(inputs[0], targets, verbose=0, return_dict=True).items()}
+        for _ in range(3):
+            model.train_on_batch(inputs[0], targets)
+        arrays |= {f"z{i}": value for i, value in enumerate(model.predict(inputs[0], verbose=0))}
     np.savez(FOLDER / f"{make.__name__}_io.npz", **arrays)
 
 

@@ -2,7 +2,7 @@
 #include <set>
 
 #include "tandem/files/file_bytes.h"
-#include "tandem/files/hdf5.h"
+#include "tandem/files/hdf5_checksum.h"
 #include "tandem/files/hdf5_object.h"
 
 namespace tandem {
@@ -121,6 +121,7 @@ Hdf5Object hdf5_from_bytes(std::string_view bytes, const std::string& name) {
   const std::uint64_t root = hdf5::read_superblock(image);
   Hdf5Object object = hdf5::Reader(image).read(root, "", 0);
   if (!object.is_group()) image.refuse("the root is no group");
+  hdf5::check_and_drop_checksum(object, name);
   return object;
 }
 

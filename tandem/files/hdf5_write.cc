@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "tandem/files/file_bytes.h"
-#include "tandem/files/hdf5.h"
+#include "tandem/files/hdf5_checksum.h"
 #include "tandem/files/hdf5_object.h"
 
 namespace tandem {
@@ -253,7 +253,7 @@ class Writer {
 
 std::string hdf5_to_bytes(const Hdf5Object& root) {
   if (!root.is_group()) fail(ErrorCode::invalid_argument, "HDF5: the root must be a group, not an array");
-  return hdf5::Writer().write(root);
+  return hdf5::Writer().write(hdf5::with_checksum(root));
 }
 
 void save_hdf5(const std::string& path, const Hdf5Object& root) { write_file_atomically(path, hdf5_to_bytes(root)); }

@@ -137,12 +137,17 @@ LayerPtr make_alpha_dropout(const LayerConfig& config, const LayerMakers&) {
   });
 }
 
-LayerPtr make_activity_regularization(const LayerConfig& config, const LayerMakers&) {
-  return plain(config, [config](const Tensor& x, bool training) {
-    if (training && (config.real("l1", 0) != 0 || config.real("l2", 0) != 0)) config.refuse("training with a cost of activity is not supported in C++");
+/// What goes through it has a cost.
+class ActivityRegularizationLayer final : public Layer {
+ public:
+  using Layer::Layer;
+
+ private:
+  Tensor call(const Tensor& x, bool) override {
+    add_activity_loss(l1_l2(config().real("l1", 0), config().real("l2", 0)), x);
     return x;
-  });
-}
+  }
+};
 
 LayerPtr make_dropout(const LayerConfig& config, const LayerMakers&) {
   const double rate = rate_of(config);
@@ -222,7 +227,7 @@ LayerPtr make_input(const LayerConfig& config, const LayerMakers&) {
 }
 
 constexpr LayerRecord kRecords[] = {
-    {"ActivityRegularization", make_activity_regularization}, {"AlphaDropout", make_alpha_dropout},
+    {"ActivityRegularization", make_as<ActivityRegularizationLayer>}, {"AlphaDropout", make_alpha_dropout},
     {"GaussianDropout", make_gaussian_dropout}, {"Masking", make_as<MaskingLayer>}, {"SpatialDropout3D", make_spatial_dropout},
     {"Activation", make_as<ActivationOnly>}, {"Dense", make_as<DenseLayer>},           {"Dropout", make_dropout},
     {"ELU", make_elu},                       {"Embedding", make_as<EmbeddingLayer>},   {"GaussianNoise", make_noise},

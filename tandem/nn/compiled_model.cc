@@ -15,21 +15,6 @@ Tensors rows_of(const Tensors& arrays, const Shard& shard) {
   return out;
 }
 
-/// One weight a sample, for values of which a sample may have several.
-Tensor weighted(const Tensor& values, const Tensor& weights) {
-  if (!weights.defined()) return values;
-  Ints shape(static_cast<std::size_t>(values.rank()), 1);
-  shape[0] = -1;
-  return values * cast(reshape(weights, shape), values.dtype());
-}
-
-/// Weights of the steps that count, so that the mean over all is the mean over these.
-Tensor counting(const Tensor& mask, const Tensor& values) {
-  if (mask.shape() != values.shape()) fail(ErrorCode::shape_mismatch, "losses of shape ", values.shape(), " cannot be masked by ", mask.shape());
-  const Tensor counts = cast(mask, values.dtype());
-  return counts * divide_no_nan(number_like(counts, static_cast<double>(mask.size())), reduce_sum(counts));
-}
-
 Tensor sum_of(const Tensor& a, const Tensor& b) { return a.defined() ? a + b : b; }
 
 }  // namespace
@@ -40,6 +25,8 @@ CompiledModel::CompiledModel(const LayerGraph& graph, const std::string& name, C
   const std::size_t count = graph.outputs().size();
   if (!options_.losses.empty() && options_.losses.size() != count)
     fail(ErrorCode::invalid_argument, "compile: ", options_.losses.size(), " losses were given for ", count, " outputs");
+  if (!options_.output_metrics.empty() && options_.output_metrics.size() != count)
+    fail(ErrorCode::invalid_argument, "compile: ", options_.output_metrics.size(), " lists of metrics were given for ", count, " outputs");
   if (!options_.loss_weights.empty() && options_.loss_weights.size() != count)
     fail(ErrorCode::invalid_argument, "compile: ", options_.loss_weights.size(), " loss_weights were given for ", count, " outputs");
   for (std::size_t i = 0; i < count; ++i) add_output(i);
@@ -49,7 +36,9 @@ CompiledModel::CompiledModel(const LayerGraph& graph, const std::string& name, C
   }, FunctionOptions{.name = name + " train step"});
   test_.emplace([this](const Tensors& batch) -> Tensors {
     const Batch parts = split(batch);
-    return {observe(parts, forward(parts.inputs, false))};
+    const AddedLosses added;
+    const Outputs outputs = forward(parts.inputs, false);
+    return {observe(parts, outputs, added)};
   }, FunctionOptions{.name = name + " test step"});
 }
 
@@ -60,15 +49,30 @@ void CompiledModel::add_output(std::size_t index) {
   const std::string prefix = several && layer ? layer->name() + "_" : "";
   if (!options_.loss_weights.empty()) output.weight = options_.loss_weights[index];
   if (options_.loss_function) {
-    output.loss = options_.loss_function;
+    output.reduction = LossArguments().reduction;
+    output.loss = [own = options_.loss_function](const Tensor& y_true, const Tensor& y_pred) { return LossValues{own(y_true, y_pred)}; };
   } else {
-    const LossRecord& record = find_loss(options_.losses.empty() ? options_.loss : options_.losses[index]);
-    const bool skips = !options_.from_logits && !record.activation.empty() && graph_.last_activation(index) == record.activation;
-    if (skips) output.left_out = record.activation;
-    output.loss = [values = record.values, logits = skips || options_.from_logits](const Tensor& y_true, const Tensor& y_pred) { return values(y_true, y_pred, logits); };
+    const LossConfig& config = options_.losses.empty() ? options_.loss : options_.losses[index];
+    const LossRecord& record = find_loss(config.name);
+    LossArguments arguments = config.arguments;
+    arguments.from_logits = arguments.from_logits || options_.from_logits;
+    if (!arguments.from_logits && !record.activation.empty() && graph_.last_activation(index) == record.activation) {
+      output.left_out = record.activation;
+      arguments.from_logits = true;
+    }
+    output.reduction = arguments.reduction;
+    output.loss = [values = record.values, arguments](const Tensor& y_true, const Tensor& y_pred) { return values(y_true, y_pred, arguments); };
   }
   if (several) output.mean.emplace(prefix + "loss");
-  for (const std::string& metric : options_.metrics) output.metrics.emplace_back(find_metric(metric), Mean(prefix + (metric == "acc" ? "accuracy" : metric)));
+  const auto watch = [&](const std::vector<MetricConfig>& metrics, bool weighted) {
+    for (const MetricConfig& config : metrics) {
+      MetricRef metric = make_metric(config);
+      metric->rename(prefix + metric->name());
+      output.metrics.push_back({std::move(metric), weighted});
+    }
+  };
+  watch(options_.output_metrics.empty() ? options_.metrics : options_.output_metrics[index], false);
+  watch(options_.weighted_metrics, true);
   as_logits_.push_back(!output.left_out.empty());
   outputs_.push_back(std::move(output));
 }
@@ -77,7 +81,7 @@ Logs CompiledModel::read() const {
   Logs logs{{"loss", loss_.result()}};
   for (const Output& output : outputs_) {
     if (output.mean) logs[output.mean->name()] = output.mean->result();
-    for (const auto& [function, mean] : output.metrics) logs[mean.name()] = mean.result();
+    for (const auto& [metric, weighted] : output.metrics) logs[metric->name()] = metric->result();
   }
   return logs;
 }
@@ -86,7 +90,7 @@ void CompiledModel::reset() const {
   loss_.reset();
   for (const Output& output : outputs_) {
     if (output.mean) output.mean->reset();
-    for (const auto& [function, mean] : output.metrics) mean.reset();
+    for (const auto& [metric, weighted] : output.metrics) metric->reset();
   }
 }
 
@@ -99,29 +103,31 @@ CompiledModel::Batch CompiledModel::split(const Tensors& batch) const {
 }
 
 Tensor CompiledModel::loss_of(const Output& output, const Tensor& y_true, const Tensor& y_pred, const Tensor& mask, const Tensor& weights, std::int64_t all) const {
-  Tensor values = weighted(output.loss(y_true, y_pred), weights);
-  if (mask.defined()) values = values * counting(mask, values);
-  const std::int64_t rows = y_pred.shape()[0];
-  if (rows == all) return reduce_mean(values);
-  return reduce_sum(values) / static_cast<double>(values.size() / rows * all);
+  return reduced(output.loss(y_true, y_pred), weights, mask, output.reduction, y_pred.shape()[0], all);
 }
 
-Tensor CompiledModel::penalties() const {
+Tensor CompiledModel::penalties(const AddedLosses& added) const {
   Tensor sum;
+  for (const Tensor& loss : added.values()) sum = sum_of(sum, loss);
   for (const LayerPtr& layer : graph_.layers())
     for (const Tensor& loss : layer->losses()) sum = sum_of(sum, loss);
   return sum;
 }
 
-Tensor CompiledModel::observe(const Batch& batch, const Outputs& made) const {
+void CompiledModel::constrain() const {
+  for (const LayerPtr& layer : graph_.layers()) layer->constrain();
+}
+
+Tensor CompiledModel::observe(const Batch& batch, const Outputs& made, const AddedLosses& added) const {
   const Tensors& outputs = made.values;
   const std::int64_t rows = outputs[0].shape()[0];
-  Tensor total = penalties();
+  Tensor total = penalties(added);
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const Output& output = outputs_[i];
     const Tensor loss = loss_of(output, batch.targets[i], outputs[i], made.masks[i], batch.weights, rows);
     if (output.mean) output.mean->add(loss, rows);
-    for (const auto& [function, mean] : output.metrics) mean.add(function(batch.targets[i], {outputs[i], output.left_out}));
+    for (const auto& [metric, weighted] : output.metrics)
+      metric->update(batch.targets[i], {outputs[i], output.left_out}, weighted ? batch.weights : Tensor());
     total = sum_of(total, output.weight == 1 ? loss : loss * output.weight);
   }
   loss_.add(total, rows);
@@ -130,9 +136,12 @@ Tensor CompiledModel::observe(const Batch& batch, const Outputs& made) const {
 
 Tensor CompiledModel::learn(const Batch& batch) const {
   GradientTape tape;
-  const Tensor loss = observe(batch, forward(batch.inputs, true));
+  const AddedLosses added;
+  const Outputs outputs = forward(batch.inputs, true);
+  const Tensor loss = observe(batch, outputs, added);
   const std::vector<Variable> variables = trainable_variables();
-  optimizer_->apply_gradients(variables, tape.gradient(loss, Tensors(variables.begin(), variables.end())));
+  optimizer_->apply_gradients(variables, tape.gradient(optimizer_->scaled_loss(loss), Tensors(variables.begin(), variables.end())));
+  constrain();
   return loss;
 }
 
@@ -148,15 +157,18 @@ Tensor CompiledModel::learn_mirrored(const Batch& batch) const {
     const Batch mine{rows_of(batch.inputs, shard), rows_of(batch.targets, shard), rows_of(batch.weights, shard)};
     const ReplicaScope on(draws, shard, rows);
     GradientTape tape;
+    const AddedLosses added;
     const auto [outputs, masks] = forward(mine.inputs, true);
     if (std::ranges::any_of(masks, &Tensor::defined))
       fail(ErrorCode::invalid_argument, "a mask reaches an output; losses of masked steps are not supported with several devices in C++");
     parts[shard.begin] = outputs;
-    Tensor loss = parts.size() == 1 ? penalties() : Tensor();
+    if (!added.values().empty())
+      fail(ErrorCode::invalid_argument, "a layer adds to the loss while it runs; that is not supported with several devices in C++");
+    Tensor loss = parts.size() == 1 ? penalties(added) : Tensor();
     for (std::size_t i = 0; i < outputs_.size(); ++i)
       loss = sum_of(loss, loss_of(outputs_[i], mine.targets[i], outputs[i], {}, mine.weights, rows) * outputs_[i].weight);
     variables = trainable_variables();
-    brought.push_back(tape.gradient(loss, Tensors(variables.begin(), variables.end())));
+    brought.push_back(tape.gradient(optimizer_->scaled_loss(loss), Tensors(variables.begin(), variables.end())));
     devices.push_back(shard.device);
   }
   const DeviceScope at_home(strategy_->home());
@@ -166,8 +178,9 @@ Tensor CompiledModel::learn_mirrored(const Batch& batch) const {
     for (const auto& [begin, outputs] : parts) in_order.push_back(outputs[i]);
     whole.push_back(in_order.size() == 1 ? in_order[0] : concat(in_order, 0));
   }
-  const Tensor loss = observe(batch, {std::move(whole), Tensors(outputs_.size())});
+  const Tensor loss = observe(batch, {std::move(whole), Tensors(outputs_.size())}, AddedLosses());
   optimizer_->apply_gradients(variables, LocalCommunicator(devices, {strategy_->home()}).all_reduce(brought, ReduceOp::sum));
+  constrain();
   return loss;
 }
 

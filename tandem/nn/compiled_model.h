@@ -18,12 +18,14 @@ namespace tandem {
 struct CompileOptions {
   std::string optimizer = "adam";               // by name, or:
   std::shared_ptr<Optimizer> optimizer_object = {};
-  std::string loss = {};                        // of every output: "mse", "sparse_categorical_crossentropy", any of Keras; or:
-  std::vector<std::string> losses = {};         // one an output; or:
+  LossConfig loss = {};                         // of every output: "mse", {"Huber", {.delta = 0.3}}, any of Keras; or:
+  std::vector<LossConfig> losses = {};          // one an output; or:
   LossFunction loss_function = {};              // one's own, of every output
   std::vector<double> loss_weights = {};        // one an output; none: 1 each
   bool from_logits = false;                     // the model's output has not been through softmax or sigmoid
-  std::vector<std::string> metrics = {};        // of every output: "accuracy", "mae"
+  std::vector<MetricConfig> metrics = {};       // of every output: "accuracy", {"AUC", {.curve = "PR"}}; or:
+  std::vector<std::vector<MetricConfig>> output_metrics = {};  // a list an output
+  std::vector<MetricConfig> weighted_metrics = {};             // of every output, by the weights of the samples
 };
 
 /// "loss", "accuracy" and their values.
@@ -48,11 +50,16 @@ class CompiledModel {
 
  private:
   struct Output {
-    LossFunction loss;
+    std::function<LossValues(const Tensor& y_true, const Tensor& y_pred)> loss;
+    std::string reduction;
     double weight = 1;
     std::string_view left_out;  // the activation that the loss does without
     std::optional<Mean> mean;   // of its loss, when there are several outputs
-    std::vector<std::pair<MetricFunction, Mean>> metrics;
+    struct Watched {
+      MetricRef metric;
+      bool weighted;
+    };
+    std::vector<Watched> metrics;
   };
   /// A batch, or the rows of it that one device has.
   struct Batch {
@@ -68,8 +75,10 @@ class CompiledModel {
   /// The mean loss of one output over a batch, of the steps that count; `all` rows, if the batch is a part.
   Tensor loss_of(const Output& output, const Tensor& y_true, const Tensor& y_pred, const Tensor& mask, const Tensor& weights, std::int64_t all) const;
   /// The whole loss, which the metrics see too.
-  Tensor observe(const Batch& batch, const Outputs& outputs) const;
-  Tensor penalties() const;
+  Tensor observe(const Batch& batch, const Outputs& outputs, const AddedLosses& added) const;
+  /// What the layers cost: by their variables, and by what they added while they ran.
+  Tensor penalties(const AddedLosses& added) const;
+  void constrain() const;
   Tensor learn(const Batch& batch) const;
   Tensor learn_mirrored(const Batch& batch) const;
 

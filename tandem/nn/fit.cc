@@ -62,6 +62,7 @@ class Training {
     model_.stop_training(Model::Stop::no);
     for (const CallbackRef& callback : options_.callbacks) callback->on_train_begin(model_);
     for (int epoch = first; epoch < options_.epochs && model_.stop_ == Model::Stop::no; ++epoch) run_epoch(epoch, source, validation);
+    state_.optimizer()->finalize(model_.trainable_variables());
     for (const CallbackRef& callback : options_.callbacks) callback->on_train_end(model_);
     return std::move(history_);
   }

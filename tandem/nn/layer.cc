@@ -2,31 +2,59 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "tandem/nn/layer_records.h"
-#include "tandem/nn/regularizers.h"
 #include "tandem/op/arrays.h"
 #include "tandem/op/elementwise.h"
 
 namespace tandem {
 
+namespace {
+
+thread_local AddedLosses* collecting = nullptr;
+
+}  // namespace
+
+AddedLosses::AddedLosses() : outer_(collecting) { collecting = this; }
+AddedLosses::~AddedLosses() { collecting = outer_; }
+void AddedLosses::add(const Tensor& loss) {
+  if (collecting) collecting->values_.push_back(loss);
+}
+
 Tensor LayerPtr::operator()(const Tensor& x, bool training) const { return (**this)(x, training); }
 
 Tensor Layer::operator()(const Tensor& x, bool training) {
   build(x.shape());
-  return call(x, training);
+  Tensor y = call(x, training);
+  note_activity({y});
+  return y;
 }
 
 Tensors Layer::operator()(const Tensors& inputs, bool training) {
   if (inputs.empty()) fail(ErrorCode::wrong_arity, "layer '", name_, "' was called without an input");
   build(inputs[0].shape());
-  return call_all(inputs, training);
+  Tensors outputs = call_all(inputs, training);
+  note_activity(outputs);
+  return outputs;
 }
 
 Masked Layer::operator()(const Tensors& inputs, const Tensors& masks, bool training) {
   if (inputs.empty()) fail(ErrorCode::wrong_arity, "layer '", name_, "' was called without an input");
   build(inputs[0].shape());
-  return call_masked(inputs, masks, training);
+  Masked made = call_masked(inputs, masks, training);
+  note_activity(made.values);
+  return made;
+}
+
+void Layer::note_activity(const Tensors& outputs) const {
+  if (!activity_) return;
+  for (const Tensor& output : outputs) add_activity_loss(activity_, output);
+}
+
+void Layer::add_activity_loss(const Regularizer& regularizer, const Tensor& output) const {
+  const auto samples = static_cast<double>(output.rank() ? std::max<std::int64_t>(output.shape()[0], 1) : 1);
+  add_loss(regularizer(output) / samples);
 }
 
 Masked Layer::call_masked(const Tensors& inputs, const Tensors& masks, bool training) {
@@ -51,6 +79,8 @@ void Layer::build(const Shape& input) {
   InitScope now;  // variables outlive the trace in which the layer may be met first
   variables_.clear();  // of an attempt that failed
   penalties_.clear();
+  constraints_.clear();
+  if (const auto activity = config_.value_json("activity_regularizer")) activity_ = read_regularizer(*activity);
   make_variables(input);
   if (has_given_ && given_.size() > variables_.size())
     fail(ErrorCode::shape_mismatch, "layer '", name_, "' has ", variables_.size(), " variables, but ", given_.size(), " were given");
@@ -87,8 +117,9 @@ Variable Layer::add_weight(std::string name, const Shape& shape, const Initializ
     const auto given = config_.value_json(argument_stem(name) + "_initializer");
     value = given ? read_initializer(*given)(shape) : initial(shape);
   }
-  variables_.emplace_back(value, trainable && config_.flag("trainable", true), name_ + "/" + name);
-  if (const auto regularizer = config_.value_json(argument_stem(name) + "_regularizer")) penalties_.emplace_back(variables_.back(), *regularizer);
+  variables_.emplace_back(value, trainable, name_ + "/" + name);
+  if (const auto regularizer = config_.value_json(argument_stem(name) + "_regularizer")) penalties_.emplace_back(variables_.back(), read_regularizer(*regularizer));
+  if (const auto constraint = config_.value_json(argument_stem(name) + "_constraint")) constraints_.emplace_back(variables_.back(), read_constraint(*constraint));
   return variables_.back();
 }
 
@@ -115,18 +146,37 @@ std::vector<Variable> Layer::variables() const {
 
 std::vector<Variable> Layer::trainable_variables() const {
   std::vector<Variable> trainable;
-  for (const Variable& variable : variables())
-    if (variable.trainable()) trainable.push_back(variable);
+  if (!trainable_) return trainable;
+  std::ranges::copy_if(variables_, std::back_inserter(trainable), &Variable::trainable);
+  for (const auto& [path, child] : children()) std::ranges::copy(child->trainable_variables(), std::back_inserter(trainable));
   return trainable;
+}
+
+void Layer::set_trainable(bool trainable) {
+  trainable_ = trainable;
+  config_.set("trainable", trainable);
+  for (const auto& [path, child] : children()) child->set_trainable(trainable);
 }
 
 Tensors Layer::losses() const {
   Tensors all;
+  if (!trainable_) return all;
   for (const auto& [variable, regularizer] : penalties_)
-    if (variable.trainable()) all.push_back(read_regularizer(regularizer)(variable));
+    if (variable.trainable()) all.push_back(regularizer(variable));
   for (const auto& [path, child] : children())
     for (const Tensor& loss : child->losses()) all.push_back(loss);
   return all;
+}
+
+void Layer::reset_state() {
+  for (const auto& [path, child] : children()) child->reset_state();
+}
+
+void Layer::constrain() const {
+  if (!trainable_) return;
+  for (const auto& [variable, constraint] : constraints_)
+    if (variable.trainable()) variable.assign(constraint(variable));
+  for (const auto& [path, child] : children()) child->constrain();
 }
 
 std::int64_t Layer::count_params() const {

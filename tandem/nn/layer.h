@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "tandem/autodiff/variable.h"
+#include "tandem/nn/constraints.h"
 #include "tandem/nn/initializers.h"
 #include "tandem/nn/layer_config.h"
+#include "tandem/nn/regularizers.h"
 #include "tandem/op/ops.h"
 
 namespace tandem {
@@ -19,6 +21,22 @@ class Symbol;
 struct Masked {
   Tensors values;
   Tensor mask;
+};
+
+/// What layers add to the loss while they run, for as long as it lives: costs of activity, and add_loss of one's own layers.
+class AddedLosses {
+ public:
+  AddedLosses();
+  ~AddedLosses();
+  AddedLosses(const AddedLosses&) = delete;
+  AddedLosses& operator=(const AddedLosses&) = delete;
+  const Tensors& values() const { return values_; }
+  /// Does nothing where nobody collects.
+  static void add(const Tensor& loss);
+
+ private:
+  Tensors values_;
+  AddedLosses* outer_;
 };
 
 /// A layer. Called on values it runs; called on the symbols of a model that is being drawn (symbol.h) it becomes a part of it.
@@ -36,7 +54,7 @@ class LayerPtr : public std::shared_ptr<Layer> {
 class Layer {
  public:
   explicit Layer(std::string name) : Layer(LayerConfig("", std::move(name))) {}
-  explicit Layer(LayerConfig config) : config_(std::move(config)), name_(config_.name()) {}
+  explicit Layer(LayerConfig config) : config_(std::move(config)), name_(config_.name()), trainable_(config_.flag("trainable", true)) {}
   virtual ~Layer() = default;
 
   Tensor operator()(const Tensor& x, bool training = false);
@@ -62,15 +80,31 @@ class Layer {
   /// Its own, then those of the layers inside it.
   std::vector<Variable> variables() const;
   std::vector<Variable> trainable_variables() const;
+  /// A frozen layer has no trainable variables, nor have those inside it; batch normalisation then keeps its statistics. Compile
+  /// the model after a change.
+  bool trainable() const { return trainable_; }
+  void set_trainable(bool trainable);
   std::int64_t count_params() const;
   /// What its variables cost, by the regularizers in its arguments; those of the layers inside it too.
   Tensors losses() const;
+  /// Brings its variables to what the constraints in its arguments allow; those of the layers inside it too.
+  void constrain() const;
 
   /// The layers inside it and where Keras' files keep them: "forward_layer".
   virtual std::vector<std::pair<std::string, LayerPtr>> children() const { return {}; }
   const std::vector<Variable>& own_variables() const { return variables_; }
+  /// Those that Keras' files keep for it, and of their values those that are its own: a wrapper may list a variable of the layer
+  /// inside it too.
+  virtual std::vector<Variable> stored_variables() const { return variables_; }
+  virtual Tensors own_of_stored(Tensors values) const { return values; }
   /// Where Keras' files keep its own variables.
   virtual std::string variables_path() const { return "vars"; }
+  /// Forgets what a stateful layer kept of the batches before; those inside it too.
+  virtual void reset_state();
+  /// The file beside the variables in which a .keras archive keeps what it learned, such as a vocabulary; empty: none.
+  virtual std::string_view asset() const { return {}; }
+  virtual void load_asset(std::string_view /*bytes*/) {}
+  virtual std::string saved_asset() const { return {}; }
   /// Gives its own variables these values, now or when they are made. Throws when number or shapes differ; then
   /// nothing has changed.
   void set_weights(Tensors values);
@@ -83,15 +117,23 @@ class Layer {
   virtual Masked call_masked(const Tensors& inputs, const Tensors& masks, bool training);
   /// Makes a variable. Its value is what set_weights has given, else what the argument NAME_initializer says, else `initial`.
   Variable add_weight(std::string name, const Shape& shape, const Initializer& initial, bool trainable = true);
+  /// Adds to the loss of the step that calls it.
+  void add_loss(const Tensor& loss) const { AddedLosses::add(loss); }
+  /// The cost of activity by a regularizer, a sample.
+  void add_activity_loss(const Regularizer& regularizer, const Tensor& output) const;
 
  private:
+  void note_activity(const Tensors& outputs) const;
+
   LayerConfig config_;
   std::string name_;
   std::vector<Variable> variables_;
   Tensors given_;  // by set_weights before the variables were made
   bool has_given_ = false;
-  std::vector<std::pair<Variable, std::string>> penalties_;  // what a regularizer, as its argument has it, is for
-  bool built_ = false;
+  std::vector<std::pair<Variable, Regularizer>> penalties_;
+  std::vector<std::pair<Variable, Constraint>> constraints_;
+  Regularizer activity_;
+  bool trainable_, built_ = false;
   Shape built_for_;
 };
 

@@ -113,6 +113,12 @@ const Json& found_or_refuse(const LayerConfig& config, std::string_view key) {
   config.refuse("'", key, "' must be ", wanted, ", got ", shown(got));
 }
 
+LayerConfig layer_in(const LayerConfig& config, std::string_view key, const Json& value) {
+  if (!value.is_object() || !value.contains("class_name") || !value["class_name"].is_string() || !value.contains("config") || !value["config"].is_object())
+    wrong(config, key, "a layer with class_name and config", value);
+  return LayerConfig(value["class_name"].get<std::string>(), std::make_shared<LayerConfig::Json>(LayerConfig::Json{value["config"]}));
+}
+
 void append_numbers(const LayerConfig& config, std::string_view key, const Json& value, std::vector<float>& out, std::vector<std::int64_t>& shape, std::size_t depth) {
   if (value.is_number()) {
     if (depth != shape.size()) wrong(config, key, "numbers in lists of one shape", value);
@@ -196,11 +202,14 @@ std::optional<std::string> LayerConfig::value_json(std::string_view key) const {
   return found == json_->value.end() || found->is_null() ? std::nullopt : std::optional(found->dump());
 }
 
-LayerConfig LayerConfig::layer(std::string_view key) const {
-  const tandem::Json& value = found_or_refuse(*this, key);
-  if (!value.is_object() || !value.contains("class_name") || !value["class_name"].is_string() || !value.contains("config") || !value["config"].is_object())
-    wrong(*this, key, "a layer with class_name and config", value);
-  return LayerConfig(value["class_name"].get<std::string>(), std::make_shared<Json>(Json{value["config"]}));
+LayerConfig LayerConfig::layer(std::string_view key) const { return layer_in(*this, key, found_or_refuse(*this, key)); }
+
+std::vector<LayerConfig> LayerConfig::layers(std::string_view key) const {
+  const tandem::Json& list = found_or_refuse(*this, key);
+  if (!list.is_array()) wrong(*this, key, "a list of layers", list);
+  std::vector<LayerConfig> all;
+  for (const tandem::Json& value : list) all.push_back(layer_in(*this, key, value));
+  return all;
 }
 
 LayerConfig& LayerConfig::set_flag(std::string_view key, bool value) { return json_->value[std::string(key)] = value, *this; }

@@ -42,6 +42,8 @@ class LayerConfig {
   std::optional<std::string> value_json(std::string_view key) const;
   /// The layer inside a layer, as Bidirectional has one.
   LayerConfig layer(std::string_view key) const;
+  /// A list of layers, as StackedRNNCells has one.
+  std::vector<LayerConfig> layers(std::string_view key) const;
 
   LayerConfig& set(std::string_view key, std::same_as<bool> auto value) { return set_flag(key, value); }
   LayerConfig& set(std::string_view key, PlainNumber auto value) {

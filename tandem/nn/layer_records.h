@@ -17,6 +17,8 @@ std::span<const LayerRecord> normalization_layers();
 std::span<const LayerRecord> shape_layers();
 std::span<const LayerRecord> merge_layers();
 std::span<const LayerRecord> recurrent_layers();
+std::span<const LayerRecord> conv_lstm_layers();
+std::span<const LayerRecord> wrapper_layers();
 std::span<const LayerRecord> attention_layers();
 std::span<const LayerRecord> preprocessing_layers();
 std::span<const LayerRecord> image_layers();
@@ -47,6 +49,7 @@ class Activated : public Layer {
       : Layer(config), name_of_activation_(config.activation()), activation_(find_activation(name_of_activation_)) {}
 
   std::string_view last_activation() const override {
+    if (config().has("activity_regularizer")) return {};  // it reads what the activation gives
     return name_of_activation_ == "softmax" || name_of_activation_ == "sigmoid" ? name_of_activation_ : std::string_view();
   }
   Tensor logits(const Tensor& x, bool) override { return linear(x); }

@@ -10,7 +10,7 @@ namespace {
 
 std::vector<LayerRecord> all_records() {
   std::vector<LayerRecord> all;
-  for (const auto family : {basic_layers(), convolution_layers(), volume_layers(), normalization_layers(), shape_layers(), merge_layers(), recurrent_layers(), attention_layers(),
+  for (const auto family : {basic_layers(), convolution_layers(), volume_layers(), normalization_layers(), shape_layers(), merge_layers(), recurrent_layers(), conv_lstm_layers(), wrapper_layers(), attention_layers(),
                             einsum_layers(), preprocessing_layers(), image_layers()})
     all.insert(all.end(), family.begin(), family.end());
   std::sort(all.begin(), all.end(), [](const LayerRecord& a, const LayerRecord& b) { return a.class_name < b.class_name; });
@@ -42,6 +42,10 @@ LayerPtr make_layer(const LayerConfig& config, const LayerMakers& custom) {
   fail(ErrorCode::invalid_argument, "layer '", config.name(), "' is of the unknown class '", config.class_name(),
        "'; give load_model a maker for it: {.custom_layers = {{\"", config.class_name(), "\", [](const LayerConfig& config) { … }}}}; known are ",
        join(known_layers()));
+}
+
+LayerPtr Lambda(std::function<Tensor(const Tensor&)> function, std::string name) {
+  return plain(LayerConfig("Lambda", std::move(name)), [function = std::move(function)](const Tensor& x, bool) { return function(x); });
 }
 
 std::vector<std::string> known_layers() {

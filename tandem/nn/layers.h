@@ -96,6 +96,9 @@ LayerPtr SimpleRNN(std::int64_t units, RecurrentOptions options = {});
 /// Called on query and value, and the key where it is not the value: attention({x, x}).
 LayerPtr MultiHeadAttention(std::int64_t num_heads, std::int64_t key_dim, std::string name = "");
 
+/// A function of one's own as a layer. No file can hold it: a model with one is saved, but loading it needs a maker for "Lambda".
+LayerPtr Lambda(std::function<Tensor(const Tensor&)> function, std::string name = "");
+
 // --- Of several values: Add()({a, b}). ---
 LayerPtr Add(std::string name = "");
 LayerPtr Subtract(std::string name = "");

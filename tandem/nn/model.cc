@@ -62,6 +62,29 @@ std::int64_t Model::count_params() const {
   return count;
 }
 
+Tensors Model::get_weights() const {
+  Tensors values;
+  for (const Variable& variable : variables()) values.push_back(variable.value());
+  return values;
+}
+
+void Model::set_weights(const Tensors& values) {
+  const std::vector<Variable> all = variables();
+  if (values.size() != all.size()) fail(ErrorCode::shape_mismatch, "model '", name_, "' has ", all.size(), " variables, but ", values.size(), " values were given");
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (values[i].shape() != all[i].shape())
+      fail(ErrorCode::shape_mismatch, "variable '", all[i].name(), "' has shape ", all[i].shape(), ", but a value of shape ", values[i].shape(), " was given");
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].assign(values[i].dtype() == all[i].dtype() ? values[i] : cast(values[i], all[i].dtype()));
+}
+
+void Model::set_trainable(bool trainable) {
+  for (const LayerPtr& layer : layers()) layer->set_trainable(trainable);
+}
+
+void Model::reset_states() {
+  for (const LayerPtr& layer : layers()) layer->reset_state();
+}
+
 void Model::build_like(const Model& other) {
   if (other.layers().size() != layers().size())
     fail(ErrorCode::shape_mismatch, "model '", name_, "' has ", layers().size(), " layers, the other has ", other.layers().size());

@@ -78,6 +78,13 @@ class Model {
   std::vector<Variable> variables() const { return graph_.variables(); }
   std::vector<Variable> trainable_variables() const { return graph_.trainable_variables(); }
   std::int64_t count_params() const;
+  /// The values of its variables, in their order. Throws shape_mismatch when number or shapes differ; then nothing has changed.
+  Tensors get_weights() const;
+  void set_weights(const Tensors& values);
+  /// Freezes all its layers, or lets them learn; compile it afterwards.
+  void set_trainable(bool trainable);
+  /// Forgets what stateful layers kept of the batches before.
+  void reset_states();
   /// Keras' table of the layers, their shapes and numbers of parameters.
   std::string summary() const;
   /// The graph of layers for Graphviz.

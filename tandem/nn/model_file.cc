@@ -70,7 +70,7 @@ struct LaterWeights {
 
 void give_later(const LaterWeights& later, const std::string& path) {
   std::vector<Variable> variables = later.layer->variables();
-  std::stable_partition(variables.begin(), variables.end(), std::mem_fn(&Variable::trainable));
+  if (later.layer->trainable()) std::stable_partition(variables.begin(), variables.end(), std::mem_fn(&Variable::trainable));
   if (variables.size() != later.values.size())
     fail(ErrorCode::bad_file, path, ": layer '", later.layer->name(), "' has ", variables.size(), " variables, the file has ", later.values.size());
   for (std::size_t i = 0; i < variables.size(); ++i)
@@ -94,6 +94,8 @@ void build_layers(const DescribedModel& model, bool all) {
   else if (waiting) fail(ErrorCode::bad_file, "the description has no input shape, neither in an InputLayer nor in build_config, so the weights cannot be put in place");
 }
 
+std::string asset_path(const std::string& place, const Layer& layer) { return text("assets/", place, "/", layer.asset()); }
+
 Json parsed_entry(const ZipEntries& entries, const char* name, const std::string& path) {
   const auto entry = entries.find(name);
   if (entry == entries.end()) fail(ErrorCode::bad_file, path, ": no entry '", name, "'; it is no .keras file");
@@ -103,7 +105,9 @@ Json parsed_entry(const ZipEntries& entries, const char* name, const std::string
 /// Compiles as the file says, where that is possible here.
 void compile_from_file(Model& model, Model::Origin& origin) {
   const auto config = origin.description.find("compile_config");
-  const auto options = config == origin.description.end() ? std::nullopt : read_compile_config(*config);
+  std::vector<std::string> outputs;
+  for (std::size_t i = 0; i < model.graph().outputs().size(); ++i) outputs.push_back(model.graph().layer_of(i) ? model.graph().layer_of(i)->name() : "");
+  const auto options = config == origin.description.end() ? std::nullopt : read_compile_config(*config, outputs);
   if (!options) return;
   try {
     model.compile(*options);
@@ -140,6 +144,10 @@ std::unique_ptr<Model> load_archive(std::string_view bytes, const std::string& p
   if (weights == entries.end()) fail(ErrorCode::bad_file, path, ": no entry '", kWeights, "'");
   const Hdf5Object root = hdf5_from_bytes(weights->second, path + ", " + kWeights);
   give_weights(described.graph, root, path);
+  for (const auto& [place, layer] : described.graph.stored_layers()) {
+    const auto asset = layer->asset().empty() ? entries.end() : entries.find(asset_path(place, *layer));
+    if (asset != entries.end()) layer->load_asset(asset->second);
+  }
   if (const Hdf5Object* optimizer = root.find("optimizer")) origin->optimizer = *optimizer;
   return finish(std::move(described), std::move(origin), options, path);
 }
@@ -182,6 +190,16 @@ std::unique_ptr<Model> load_legacy(std::string_view bytes, const std::string& pa
 
 // --- Saving ---
 
+/// Which layers were frozen since the description was read.
+void note_trainable(Json& description, const std::vector<LayerPtr>& layers) {
+  if (!description.contains("config") || !description["config"].contains("layers")) return;
+  for (Json& described : description["config"]["layers"]) {
+    if (!described.contains("config") || !described["config"].is_object() || !described["config"].contains("name")) continue;
+    for (const LayerPtr& layer : layers)
+      if (described["config"]["name"] == layer->name() && described["config"].value("trainable", true) != layer->trainable()) described["config"]["trainable"] = layer->trainable();
+  }
+}
+
 std::string now() {
   const std::time_t time = std::time(nullptr);
   std::tm local{};
@@ -203,10 +221,19 @@ std::unique_ptr<Model> model_from_bytes(std::string_view bytes, const std::strin
   return model;
 }
 
+std::unique_ptr<Model> clone_model(const Model& model, const LayerMakers& custom_layers) {
+  auto origin = std::make_shared<Model::Origin>();
+  origin->description = model.origin() ? model.origin()->description : describe_model(model.graph(), model.name());
+  origin->description.erase("compile_config");
+  DescribedModel described = read_model(origin->description, custom_layers, "clone_model");
+  return finish(std::move(described), std::move(origin), {.compile = false}, "clone_model");
+}
+
 std::unique_ptr<Model> load_model(const std::string& path, const LoadOptions& options) { return model_from_bytes(read_file(path), path, options); }
 
 void Model::save(const std::string& path) const {
   Json description = origin_ ? origin_->description : describe_model(graph_, name_);
+  note_trainable(description, layers());
   Hdf5Object weights = weights_of(graph_, name_);
   if (compiled_) {
     if (!origin_ || optimizer() != origin_->made) description["compile_config"] = compile_config(*compile_options(), *optimizer());
@@ -216,7 +243,10 @@ void Model::save(const std::string& path) const {
     weights.items["optimizer"] = origin_->optimizer;
   }
   const Json metadata{{"keras_version", kKerasVersion}, {"date_saved", now()}};
-  write_file_atomically(path, zip_to_bytes({{kConfig, description.dump()}, {kMetadata, metadata.dump()}, {kWeights, hdf5_to_bytes(weights)}}));
+  ZipEntries entries{{kConfig, description.dump()}, {kMetadata, metadata.dump()}, {kWeights, hdf5_to_bytes(weights)}};
+  for (const auto& [place, layer] : graph_.stored_layers())
+    if (std::string asset = layer->saved_asset(); !asset.empty()) entries[asset_path(place, *layer)] = std::move(asset);
+  write_file_atomically(path, zip_to_bytes(entries));
 }
 
 void Model::save_weights(const std::string& path) const { save_hdf5(path, weights_of(graph_, name_)); }

@@ -19,5 +19,7 @@ struct LoadOptions {
 std::unique_ptr<Model> load_model(const std::string& path, const LoadOptions& options = {});
 /// The same from the bytes of such a file; `name` stands for it in errors.
 std::unique_ptr<Model> model_from_bytes(std::string_view bytes, const std::string& name = "the bytes given", const LoadOptions& options = {});
+/// A model of the same layers with variables of its own, made anew; not compiled.
+std::unique_ptr<Model> clone_model(const Model& model, const LayerMakers& custom_layers = {});
 
 }  // namespace tandem

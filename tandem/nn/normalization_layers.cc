@@ -39,7 +39,7 @@ class BatchNormalizationLayer final : public Affine {
     variance_ = add_weight("moving_variance", {input[-1]}, ones_of, false);
   }
   Tensor call(const Tensor& x, bool training) override {
-    if (!training || !config().flag("trainable", true)) return batch_normalization(x, *mean_, *variance_, beta(), gamma(), epsilon_);
+    if (!training || !trainable()) return batch_normalization(x, *mean_, *variance_, beta(), gamma(), epsilon_);
     const Tensors results = batch_normalization_training(x, gamma(), beta(), epsilon_);
     mean_->assign(*mean_ * momentum_ + results[1] * (1 - momentum_));
     variance_->assign(*variance_ * momentum_ + results[2] * (1 - momentum_));

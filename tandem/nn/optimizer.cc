@@ -1,7 +1,9 @@
 #include "tandem/nn/optimizer.h"
 
+#include "tandem/autodiff/control_flow.h"
 #include "tandem/nn/layer_json.h"
 #include "tandem/op/dispatcher.h"
+#include "tandem/op/elementwise.h"
 #include "tandem/op/ops.h"
 #include "tandem/op/training.h"
 
@@ -14,25 +16,31 @@ Tensor in_dtype(const Tensor& value, DType dtype) { return value.dtype() == dtyp
 
 }  // namespace
 
-Optimizer::Optimizer(const LearningRate& learning_rate, Slots slots, const GradientLimits& limits, double weight_decay)
-    : learning_rate_(Tensor::scalar(learning_rate.number(), DType::f64), false, "learning_rate"),
+Optimizer::Optimizer(const Arguments& arguments, Slots slots)
+    : arguments_(arguments),
+      learning_rate_(Tensor::scalar(arguments.learning_rate.number(), DType::f64), false, "learning_rate"),
       iterations_(Tensor::scalar(std::int64_t{0}, DType::i64), false, "iteration"),
-      schedule_(learning_rate.schedule()),
-      slot_counts_(slots),
-      limits_(limits),
-      weight_decay_(weight_decay) {
+      slot_groups_(std::move(slots)) {
+  const GradientLimits& limits = arguments.limits;
   const int clips = (limits.clipnorm > 0) + (limits.global_clipnorm > 0) + (limits.clipvalue > 0);
   if (clips > 1)
     fail(ErrorCode::invalid_argument, "an optimizer takes one of clipnorm, global_clipnorm and clipvalue, got ", limits.clipnorm, ", ", limits.global_clipnorm, " and ", limits.clipvalue);
+  const StepOptions& step = arguments.step;
+  if (step.gradient_accumulation_steps != 0 && step.gradient_accumulation_steps < 2)
+    fail(ErrorCode::invalid_argument, "gradient_accumulation_steps must be at least 2, or 0 for none, got ", step.gradient_accumulation_steps);
+  if (step.use_ema && !(step.ema_momentum >= 0 && step.ema_momentum <= 1)) fail(ErrorCode::invalid_argument, "ema_momentum must lie in [0, 1], got ", step.ema_momentum);
+  if (step.ema_overwrite_frequency < 0) fail(ErrorCode::invalid_argument, "ema_overwrite_frequency must not be negative, got ", step.ema_overwrite_frequency);
 }
 
 double Optimizer::learning_rate() const {
-  if (!schedule_) return learning_rate_.cell()->read().item<double>();
-  return schedule_->at(Tensor::scalar(static_cast<double>(iterations()), DType::f64)).item<double>();
+  const RateSchedule& schedule = arguments_.learning_rate.schedule();
+  if (!schedule) return learning_rate_.cell()->read().item<double>();
+  return schedule->at(Tensor::scalar(static_cast<double>(iterations()), DType::f64)).item<double>();
 }
 
 void Optimizer::set_learning_rate(double rate) {
-  if (schedule_) fail(ErrorCode::invalid_argument, "the learning rate comes from a schedule, ", schedule_->class_name(), "; give the optimizer a number to set it");
+  if (const RateSchedule& schedule = arguments_.learning_rate.schedule())
+    fail(ErrorCode::invalid_argument, "the learning rate comes from a schedule, ", schedule->class_name(), "; give the optimizer a number to set it");
   learning_rate_.assign(Tensor::scalar(rate, learning_rate_.dtype()));
 }
 
@@ -45,13 +53,70 @@ void Optimizer::apply_gradients(const std::vector<Variable>& variables, const Te
     iterations_.assign_add(one);
   }
   begin_step();
+  Tensors usable = gradients;
+  for (Tensor& gradient : usable)
+    if (gradient.defined() && arguments_.step.loss_scale_factor > 0) gradient = gradient / arguments_.step.loss_scale_factor;
+  if (gradients_a_step() > 1) accumulate(variables, usable);
+  else update_all(variables, usable);
+  if (arguments_.step.use_ema) average(variables);
+}
+
+void Optimizer::update_all(const std::vector<Variable>& variables, const Tensors& gradients) {
   const Tensors usable = limited(gradients);
   for (std::size_t i = 0; i < variables.size(); ++i) {
     if (!usable[i].defined()) continue;
-    if (weight_decay_ > 0 && !decays_by_itself())
-      variables[i].assign_sub(variables[i].value() * (rate(variables[i].dtype()) * number(weight_decay_, variables[i].dtype())));
+    if (weight_decay() > 0 && !decays_by_itself())
+      variables[i].assign_sub(variables[i].value() * (rate(variables[i].dtype()) * number(weight_decay(), variables[i].dtype())));
     update(variables[i], usable[i]);
   }
+}
+
+Tensor Optimizer::is_due(std::int64_t every) const {
+  DeviceScope host("/CPU:0");
+  return equal(floormod(iterations_, Tensor::scalar(every, DType::i64)), Tensor::scalar(std::int64_t{0}, DType::i64));
+}
+
+void Optimizer::accumulate(const std::vector<Variable>& variables, const Tensors& gradients) {
+  build(variables);  // before the trace of a branch asks for it
+  Tensors totals = gradients;
+  for (std::size_t i = 0; i < variables.size(); ++i)
+    if (totals[i].defined()) totals[i] = totals[i] + beside(sums_, variables[i], "gradient_accumulator").value();
+  const auto keep = [&](bool step_made) {
+    for (std::size_t i = 0; i < variables.size(); ++i)
+      if (totals[i].defined()) beside(sums_, variables[i], "gradient_accumulator").assign(step_made ? zeros_like(totals[i]) : totals[i]);
+    return Tensors{};
+  };
+  cond(is_due(gradients_a_step()), [&] {
+    Tensors means = totals;
+    for (Tensor& mean : means)
+      if (mean.defined()) mean = mean / static_cast<double>(gradients_a_step());
+    update_all(variables, means);
+    return keep(true);
+  }, [&] { return keep(false); });
+}
+
+void Optimizer::average(const std::vector<Variable>& variables) {
+  const StepOptions& step = arguments_.step;
+  // What counts is the number of steps made before this gradient.
+  const auto before = [&](DType dtype) {
+    DeviceScope host("/CPU:0");
+    const Tensor steps = floordiv(iterations_.value() - 1, Tensor::scalar(gradients_a_step(), DType::i64));
+    return cast(minimum(steps, Tensor::scalar(std::int64_t{1}, DType::i64)), dtype) * number(step.ema_momentum, dtype);
+  };
+  const Tensor due = step.ema_overwrite_frequency ? is_due(step.ema_overwrite_frequency * gradients_a_step()) : Tensor();
+  for (const Variable& variable : variables) {
+    const Variable& average = beside(averages_, variable, "average");
+    const Tensor kept = before(variable.dtype());
+    average.assign(average.value() * kept + variable.value() * (1.0 - kept));
+    if (due.defined()) variable.assign(where(due, average, variable));
+  }
+}
+
+Tensor Optimizer::scaled_loss(const Tensor& loss) const { return arguments_.step.loss_scale_factor > 0 ? loss * arguments_.step.loss_scale_factor : loss; }
+
+void Optimizer::finalize(const std::vector<Variable>& variables) {
+  if (!arguments_.step.use_ema || iterations_.cell()->read().item<std::int64_t>() == 0) return;
+  for (const Variable& variable : variables) variable.assign(beside(averages_, variable, "average"));
 }
 
 Tensors Optimizer::limited(Tensors gradients) const {
@@ -59,37 +124,60 @@ Tensors Optimizer::limited(Tensors gradients) const {
   Tensor squares;
   for (Tensor& gradient : gradients) {
     if (!gradient.defined()) continue;
-    if (limits_.clipvalue > 0) gradient = maximum(minimum(gradient, limits_.clipvalue), -limits_.clipvalue);
-    if (limits_.clipnorm > 0) gradient = shortened(gradient, sqrt(reduce_sum(square(gradient))), limits_.clipnorm);
-    if (limits_.global_clipnorm > 0) squares = squares.defined() ? squares + reduce_sum(square(gradient)) : reduce_sum(square(gradient));
+    if (arguments_.limits.clipvalue > 0) gradient = maximum(minimum(gradient, arguments_.limits.clipvalue), -arguments_.limits.clipvalue);
+    if (arguments_.limits.clipnorm > 0) gradient = shortened(gradient, sqrt(reduce_sum(square(gradient))), arguments_.limits.clipnorm);
+    if (arguments_.limits.global_clipnorm > 0) squares = squares.defined() ? squares + reduce_sum(square(gradient)) : reduce_sum(square(gradient));
   }
   if (!squares.defined()) return gradients;
   const Tensor norm = sqrt(squares);
   for (Tensor& gradient : gradients)
-    if (gradient.defined()) gradient = shortened(gradient, norm, limits_.global_clipnorm);
+    if (gradient.defined()) gradient = shortened(gradient, norm, arguments_.limits.global_clipnorm);
   return gradients;
 }
 
 void Optimizer::build(const std::vector<Variable>& variables) {
-  for (const Variable& variable : variables) slots_of(variable);
+  for (const Variable& variable : variables) {
+    slots_of(variable);
+    if (arguments_.step.use_ema) beside(averages_, variable, "average");
+    if (gradients_a_step() > 1) beside(sums_, variable, "gradient_accumulator");
+  }
 }
 
 const std::vector<Variable>& Optimizer::slots_of(const Variable& variable) {
-  std::vector<Variable>& slots = slots_[variable.id()];
-  if (static_cast<int>(slots.size()) == slot_counts_.count) return slots;
+  const auto [found, fresh] = slots_.try_emplace(variable.id());
+  std::vector<Variable>& slots = found->second;
+  if (!fresh) return slots;
   InitScope now;  // the state outlives the trace that asks for it first
-  for (int i = 0; i < slot_counts_.count; ++i)
-    slots.emplace_back(zeros(variable.shape(), variable.dtype()), false, text(variable.name(), "/slot", i));
+  for (const std::vector<double>& group : slot_groups_.groups)
+    for (const double initial : group) slots.emplace_back(fill(variable.shape(), initial, variable.dtype()), false, text(variable.name(), "/slot", slots.size()));
   return slots;
+}
+
+const Variable& Optimizer::beside(States& states, const Variable& variable, const char* name) {
+  std::vector<Variable>& state = states[variable.id()];
+  if (!state.empty()) return state[0];
+  InitScope now;
+  return state.emplace_back(zeros(variable.shape(), variable.dtype()), false, text(variable.name(), "/", name));
 }
 
 std::vector<Variable> Optimizer::stored(const std::vector<Variable>& variables) {
   std::vector<Variable> all{iterations_};
-  if (!schedule_) all.push_back(learning_rate_);
-  for (const Variable& variable : variables) {
-    const std::vector<Variable>& slots = slots_of(variable);
-    all.insert(all.end(), slots.begin(), slots.begin() + slot_counts_.stored);
+  if (!arguments_.learning_rate.schedule()) all.push_back(learning_rate_);
+  build(variables);
+  for (const Variable& variable : variables)
+    if (arguments_.step.use_ema) all.push_back(beside(averages_, variable, "average"));
+  for (const Variable& variable : variables)
+    if (gradients_a_step() > 1) all.push_back(beside(sums_, variable, "gradient_accumulator"));
+  std::ptrdiff_t first = 0;
+  for (std::size_t g = 0; g + slot_groups_.unstored < slot_groups_.groups.size(); ++g) {
+    const auto size = static_cast<std::ptrdiff_t>(slot_groups_.groups[g].size());
+    for (const Variable& variable : variables) {
+      const std::vector<Variable>& slots = slots_of(variable);
+      all.insert(all.end(), slots.begin() + first, slots.begin() + first + size);
+    }
+    first += size;
   }
+  for (const Variable& variable : more_state()) all.push_back(variable);
   return all;
 }
 
@@ -101,7 +189,7 @@ Tensors Optimizer::state(const std::vector<Variable>& variables) {
 
 void Optimizer::set_state(const std::vector<Variable>& variables, const Tensors& state) {
   std::vector<Variable> targets = stored(variables);
-  if (const std::size_t counters = schedule_ ? 1 : 2; state.size() == counters) targets.erase(targets.begin() + static_cast<std::ptrdiff_t>(counters), targets.end());  // saved before the first step
+  if (const std::size_t counters = arguments_.learning_rate.schedule() ? 1 : 2; state.size() == counters) targets.erase(targets.begin() + static_cast<std::ptrdiff_t>(counters), targets.end());  // saved before the first step
   if (targets.size() != state.size()) fail(ErrorCode::shape_mismatch, "optimizer: the state has ", targets.size(), " values, ", state.size(), " were given");
   for (std::size_t i = 0; i < targets.size(); ++i)
     if (targets[i].shape() != state[i].shape())
@@ -111,15 +199,21 @@ void Optimizer::set_state(const std::vector<Variable>& variables, const Tensors&
 
 std::string Optimizer::arguments() const {
   Json json = Json::object();
-  if (schedule_)
-    json["learning_rate"] = {{"module", "keras.optimizers.schedules"}, {"class_name", schedule_->class_name()},
-                             {"config", Json::parse(schedule_->arguments())}, {"registered_name", nullptr}};
+  if (const RateSchedule& schedule = arguments_.learning_rate.schedule())
+    json["learning_rate"] = {{"module", "keras.optimizers.schedules"}, {"class_name", schedule->class_name()},
+                             {"config", Json::parse(schedule->arguments())}, {"registered_name", nullptr}};
   else json["learning_rate"] = learning_rate();
-  const auto or_null = [](double value) { return value > 0 ? Json(value) : Json(); };
-  json["weight_decay"] = decays_by_itself() ? Json(weight_decay_) : or_null(weight_decay_);
-  json["clipnorm"] = or_null(limits_.clipnorm);
-  json["global_clipnorm"] = or_null(limits_.global_clipnorm);
-  json["clipvalue"] = or_null(limits_.clipvalue);
+  const auto or_null = [](auto value) { return value > 0 ? Json(value) : Json(); };
+  const StepOptions& step = arguments_.step;
+  json["weight_decay"] = decays_by_itself() ? Json(weight_decay()) : or_null(weight_decay());
+  json["clipnorm"] = or_null(arguments_.limits.clipnorm);
+  json["global_clipnorm"] = or_null(arguments_.limits.global_clipnorm);
+  json["clipvalue"] = or_null(arguments_.limits.clipvalue);
+  json["use_ema"] = step.use_ema;
+  json["ema_momentum"] = step.ema_momentum;
+  json["ema_overwrite_frequency"] = or_null(step.ema_overwrite_frequency);
+  json["loss_scale_factor"] = or_null(step.loss_scale_factor);
+  json["gradient_accumulation_steps"] = or_null(step.gradient_accumulation_steps);
   for (const auto& [name, value] : numbers()) json[name] = value;
   for (const auto& [name, value] : flags()) json[name] = value;
   return json.dump();
@@ -133,10 +227,14 @@ const Tensor& Optimizer::number(double value, DType dtype) {
 
 Tensor Optimizer::rate(DType dtype) const {
   DeviceScope host("/CPU:0");
-  if (!schedule_) return in_dtype(learning_rate_, dtype);
-  return in_dtype(schedule_->at(step(DType::f64) - 1.0), dtype);  // schedules count from 0
+  const RateSchedule& schedule = arguments_.learning_rate.schedule();
+  if (!schedule) return in_dtype(learning_rate_, dtype);
+  return in_dtype(schedule->at(step(DType::f64) - 1.0), dtype);  // schedules count from 0
 }
-Tensor Optimizer::step(DType dtype) const { return cast(iterations_, dtype); }
+Tensor Optimizer::step(DType dtype) const {
+  // Asked for when a step is due: then the number of gradients divides without a rest.
+  return gradients_a_step() == 1 ? cast(iterations_, dtype) : cast(floordiv(iterations_, Tensor::scalar(gradients_a_step(), DType::i64)), dtype);
+}
 
 void Optimizer::run(const OpDef& op, const Variable& variable, const std::vector<Tensor>& rest) {
   const std::vector<Variable>& slots = slots_of(variable);

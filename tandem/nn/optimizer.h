@@ -21,6 +21,15 @@ struct GradientLimits {
   double clipvalue = 0;        // each element is kept within +- this
 };
 
+/// What any optimizer can do around its formula, by Keras' names; 0: it does not.
+struct StepOptions {
+  bool use_ema = false;  // keeps a moving average of each variable; fit ends with these as the variables' values
+  double ema_momentum = 0.99;
+  std::int64_t ema_overwrite_frequency = 0;      // the variables become their averages every so many steps
+  std::int64_t gradient_accumulation_steps = 0;  // one step with the mean of so many gradients; at least 2
+  double loss_scale_factor = 0;                  // gradients are of a loss that was multiplied by this
+};
+
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -33,28 +42,47 @@ class Optimizer {
   double learning_rate() const;
   /// Throws where a schedule decides.
   void set_learning_rate(double rate);
-  /// As Keras' files have it: iterations, learning rate unless a schedule decides, then the slots of each variable in turn.
+  /// The loss whose gradients apply_gradients expects.
+  Tensor scaled_loss(const Tensor& loss) const;
+  /// The end of a training: with use_ema the variables become their averages.
+  void finalize(const std::vector<Variable>& variables);
+  /// As Keras' files have it: iterations, learning rate unless a schedule decides, averages, added up gradients, the slots,
+  /// group by group, and what there is more.
   Tensors state(const std::vector<Variable>& variables);
   /// Throws shape_mismatch when it does not fit the variables; then nothing has changed.
   void set_state(const std::vector<Variable>& variables, const Tensors& state);
   /// Keras' name of the class, and its arguments as JSON.
   virtual std::string_view class_name() const = 0;
   std::string arguments() const;
-  std::int64_t iterations() const { return iterations_.cell()->read().item<std::int64_t>(); }
+  /// Steps made; gradients that were only added up are none.
+  std::int64_t iterations() const { return iterations_.cell()->read().item<std::int64_t>() / gradients_a_step(); }
 
  protected:
-  /// `slots` values are kept for each variable, zero at first; the first `stored` of them are written to files.
+  /// What is kept for each variable, by its first value. Files have a group of all variables before the next group.
   struct Slots {
-    int count = 0, stored = count;
+    std::vector<std::vector<double>> groups = {};
+    std::size_t unstored = 0;  // groups at the end that files do not have
   };
-  Optimizer(const LearningRate& learning_rate, Slots slots, const GradientLimits& limits, double weight_decay);
+  /// The arguments that all have.
+  struct Arguments {
+    LearningRate learning_rate;
+    double weight_decay;
+    GradientLimits limits;
+    StepOptions step;
+  };
+  Optimizer(const Arguments& arguments, Slots slots);
+  template <class Options>
+  static Arguments common(const Options& o) {
+    return {o.learning_rate, o.weight_decay, o.limits, o.step};
+  }
 
   /// A number of the formula in the dtype of a variable; made once.
   const Tensor& number(double value, DType dtype);
   Tensor rate(DType dtype) const;
   /// The count of this step, from 1.
   Tensor step(DType dtype) const;
-  double weight_decay() const { return weight_decay_; }
+  double weight_decay() const { return arguments_.weight_decay; }
+  const Variable& slot(const Variable& variable, std::size_t index) { return slots_of(variable)[index]; }
 
   /// One op: variable, slots and then `rest` in, new variable and slots out.
   void run(const OpDef& op, const Variable& variable, const std::vector<Tensor>& rest);
@@ -66,19 +94,28 @@ class Optimizer {
   /// Its own arguments, by Keras' names.
   virtual std::map<std::string, double> numbers() const = 0;
   virtual std::map<std::string, bool> flags() const { return {}; }
+  /// What it keeps beside the slots; files have it behind them.
+  virtual std::vector<Variable> more_state() { return {}; }
 
  private:
+  using States = std::unordered_map<std::uint64_t, std::vector<Variable>>;  // by variable
   const std::vector<Variable>& slots_of(const Variable& variable);
+  /// A value like the variable, made when it is asked for first.
+  const Variable& beside(States& states, const Variable& variable, const char* name);
+  std::int64_t gradients_a_step() const { return arguments_.step.gradient_accumulation_steps ? arguments_.step.gradient_accumulation_steps : 1; }
+  /// Whether this step, counted from 1, is one of `every`.
+  Tensor is_due(std::int64_t every) const;
   /// What files hold of the state.
   std::vector<Variable> stored(const std::vector<Variable>& variables);
   Tensors limited(Tensors gradients) const;
+  void update_all(const std::vector<Variable>& variables, const Tensors& gradients);
+  void accumulate(const std::vector<Variable>& variables, const Tensors& gradients);
+  void average(const std::vector<Variable>& variables);
 
+  Arguments arguments_;
   Variable learning_rate_, iterations_;
-  RateSchedule schedule_;
-  Slots slot_counts_;
-  GradientLimits limits_;
-  double weight_decay_;
-  std::unordered_map<std::uint64_t, std::vector<Variable>> slots_;  // by variable
+  Slots slot_groups_;
+  States slots_, averages_, sums_;
   std::map<std::pair<double, DType>, Tensor> numbers_;
 };
 

@@ -1,14 +1,19 @@
 #include "tandem/nn/optimizers.h"
 
-#include "tandem/nn/layer_json.h"
+#include "tandem/op/dispatcher.h"
 #include "tandem/op/ops.h"
 #include "tandem/op/training.h"
 
 namespace tandem {
+namespace {
+
+/// A mean that moves towards `value`, of which it keeps so much of what it was.
+void moved(const Variable& mean, const Tensor& value, double kept) { mean.assign(mean.value() + (value - mean.value()) * (1 - kept)); }
+
+}  // namespace
 
 Sgd::Sgd(const SgdOptions& options)
-    : Optimizer(options.learning_rate, {.count = options.momentum == 0 ? 0 : 1}, options.limits, options.weight_decay),
-      momentum_(options.momentum), nesterov_(options.nesterov) {}
+    : Optimizer(common(options), options.momentum == 0 ? Slots{} : Slots{.groups = {{0}}}), momentum_(options.momentum), nesterov_(options.nesterov) {}
 
 void Sgd::update(const Variable& variable, const Tensor& gradient) {
   const DType dtype = variable.dtype();
@@ -16,7 +21,8 @@ void Sgd::update(const Variable& variable, const Tensor& gradient) {
   run(nesterov_ ? apply_nesterov_op : apply_momentum_op, variable, {gradient, rate(dtype), number(momentum_, dtype)});
 }
 
-Adam::Adam(const AdamOptions& options) : Optimizer(options.learning_rate, {.count = 2}, options.limits, options.weight_decay), options_(options) {}
+Adam::Adam(const AdamOptions& options)
+    : Optimizer(common(options), options.amsgrad ? Slots{.groups = {{0, 0}, {0}}} : Slots{.groups = {{0, 0}}}), options_(options) {}
 
 std::map<std::string, double> Adam::numbers() const {
   return {{"beta_1", options_.beta_1}, {"beta_2", options_.beta_2}, {"epsilon", options_.epsilon}};
@@ -37,18 +43,41 @@ std::vector<Tensor> Adam::terms(const Tensor& gradient, DType dtype) {
   return {gradient, corrected_rate(dtype), number(options_.beta_1, dtype), number(options_.beta_2, dtype), number(options_.epsilon, dtype)};
 }
 
-void Adam::update(const Variable& variable, const Tensor& gradient) { run(apply_adam_op, variable, terms(gradient, variable.dtype())); }
+void Adam::update(const Variable& variable, const Tensor& gradient) {
+  if (amsgrad()) return update_amsgrad(variable, gradient);
+  run(apply_adam_op, variable, terms(gradient, variable.dtype()));
+}
+
+void Adam::update_amsgrad(const Variable& variable, const Tensor& gradient) {
+  const Variable &m = slot(variable, 0), &v = slot(variable, 1), &highest = slot(variable, 2);
+  moved(m, gradient, options_.beta_1);
+  moved(v, square(gradient), options_.beta_2);
+  highest.assign(maximum(highest, v.value()));
+  variable.assign_sub(m.value() * corrected_rate(variable.dtype()) / (sqrt(highest) + options_.epsilon));
+}
 
 void AdamW::update(const Variable& variable, const Tensor& gradient) {
   const DType dtype = variable.dtype();
+  const Tensor decay = rate(dtype) * number(weight_decay(), dtype);
+  if (amsgrad()) {
+    variable.assign_sub(variable.value() * decay);
+    return update_amsgrad(variable, gradient);
+  }
   std::vector<Tensor> all = terms(gradient, dtype);
-  all.push_back(rate(dtype) * number(weight_decay(), dtype));
+  all.push_back(decay);
   run(apply_adamw_op, variable, all);
 }
 
-// Without momentum Keras keeps no velocity.
+namespace {
+
+/// Squares, velocity, mean: each of all variables. Without momentum Keras keeps no velocity, the op has one all the same.
+using Groups = std::vector<std::vector<double>>;
+Groups rmsprop_groups(const RMSpropOptions& options) { return options.centered && options.momentum != 0 ? Groups{{0}, {0}, {0}} : Groups{{0}, {0}}; }
+
+}  // namespace
+
 RMSprop::RMSprop(const RMSpropOptions& options)
-    : Optimizer(options.learning_rate, {.count = 2, .stored = options.momentum == 0 ? 1 : 2}, options.limits, options.weight_decay), options_(options) {}
+    : Optimizer(common(options), {.groups = rmsprop_groups(options), .unstored = options.centered || options.momentum != 0 ? 0U : 1U}), options_(options) {}
 
 std::map<std::string, double> RMSprop::numbers() const {
   return {{"rho", options_.rho}, {"momentum", options_.momentum}, {"epsilon", options_.epsilon}};
@@ -56,66 +85,127 @@ std::map<std::string, double> RMSprop::numbers() const {
 
 void RMSprop::update(const Variable& variable, const Tensor& gradient) {
   const DType dtype = variable.dtype();
-  run(apply_rmsprop_op, variable, {gradient, rate(dtype), number(options_.rho, dtype), number(options_.momentum, dtype), number(options_.epsilon, dtype)});
+  if (!options_.centered)
+    return run(apply_rmsprop_op, variable, {gradient, rate(dtype), number(options_.rho, dtype), number(options_.momentum, dtype), number(options_.epsilon, dtype)});
+  const bool has_momentum = options_.momentum != 0;
+  const Variable &squares = slot(variable, 0), &mean = slot(variable, has_momentum ? 2 : 1);
+  moved(squares, square(gradient), options_.rho);
+  moved(mean, gradient, options_.rho);
+  Tensor step = rate(dtype) * gradient / sqrt(squares.value() - square(mean) + options_.epsilon);
+  if (has_momentum) {
+    const Variable& velocity = slot(variable, 1);
+    velocity.assign(velocity.value() * options_.momentum + step);
+    step = velocity;
+  }
+  variable.assign_sub(step);
 }
 
-std::shared_ptr<Optimizer> make_optimizer(std::string_view name) {
-  if (name == "sgd") return std::make_shared<Sgd>();
-  if (name == "adam") return std::make_shared<Adam>();
-  if (name == "adamw") return std::make_shared<AdamW>();
-  if (name == "rmsprop") return std::make_shared<RMSprop>();
-  fail(ErrorCode::invalid_argument, "unknown optimizer '", name, "'; the known ones are 'sgd', 'adam', 'adamw' and 'rmsprop'");
+Adagrad::Adagrad(const AdagradOptions& options) : Optimizer(common(options), {.groups = {{options.initial_accumulator_value}}}), options_(options) {}
+
+std::map<std::string, double> Adagrad::numbers() const {
+  return {{"initial_accumulator_value", options_.initial_accumulator_value}, {"epsilon", options_.epsilon}};
 }
 
-namespace {
+void Adagrad::update(const Variable& variable, const Tensor& gradient) {
+  const Variable& squares = slot(variable, 0);
+  squares.assign_add(square(gradient));
+  variable.assign_sub(rate(variable.dtype()) * gradient / sqrt(squares.value() + options_.epsilon));
+}
 
-/// The arguments of an optimizer as a file has them.
-class Arguments {
- public:
-  explicit Arguments(std::string_view json) : json_(Json::parse(json, nullptr, false)) {}
+Adadelta::Adadelta(const AdadeltaOptions& options) : Optimizer(common(options), {.groups = {{0, 0}}}), options_(options) {}
 
-  /// False when something is switched on that is not known here.
-  bool known() const {
-    if (!json_.is_object()) return false;
-    for (const char* key : {"use_ema", "loss_scale_factor", "gradient_accumulation_steps", "amsgrad", "centered"})
-      if (json_.contains(key) && !json_[key].is_null() && json_[key] != false) return false;
-    return true;
+std::map<std::string, double> Adadelta::numbers() const { return {{"rho", options_.rho}, {"epsilon", options_.epsilon}}; }
+
+void Adadelta::update(const Variable& variable, const Tensor& gradient) {
+  const Variable &squares = slot(variable, 0), &steps = slot(variable, 1);
+  const auto root = [this](const Tensor& x) { return sqrt(x + options_.epsilon); };
+  moved(squares, square(gradient), options_.rho);
+  const Tensor step = root(steps) * gradient / root(squares);
+  moved(steps, square(step), options_.rho);
+  variable.assign_sub(rate(variable.dtype()) * step);
+}
+
+std::map<std::string, double> AdamKin::numbers() const {
+  return {{"beta_1", options_.beta_1}, {"beta_2", options_.beta_2}, {"epsilon", options_.epsilon}};
+}
+
+Tensor AdamKin::left(double beta, DType dtype) {
+  DeviceScope host("/CPU:0");
+  return cast(number(1, DType::f64) - pow(number(beta, DType::f64), step(DType::f64)), dtype);
+}
+
+void Adamax::update(const Variable& variable, const Tensor& gradient) {
+  const Variable &m = slot(variable, 0), &most = slot(variable, 1);
+  moved(m, gradient, options_.beta_1);
+  most.assign(maximum(most.value() * options_.beta_2, abs(gradient)));
+  variable.assign_sub(rate(variable.dtype()) / left(options_.beta_1, variable.dtype()) * m.value() / (most.value() + options_.epsilon));
+}
+
+Tensor Nadam::momentum_at(const Tensor& step) {
+  constexpr double kDecay = 0.96;
+  return options_.beta_1 * (1.0 - 0.5 * pow(number(kDecay, DType::f64), step));
+}
+
+void Nadam::update(const Variable& variable, const Tensor& gradient) {
+  const DType dtype = variable.dtype();
+  Tensor mine, theirs;  // how much the momentum and the gradient count
+  {
+    DeviceScope host("/CPU:0");
+    const Tensor t = step(DType::f64), now = momentum_at(t), next = momentum_at(t + 1.0);
+    if (!moved_on_) product_.assign(product_.value() * now);
+    moved_on_ = true;
+    const Tensor product = product_;
+    mine = cast(next / (1.0 - product * next), dtype);
+    theirs = cast((1.0 - now) / (1.0 - product), dtype);
   }
-  double real(const char* key, double fallback) const { return real_or(json_, key, fallback); }
-  bool flag(const char* key) const { return json_.contains(key) && json_[key] == true; }
-  GradientLimits limits() const { return {.clipnorm = real("clipnorm", 0), .global_clipnorm = real("global_clipnorm", 0), .clipvalue = real("clipvalue", 0)}; }
-  /// None for a schedule that is not known.
-  std::optional<LearningRate> rate(double fallback) const {
-    if (!json_.contains("learning_rate") || json_["learning_rate"].is_number()) return LearningRate(real("learning_rate", fallback));
-    const auto given = named(json_["learning_rate"]);
-    if (!given || !given->has_config) return std::nullopt;
-    RateSchedule schedule = read_schedule(given->name, given->config.dump());
-    return schedule ? std::optional(LearningRate(std::move(schedule))) : std::nullopt;
-  }
+  const Variable &m = slot(variable, 0), &v = slot(variable, 1);
+  moved(m, gradient, options_.beta_1);
+  moved(v, square(gradient), options_.beta_2);
+  const Tensor ahead = m.value() * mine + gradient * theirs;
+  variable.assign_sub(ahead * rate(dtype) / (sqrt(v.value() / left(options_.beta_2, dtype)) + options_.epsilon));
+}
 
- private:
-  Json json_;
-};
+Lion::Lion(const LionOptions& options) : Optimizer(common(options), {.groups = {{0}}}), options_(options) {
+  if (!(options.beta_1 > 0 && options.beta_1 <= 1)) fail(ErrorCode::invalid_argument, "Lion: beta_1 must lie in (0, 1], got ", options.beta_1);
+}
 
-}  // namespace
+void Lion::update(const Variable& variable, const Tensor& gradient) {
+  const Variable& m = slot(variable, 0);
+  variable.assign_sub(rate(variable.dtype()) * sign(m.value() * options_.beta_1 + gradient * (1 - options_.beta_1)));
+  moved(m, gradient, options_.beta_2);
+}
 
-std::shared_ptr<Optimizer> read_optimizer(std::string_view class_name, std::string_view json) {
-  const Arguments arguments(json);
-  const auto rate = arguments.known() ? arguments.rate(class_name == "SGD" ? 0.01 : 0.001) : std::nullopt;
-  if (!rate) return nullptr;
-  if (class_name == "SGD")
-    return std::make_shared<Sgd>(SgdOptions{.learning_rate = *rate, .momentum = arguments.real("momentum", 0), .nesterov = arguments.flag("nesterov"),
-                                            .weight_decay = arguments.real("weight_decay", 0), .limits = arguments.limits()});
-  if (class_name == "Adam")
-    return std::make_shared<Adam>(AdamOptions{.learning_rate = *rate, .beta_1 = arguments.real("beta_1", 0.9), .beta_2 = arguments.real("beta_2", 0.999),
-                                              .epsilon = arguments.real("epsilon", 1e-7), .weight_decay = arguments.real("weight_decay", 0), .limits = arguments.limits()});
-  if (class_name == "AdamW")
-    return std::make_shared<AdamW>(AdamWOptions{.learning_rate = *rate, .weight_decay = arguments.real("weight_decay", 0.004), .beta_1 = arguments.real("beta_1", 0.9),
-                                                .beta_2 = arguments.real("beta_2", 0.999), .epsilon = arguments.real("epsilon", 1e-7), .limits = arguments.limits()});
-  if (class_name == "RMSprop")
-    return std::make_shared<RMSprop>(RMSpropOptions{.learning_rate = *rate, .rho = arguments.real("rho", 0.9), .momentum = arguments.real("momentum", 0),
-                                                    .epsilon = arguments.real("epsilon", 1e-7), .weight_decay = arguments.real("weight_decay", 0), .limits = arguments.limits()});
-  return nullptr;
+Ftrl::Ftrl(const FtrlOptions& options) : Optimizer(common(options), {.groups = {{options.initial_accumulator_value, 0}}}), options_(options) {
+  const auto check = [](bool fits, const char* argument, const char* needed, double got) {
+    if (!fits) fail(ErrorCode::invalid_argument, "Ftrl: ", argument, " must be ", needed, ", got ", got);
+  };
+  check(options.initial_accumulator_value >= 0, "initial_accumulator_value", "zero or positive", options.initial_accumulator_value);
+  check(options.learning_rate_power <= 0, "learning_rate_power", "zero or negative", options.learning_rate_power);
+  check(options.l1_regularization_strength >= 0, "l1_regularization_strength", "zero or positive", options.l1_regularization_strength);
+  check(options.l2_regularization_strength >= 0, "l2_regularization_strength", "zero or positive", options.l2_regularization_strength);
+  check(options.l2_shrinkage_regularization_strength >= 0, "l2_shrinkage_regularization_strength", "zero or positive", options.l2_shrinkage_regularization_strength);
+}
+
+std::map<std::string, double> Ftrl::numbers() const {
+  return {{"learning_rate_power", options_.learning_rate_power},
+          {"initial_accumulator_value", options_.initial_accumulator_value},
+          {"l1_regularization_strength", options_.l1_regularization_strength},
+          {"l2_regularization_strength", options_.l2_regularization_strength},
+          {"l2_shrinkage_regularization_strength", options_.l2_shrinkage_regularization_strength},
+          {"beta", options_.beta}};
+}
+
+void Ftrl::update(const Variable& variable, const Tensor& gradient) {
+  const DType dtype = variable.dtype();
+  const Variable &squares = slot(variable, 0), &linear = slot(variable, 1);
+  const Tensor lr = rate(dtype), sum = squares.value() + square(gradient);
+  const auto powered = [&](const Tensor& x) { return options_.learning_rate_power == -0.5 ? sqrt(x) : pow(x, -options_.learning_rate_power); };
+  const Tensor shrunk = gradient + variable.value() * (2 * options_.l2_shrinkage_regularization_strength);
+  linear.assign_add(shrunk - (powered(sum) - powered(squares)) / lr * variable.value());
+  const Tensor quadratic = powered(sum) / lr + 2.0 * (options_.l2_regularization_strength + options_.beta / (2.0 * lr));
+  const double l1 = options_.l1_regularization_strength;
+  variable.assign((maximum(minimum(linear, l1), -l1) - linear.value()) / quadratic);
+  squares.assign(sum);
 }
 
 }  // namespace tandem

@@ -1,4 +1,5 @@
 // Layers that prepare data: codes of categories, places of words and numbers.
+#include "tandem/base/string_hash.h"
 #include "tandem/nn/layer_json.h"
 #include "tandem/nn/layer_records.h"
 #include "tandem/nn/preprocessing.h"
@@ -10,17 +11,35 @@ namespace {
 
 LayerPtr make_category_encoding(const LayerConfig& config, const LayerMakers&) {
   const std::int64_t tokens = positive(config, "num_tokens");
-  const std::string mode = config.text("output_mode", "multi_hot");
-  if (mode != "one_hot" && mode != "multi_hot" && mode != "count") config.refuse("output_mode must be 'one_hot', 'multi_hot' or 'count', got '", mode, "'");
-  return plain(config, [=](const Tensor& x, bool) {
-    const Tensor numbers = x.dtype() == DType::i64 ? x : cast(x, DType::i32);
-    if (mode == "one_hot") return one_hot(numbers.rank() > 0 && numbers.shape()[-1] == 1 ? squeeze(numbers, {-1}) : numbers, tokens);
-    const Tensor rows = one_hot(numbers.rank() == 0 ? expand_dims(numbers, 0) : numbers, tokens);
-    return mode == "count" ? reduce_sum(rows, {-2}) : reduce_max(rows, {-2});
-  });
+  const TokenOutput output(config, "multi_hot");
+  if (output.is_int()) config.refuse("output_mode must be 'one_hot', 'multi_hot' or 'count', got 'int'");
+  return plain(config, [=](const Tensor& x, bool) { return output.encoded(x.dtype() == DType::i64 ? x : cast(x, DType::i32), tokens); });
 }
 
-LayerPtr make_string_lookup(const LayerConfig& config, const LayerMakers&) { return std::make_shared<StringLookupLayer>(config); }
+/// Strings or whole numbers in bins by their fingerprint, or by a salted hash; the first bin may be for a mask.
+LayerPtr make_hashing(const LayerConfig& config, const LayerMakers&) {
+  const std::int64_t bins = positive(config, "num_bins");
+  const Ints salt = config.ints("salt", config.has("salt") ? 2 : 0, Ints{});
+  std::optional<std::string> mask;
+  if (const auto given = config.value_json("mask_value")) mask = given->starts_with('"') ? config.text("mask_value", "") : std::to_string(config.integer("mask_value"));
+  config.require("sparse", false);
+  const TokenOutput output(config, "int");
+  return plain(config, [=](const Tensor& x, bool) {
+    const std::int64_t first = mask && bins > 1 ? 1 : 0;
+    const auto bin_of = [&](const std::string& word) -> std::int64_t {
+      if (first && word == *mask) return 0;
+      const std::uint64_t hash = salt.empty() ? fingerprint64(word) : siphash(word, static_cast<std::uint64_t>(salt[0]), static_cast<std::uint64_t>(salt[1]));
+      return first + static_cast<std::int64_t>(hash % static_cast<std::uint64_t>(bins - first));
+    };
+    std::vector<std::int64_t> places;
+    if (x.dtype() == DType::string)
+      for (const std::string& word : x.strings()) places.push_back(bin_of(word));
+    else if (is_integer(x.dtype()))
+      for (const std::int64_t number : cast(x, DType::i64).to_vector<std::int64_t>()) places.push_back(bin_of(std::to_string(number)));
+    else config.refuse("needs strings or whole numbers, got ", x.spec());
+    return output.encoded(Tensor::from(places, x.shape()), bins);
+  });
+}
 
 /// Numbers as the bin that they lie in: its boundaries in rising order.
 LayerPtr make_discretization(const LayerConfig& config, const LayerMakers&) {
@@ -47,7 +66,8 @@ LayerPtr make_integer_lookup(const LayerConfig& config, const LayerMakers&) {
 }
 
 constexpr LayerRecord kRecords[] = {{"CategoryEncoding", make_category_encoding}, {"Discretization", make_discretization},
-                                    {"IntegerLookup", make_integer_lookup},       {"StringLookup", make_string_lookup}};
+                                    {"Hashing", make_hashing},                    {"IntegerLookup", make_integer_lookup},
+                                    {"StringLookup", make_as<StringLookupLayer>}, {"TextVectorization", make_as<TextVectorizationLayer>}};
 
 }  // namespace
 
@@ -59,6 +79,14 @@ LayerPtr StringLookup(std::vector<std::string> vocabulary, std::int64_t oov, std
   layer->set_vocabulary(std::move(vocabulary));
   return layer;
 }
+LayerPtr TextVectorization(std::vector<std::string> vocabulary, std::int64_t length, std::string name) {
+  LayerConfig config("TextVectorization", std::move(name));
+  if (length > 0) config.set("output_sequence_length", length);
+  auto layer = std::make_shared<TextVectorizationLayer>(config);
+  if (!vocabulary.empty()) layer->set_vocabulary(std::move(vocabulary));
+  return layer;
+}
+LayerPtr Hashing(std::int64_t num_bins, std::string name) { return make_layer(LayerConfig("Hashing", std::move(name)).set("num_bins", num_bins)); }
 LayerPtr CategoryEncoding(std::int64_t num_tokens, std::string output_mode, std::string name) {
   return make_layer(LayerConfig("CategoryEncoding", std::move(name)).set("num_tokens", num_tokens).set("output_mode", output_mode));
 }
@@ -104,8 +132,9 @@ void adapt_normalization(Layer& layer, DatasetIterator pass) {
 void adapt(const LayerPtr& layer, const Dataset& batches) {
   if (batches.cardinality() == -1) fail(ErrorCode::invalid_argument, "adapt: the dataset is infinite; take(n) makes it finite");
   if (auto* lookup = dynamic_cast<StringLookupLayer*>(layer.get())) return lookup->adapt(batches.iterate());
+  if (auto* texts = dynamic_cast<TextVectorizationLayer*>(layer.get())) return texts->adapt(batches.iterate());
   if (layer->config().class_name() == "Normalization") return adapt_normalization(*layer, batches.iterate());
-  fail(ErrorCode::invalid_argument, "adapt: layer '", layer->name(), "' learns nothing from data; Normalization and StringLookup do");
+  fail(ErrorCode::invalid_argument, "adapt: layer '", layer->name(), "' learns nothing from data; Normalization, StringLookup and TextVectorization do");
 }
 void adapt(const LayerPtr& layer, const Tensor& data) { adapt(layer, Dataset::from_tensors(data)); }
 

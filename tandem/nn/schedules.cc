@@ -1,5 +1,6 @@
 #include "tandem/nn/schedules.h"
 
+#include <cmath>
 #include <functional>
 #include <numbers>
 
@@ -49,9 +50,10 @@ RateSchedule ExponentialDecay(const ExponentialDecayOptions& o) {
 RateSchedule PolynomialDecay(const PolynomialDecayOptions& o) {
   check_steps("PolynomialDecay", o.decay_steps);
   return by_formula("PolynomialDecay",
-                    {{"initial_learning_rate", o.initial_learning_rate}, {"decay_steps", o.decay_steps}, {"end_learning_rate", o.end_learning_rate}, {"power", o.power}},
+                    {{"initial_learning_rate", o.initial_learning_rate}, {"decay_steps", o.decay_steps}, {"end_learning_rate", o.end_learning_rate}, {"power", o.power}, {"cycle", o.cycle}},
                     [o](const Tensor& step) {
-                      const Tensor left = 1.0 - minimum(step, o.decay_steps) / o.decay_steps;
+                      const Tensor whole = o.cycle ? maximum(ceil(step / o.decay_steps), 1.0) * o.decay_steps : number(o.decay_steps);
+                      const Tensor left = 1.0 - minimum(step, whole) / whole;
                       return (o.initial_learning_rate - o.end_learning_rate) * pow(left, number(o.power)) + o.end_learning_rate;
                     });
 }
@@ -77,6 +79,25 @@ RateSchedule CosineDecay(const CosineDecayOptions& o) {
                       if (!warm) return decayed(step, o.initial_learning_rate);
                       const Tensor rising = o.initial_learning_rate + (o.warmup_target - o.initial_learning_rate) * (step / o.warmup_steps);
                       return where(less(step, o.warmup_steps), rising, decayed(maximum(step - o.warmup_steps, 0.0), o.warmup_target));
+                    });
+}
+
+RateSchedule CosineDecayRestarts(const CosineDecayRestartsOptions& o) {
+  if (!(o.first_decay_steps > 0)) fail(ErrorCode::invalid_argument, "CosineDecayRestarts: first_decay_steps must be positive, got ", o.first_decay_steps);
+  return by_formula("CosineDecayRestarts",
+                    {{"initial_learning_rate", o.initial_learning_rate}, {"first_decay_steps", o.first_decay_steps}, {"t_mul", o.t_mul}, {"m_mul", o.m_mul}, {"alpha", o.alpha}},
+                    [o](const Tensor& step) {
+                      Tensor done = step / o.first_decay_steps, restarts;
+                      if (o.t_mul == 1) {
+                        restarts = floor(done);
+                        done = done - restarts;
+                      } else {
+                        restarts = floor(log(1.0 - done * (1 - o.t_mul)) / std::log(o.t_mul));
+                        const Tensor longer = pow(number(o.t_mul), restarts);
+                        done = (done - (1.0 - longer) / (1 - o.t_mul)) / longer;
+                      }
+                      const Tensor wave = 0.5 * pow(number(o.m_mul), restarts) * (1.0 + cos(std::numbers::pi * done));
+                      return o.initial_learning_rate * ((1 - o.alpha) * wave + o.alpha);
                     });
 }
 
@@ -118,8 +139,10 @@ RateSchedule read_schedule(std::string_view class_name, std::string_view argumen
   }
   if (class_name == "ExponentialDecay") return ExponentialDecay({initial, steps, real("decay_rate", 1), staircase});
   if (class_name == "InverseTimeDecay") return InverseTimeDecay({initial, steps, real("decay_rate", 1), staircase});
-  if (class_name == "PolynomialDecay" && json.value("cycle", Json(false)) != true)
-    return PolynomialDecay({initial, steps, real("end_learning_rate", 1e-4), real("power", 1)});
+  if (class_name == "PolynomialDecay")
+    return PolynomialDecay({initial, steps, real("end_learning_rate", 1e-4), real("power", 1), json.value("cycle", Json(false)) == true});
+  if (class_name == "CosineDecayRestarts")
+    return CosineDecayRestarts({initial, real("first_decay_steps", 0), real("t_mul", 2), real("m_mul", 1), real("alpha", 0)});
   if (class_name == "CosineDecay") return CosineDecay({initial, steps, real("alpha", 0), real("warmup_target", 0), real("warmup_steps", 0)});
   return nullptr;
 }

@@ -43,6 +43,7 @@ RateSchedule ExponentialDecay(const ExponentialDecayOptions& options);
 struct PolynomialDecayOptions {
   double initial_learning_rate, decay_steps;
   double end_learning_rate = 1e-4, power = 1;
+  bool cycle = false;  // beyond decay_steps: a decay twice, three times … as long
 };
 RateSchedule PolynomialDecay(const PolynomialDecayOptions& options);
 
@@ -58,6 +59,13 @@ struct CosineDecayOptions {
   double warmup_target = 0, warmup_steps = 0;  // no steps: no warm-up
 };
 RateSchedule CosineDecay(const CosineDecayOptions& options);
+
+struct CosineDecayRestartsOptions {
+  double initial_learning_rate, first_decay_steps;
+  double t_mul = 2, m_mul = 1;  // how much longer each period is than the one before, and how much higher it starts
+  double alpha = 0;
+};
+RateSchedule CosineDecayRestarts(const CosineDecayRestartsOptions& options);
 
 /// values[i] up to and including step boundaries[i]; the last value after them all.
 RateSchedule PiecewiseConstantDecay(std::vector<double> boundaries, std::vector<double> values);

@@ -1,5 +1,6 @@
 // What a model looks like: Keras' table, and a picture for Graphviz.
 #include <algorithm>
+#include <set>
 
 #include "tandem/nn/graph_shapes.h"
 #include "tandem/nn/model.h"
@@ -117,8 +118,10 @@ std::string Model::summary() const {
                     table.row(cells({"Layer (type)", "Output Shape", "Param #", "Connected to"}), "┃") + table.rule("┡", "━", "╇", "┩");
   for (const LayerPtr& layer : layers()) out += (layer == layers()[0] ? "" : table.rule("├", "─", "┼", "┤")) + table.row(cells(rows[layer.get()]), "│");
   std::vector<Variable> frozen;
+  std::set<std::uint64_t> learning;
+  for (const Variable& variable : trainable_variables()) learning.insert(variable.id());
   for (const Variable& variable : variables())
-    if (!variable.trainable()) frozen.push_back(variable);
+    if (!learning.contains(variable.id())) frozen.push_back(variable);
   return out + table.rule("└", "─", "┴", "┘") + total_line("Total", variables()) + total_line("Trainable", trainable_variables()) + total_line("Non-trainable", frozen);
 }
 

@@ -6,7 +6,8 @@ namespace {
 void write_layer(const Layer& layer, Hdf5Object& group) {
   Hdf5Object& variables = group.group(layer.variables_path());
   variables.attributes["name"] = Tensor::from_strings({layer.name()}, {});
-  for (std::size_t i = 0; i < layer.own_variables().size(); ++i) variables.items[std::to_string(i)].value = layer.own_variables()[i].value();
+  const std::vector<Variable> stored = layer.stored_variables();
+  for (std::size_t i = 0; i < stored.size(); ++i) variables.items[std::to_string(i)].value = stored[i].value();
   for (const auto& [path, child] : layer.children()) write_layer(*child, group.group(path));
 }
 
@@ -34,7 +35,7 @@ void read_layer(Layer& layer, const Hdf5Object* group, const std::string& file, 
 
 void check(const Gift& gift, const std::string& file) {
   if (!gift.layer->built()) return;  // compared when the variables are made
-  const auto& variables = gift.layer->own_variables();
+  const std::vector<Variable> variables = gift.layer->stored_variables();
   if (gift.values.size() != variables.size())
     fail(ErrorCode::bad_file, file, ": layer '", gift.layer->name(), "' has ", variables.size(), " variables, the file has ", gift.values.size());
   for (std::size_t i = 0; i < variables.size(); ++i)
@@ -62,7 +63,7 @@ void give_weights(const LayerGraph& graph, const Hdf5Object& root, const std::st
     read_layer(*layer, group, file, gifts);
   }
   for (const Gift& gift : gifts) check(gift, file);
-  for (Gift& gift : gifts) gift.layer->set_weights(std::move(gift.values));
+  for (Gift& gift : gifts) gift.layer->set_weights(gift.layer->own_of_stored(std::move(gift.values)));
 }
 
 }  // namespace tandem

@@ -95,6 +95,21 @@ std::string message_of(std::string_view bytes) {
   return "no error";
 }
 
+TEST(Hdf5, AFlippedByteOfTheDataIsFoundByTheChecksum) {
+  Hdf5Object root;
+  root.attributes["model_config"] = text("a description");
+  root.group("layers/dense/vars").items["0"].value = Tensor::from<float>({1, 2, 3}, {3});
+  const std::string whole = hdf5_to_bytes(root);
+  EXPECT_EQ(message_of(whole), "no error");
+  EXPECT_EQ(hdf5_from_bytes(whole).attributes.size(), 1U);  // the checksum is not part of what was written
+  const float two = 2;
+  for (const std::string& part : {std::string(reinterpret_cast<const char*>(&two), 4), std::string("a description")}) {
+    std::string flipped = whole;
+    flipped[flipped.find(part) + 3] ^= 1;
+    EXPECT_NE(message_of(flipped).find("E0502 model.h5: its contents do not fit its checksum"), std::string::npos) << message_of(flipped);
+  }
+}
+
 TEST(Hdf5, ATruncatedFileSaysSo) {
   const std::string whole = read_file(kData + "models/tiny_cnn.weights.h5");
   const std::string message = message_of(std::string_view(whole).substr(0, 20'000));

@@ -7,7 +7,7 @@
 namespace tandem {
 namespace {
 
-Sequential& compiled(Sequential& model, const char* loss, std::vector<std::string> metrics = {}) {
+Sequential& compiled(Sequential& model, const char* loss, std::vector<MetricConfig> metrics = {}) {
   model.compile({.optimizer_object = std::make_shared<Sgd>(SgdOptions{.learning_rate = 0.1}), .loss = loss, .metrics = std::move(metrics)});
   return model;
 }

@@ -11,6 +11,8 @@
 #include "tandem/files/hdf5.h"
 #include "tandem/files/npy.h"
 #include "tandem/files/zip.h"
+#include "tandem/nn/optimizers.h"
+#include "tandem/nn/preprocessing.h"
 #include "tandem/nn/sequential.h"
 
 namespace tandem {
@@ -74,7 +76,81 @@ TEST_P(KerasModel, SavedAndLoadedPredictsTheSame) {
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_LT(largest_difference(got[i], expected[i]), 1e-5) << "output " << i;
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, KerasModel, testing::Values("two_towers", "recurrent", "small_resnet", "nested", "attention", "steps", "images", "volumes", "masks", "functions"));
+INSTANTIATE_TEST_SUITE_P(Models, KerasModel, testing::Values("two_towers", "recurrent", "small_resnet", "nested", "attention", "steps", "images", "volumes", "masks", "functions", "cells", "objectives"));
+
+TEST_F(ModelFile, LossesMetricsAndOptimizerOfAFileGoOnAsInKeras) {
+  const auto model = load_model(kModels + "objectives.keras");
+  const NamedTensors arrays = load_npz(kModels + "objectives_io.npz");
+  ASSERT_NE(model->compile_options(), nullptr);
+  const Samples samples({arrays.at("x0")}, recorded(arrays, "t"));
+  const Logs logs = model->evaluate(samples);
+  for (const auto& [name, value] : arrays) {
+    if (!name.starts_with("metric_")) continue;
+    ASSERT_TRUE(logs.contains(name.substr(7))) << name;
+    EXPECT_NEAR(logs.at(name.substr(7)), value.item<double>(), 1e-5) << name;
+  }
+  for (int i = 0; i < 3; ++i) model->train_on_batch(samples);
+  const Tensors expected = recorded(arrays, "z"), got = model->predict(recorded(arrays, "x"));
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_LT(largest_difference(got[i], expected[i]), 1e-5) << "output " << i;
+  CompileOptions others = *model->compile_options();
+  others.optimizer_object = std::make_shared<Adagrad>(AdagradOptions{.learning_rate = 0.5, .step = {.use_ema = true}});
+  model->compile(others);
+  model->save(path("again.keras"));
+  EXPECT_EQ(load_model(path("again.keras"))->optimizer()->arguments(), others.optimizer_object->arguments());
+  EXPECT_EQ(load_model(path("again.keras"))->evaluate(samples), model->evaluate(samples));
+}
+
+TEST_F(ModelFile, AFlippedByteInAFileOfWeightsIsFound) {
+  Sequential model({Dense(4)});
+  const Tensor x = ones({1, 3}), y = model(x);
+  model.save_weights(path("m.weights.h5"));
+  std::string bytes = read_file(path("m.weights.h5"));
+  const Tensor kernel = model.variables()[0];
+  bytes[bytes.find({static_cast<const char*>(kernel.raw_data()), kernel.spec().bytes()}) + 5] ^= 4;
+  write_file_atomically(path("m.weights.h5"), bytes);
+  const std::string message = message_of([&] { model.load_weights(path("m.weights.h5")); });
+  EXPECT_NE(message.find("m.weights.h5: its contents do not fit its checksum"), std::string::npos) << message;
+  EXPECT_EQ(largest_difference(model(x), y), 0);
+}
+
+TEST_F(ModelFile, AFrozenLayerOfALoadedModelDoesNotLearnAndStaysFrozenInItsFile) {
+  const auto model = load_model(kModels + "small_resnet.keras");
+  const NamedTensors arrays = load_npz(kModels + "small_resnet_io.npz");
+  const std::size_t all = model->trainable_variables().size();
+  model->get_layer("conv2d")->set_trainable(false);
+  model->get_layer("batch_normalization")->set_trainable(false);
+  EXPECT_EQ(model->trainable_variables().size(), all - 3);
+  model->compile({.optimizer = "sgd", .loss = "sparse_categorical_crossentropy"});
+  const Tensors before = model->get_weights();
+  model->train_on_batch({arrays.at("x0"), random_uniform({8}, 0, 3, DType::i32)});
+  const Tensors after = model->get_weights();
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(largest_difference(before[i], after[i]), 0) << i;  // kernel, gamma, beta and both statistics
+  EXPECT_GT(largest_difference(before.back(), after.back()), 0);
+  model->save(path("frozen.keras"));
+  EXPECT_EQ(load_model(path("frozen.keras"))->trainable_variables().size(), all - 3);
+}
+
+TEST_F(ModelFile, ACloneHasTheSameLayersAndVariablesOfItsOwn) {
+  const auto model = load_model(kModels + "two_towers.keras");
+  const auto clone = clone_model(*model);
+  const Tensors x = recorded(load_npz(kModels + "two_towers_io.npz"), "x");
+  clone->predict(x);
+  EXPECT_GT(largest_difference(clone->predict(x)[0], model->predict(x)[0]), 1e-3);
+  clone->set_weights(model->get_weights());
+  EXPECT_EQ(largest_difference(clone->predict(x)[0], model->predict(x)[0]), 0);
+  EXPECT_NE(message_of([&] { clone->set_weights({}); }).find("has 6 variables, but 0 values were given"), std::string::npos) << message_of([&] { clone->set_weights({}); });
+}
+
+TEST_F(ModelFile, AVocabularyIsKeptInTheArchive) {
+  LayerPtr words = TextVectorization({}, 3);
+  adapt(words, Tensor::from_strings({"the cat sat", "a dog", "The cat!"}, {3}));
+  const Tensor texts = Tensor::from_strings({"The dog sat down", "cat"}, {2});
+  const std::vector<std::int64_t> places = (*words)(texts).to_vector<std::int64_t>();
+  EXPECT_EQ(places, (std::vector<std::int64_t>{2, 5, 4, 3, 0, 0}));  // mask, unknown, the, cat, sat, dog, a
+  Sequential model({words});
+  model.save(path("words.keras"));
+  EXPECT_EQ(load_zip(path("words.keras")).at("assets/layers/text_vectorization/vocabulary.txt"), "\n[UNK]\nthe\ncat\nsat\ndog\na");
+}
 
 TEST_F(ModelFile, LayersInsideLayersAreReadFromOlderFiles) {
   const NamedTensors arrays = load_npz(kModels + "recurrent_io.npz");

@@ -170,8 +170,17 @@ TEST(Optimizer, ArgumentsSurviveAFile) {
   const auto again = read_optimizer(adam.class_name(), adam.arguments());
   ASSERT_TRUE(again);
   EXPECT_EQ(again->arguments(), adam.arguments());
-  EXPECT_FALSE(read_optimizer("Adam", R"({"amsgrad": true})"));
-  EXPECT_FALSE(read_optimizer("Lion", "{}"));
+  EXPECT_FALSE(read_optimizer("Adam", R"({"learning_rate": {"class_name": "Mine", "config": {}}})"));
+  EXPECT_FALSE(read_optimizer("Lamb", "{}"));
+}
+
+TEST(Optimizer, ArgumentsThatMakeNoSenseAreRefused) {
+  EXPECT_THROW(Adam({.step = {.gradient_accumulation_steps = 1}}), Error);
+  EXPECT_THROW(Adam({.step = {.use_ema = true, .ema_momentum = 2}}), Error);
+  EXPECT_THROW(Lion({.beta_1 = 0}), Error);
+  EXPECT_THROW(Ftrl({.learning_rate_power = 1}), Error);
+  EXPECT_THROW(read_optimizer("SGD", R"({"gradient_accumulation_steps": 1e300})"), Error);
+  EXPECT_THROW(make_optimizer("adamm"), Error);
 }
 
 }  // namespace

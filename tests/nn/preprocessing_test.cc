@@ -38,6 +38,27 @@ TEST(Preprocessing, StringsBecomePlacesTheMostFrequentFirst) {
   EXPECT_NE(error_of([&] { StringLookup({"a", "a"}); }).find("'a' twice"), std::string::npos);
 }
 
+TEST(Preprocessing, StringsFallIntoTheBinsOfKeras) {
+  const auto bins = [](const char* arguments, const std::vector<std::string>& words) {
+    return (*make_layer(LayerConfig::from_json("Hashing", arguments)))(Tensor::from_strings(words, {static_cast<std::int64_t>(words.size())})).to_vector<std::int64_t>();
+  };
+  using Places = std::vector<std::int64_t>;
+  EXPECT_EQ(bins(R"({"name": "h", "num_bins": 3})", {"A", "B", "C", "D", "E"}), (Places{1, 0, 1, 1, 2}));
+  EXPECT_EQ(bins(R"({"name": "h", "num_bins": 3, "mask_value": ""})", {"A", "B", "", "C", "D"}), (Places{1, 1, 0, 2, 2}));
+  EXPECT_EQ(bins(R"({"name": "h", "num_bins": 3, "salt": [133, 137]})", {"A", "B", "C", "D", "E"}), (Places{1, 2, 1, 0, 2}));
+  EXPECT_EQ((*Hashing(3))(Tensor::from<std::int64_t>({7}, {1})).to_vector<std::int64_t>(), bins(R"({"name": "h", "num_bins": 3})", {"7"}));
+  EXPECT_NE(error_of([] { (*Hashing(3))(ones({2})); }).find("needs strings or whole numbers"), std::string::npos);
+}
+
+TEST(Preprocessing, WordsComeOutAsNumbersOrAsCounts) {
+  const LayerPtr counts = make_layer(LayerConfig::from_json("TextVectorization", R"({"name": "t", "output_mode": "count", "vocabulary": ["b", "a"], "ngrams": 2})"));
+  EXPECT_EQ((*counts)(Tensor::from_strings({"A, b b"}, {1})).to_vector<float>(), (std::vector<float>{2, 2, 1}));  // "a b" and "b b" are unknown
+  const LayerPtr letters = make_layer(LayerConfig::from_json("TextVectorization", R"({"name": "t", "split": "character", "standardize": null, "vocabulary": ["a", "ü"]})"));
+  EXPECT_EQ((*letters)(Tensor::from_strings({"üaA"}, {1})).to_vector<std::int64_t>(), (std::vector<std::int64_t>{3, 2, 1}));
+  const LayerPtr back = make_layer(LayerConfig::from_json("StringLookup", R"({"name": "s", "vocabulary": ["x", "y"], "invert": true})"));
+  EXPECT_EQ((*back)(Tensor::from<std::int64_t>({2, 0, 1}, {3})).strings(), (std::vector<std::string>{"y", "[UNK]", "x"}));
+}
+
 TEST(Preprocessing, CategoriesBecomeCodes) {
   const Tensor rows = Tensor::from<std::int32_t>({0, 2, 2, 1}, {2, 2});
   EXPECT_EQ((*CategoryEncoding(3))(rows).to_vector<float>(), (std::vector<float>{1, 0, 1, 0, 1, 1}));

@@ -449,3 +449,19 @@ def test_a_damaged_file_of_weights_leaves_the_model_as_it_was(tmp_path):
                 np.testing.assert_array_equal(ours, theirs)
         else:
             raise AssertionError(f"a file cut to {size} of {len(data)} bytes was read")
+
+
+@pytest.mark.parametrize("ending", [".weights.h5", ".h5"])
+def test_a_flipped_bit_of_a_weight_is_found_by_the_checksum(ending, tmp_path):
+    model, _, _ = keras_file_models.compiled("branched", keras)
+    path = tmp_path / f"m{ending}"
+    model.save(path) if ending == ".h5" else model.save_weights(path)
+    kernel = next(w for w in model.get_weights() if w.size > 4 and w.any())
+    data = bytearray(path.read_bytes())
+    data[data.index(kernel.tobytes()) + 2] ^= 1
+    path.write_bytes(data)
+    before = model.get_weights()
+    with pytest.raises(Exception, match=f"m{ending}: its contents do not fit its checksum"):
+        model.load_weights(path)
+    for ours, theirs in zip(model.get_weights(), before):
+        np.testing.assert_array_equal(ours, theirs)

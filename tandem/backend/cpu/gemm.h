@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 
+#include "tandem/core/half.h"
+
 namespace tandem::cpu {
 
 /// c (m, n) = op(a) (m, k) * op(b) (k, n). Leading dimensions count elements; a transposed operand is stored as
@@ -25,6 +27,10 @@ void openblas_gemm(const Gemm<double>& gemm);
 
 /// On the calling thread only, with oneDNN.
 void onednn_gemm(const Gemm<float>& gemm);
+
+/// The same for bfloat16, added up in float: where the processor has instructions for it.
+void onednn_gemm(const Gemm<BFloat16>& gemm);
+bool multiplies_bfloat16();
 
 /// Which of the two is faster for f32, by measurement.
 bool openblas_is_faster(const Gemm<float>& gemm);

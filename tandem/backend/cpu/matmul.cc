@@ -189,8 +189,9 @@ Support readable(const KernelCall& call) {
 }
 
 Support onednn_matmul(const KernelCall& call) {
-  if (call.dtype() != DType::f32) return no("oneDNN has a fast matmul here for float32 only, got ", call.dtype());
-  if (Support support = readable(call); !support) return support;
+  if (call.dtype() == DType::bf16 && !multiplies_bfloat16()) return no("the processor has no instructions for products of bfloat16");
+  if (call.dtype() != DType::f32 && call.dtype() != DType::bf16) return no("oneDNN has a fast matmul here for float32 and bfloat16, got ", call.dtype());
+  if (Support support = readable(call); !support || call.dtype() == DType::bf16) return support;
   if (openblas_is_faster(plan_of<float>(call).whole)) return no("OpenBLAS is faster for a product of this size");
   return yes();
 }
@@ -207,7 +208,10 @@ Support plain_matmul(const KernelCall& call) {
   return readable(call);
 }
 
-Prepared prepare_onednn(const KernelCall& call, Epilogue epilogue) { return prepare<float, &onednn_gemm>(call, std::move(epilogue)); }
+Prepared prepare_onednn(const KernelCall& call, Epilogue epilogue) {
+  if (call.dtype() == DType::bf16) return prepare<BFloat16, &onednn_gemm>(call, std::move(epilogue));
+  return prepare<float, &onednn_gemm>(call, std::move(epilogue));
+}
 
 Prepared prepare_openblas(const KernelCall& call, Epilogue epilogue) {
   if (call.dtype() == DType::f64) return prepare<double, &openblas_gemm>(call, std::move(epilogue));
