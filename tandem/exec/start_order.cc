@@ -11,25 +11,27 @@ namespace tandem {
 namespace {
 
 struct Key {
+  bool deferred;  // the thread may have to wait for it, and no device for what comes of it
   double start;
-  bool waits;  // it reads what a device makes, or what is made of that
   std::int32_t number;
   auto operator<=>(const Key&) const = default;
 };
 
-/// By item, in any order of the items.
-std::vector<char> waiting(std::span<const StartItem> items, const std::vector<std::vector<std::int32_t>>& readers) {
-  std::vector<char> waits(items.size(), 0);
+using Edges = std::vector<std::vector<std::int32_t>>;  // by item
+
+/// By item: one for a device comes before it, along the edges.
+std::vector<char> reached_from_devices(std::span<const StartItem> items, const Edges& edges) {
+  std::vector<char> reached(items.size(), 0);
   std::vector<std::int32_t> open;
   for (std::size_t i = 0; i < items.size(); ++i)
-    if (items[i].queue) open.insert(open.end(), readers[i].begin(), readers[i].end());
+    if (items[i].queue) open.insert(open.end(), edges[i].begin(), edges[i].end());
   while (!open.empty()) {
     const auto next = static_cast<std::size_t>(open.back());
     open.pop_back();
-    if (items[next].queue || std::exchange(waits[next], 1)) continue;
-    open.insert(open.end(), readers[next].begin(), readers[next].end());
+    if (items[next].queue || std::exchange(reached[next], 1)) continue;
+    open.insert(open.end(), edges[next].begin(), edges[next].end());
   }
-  return waits;
+  return reached;
 }
 
 struct Queue {
@@ -55,14 +57,16 @@ std::optional<Key> next_for(const std::map<const void*, Queue>& queues, bool in_
 }  // namespace
 
 std::vector<std::int32_t> start_order(std::span<const StartItem> items) {
-  std::vector<std::vector<std::int32_t>> readers(items.size());
+  Edges readers(items.size()), inputs;
   std::vector<std::size_t> missing(items.size());  // inputs that have not been started
   std::map<const void*, Queue> queues;
   Queue& thread = queues[nullptr];
-  for (std::size_t i = 0; i < items.size(); ++i)
+  for (std::size_t i = 0; i < items.size(); ++i) {
     for (std::int32_t input : items[i].inputs) readers[static_cast<std::size_t>(input)].push_back(static_cast<std::int32_t>(i));
-  const std::vector<char> is_waiting = waiting(items, readers);
-  const auto key = [&](std::size_t i) { return Key{items[i].start, is_waiting[i] != 0, static_cast<std::int32_t>(i)}; };
+    inputs.push_back(items[i].inputs);
+  }
+  const std::vector<char> waits = reached_from_devices(items, readers), awaited = reached_from_devices(items, inputs);
+  const auto key = [&](std::size_t i) { return Key{waits[i] && !awaited[i], items[i].start, static_cast<std::int32_t>(i)}; };
   for (std::size_t i = 0; i < items.size(); ++i) {
     missing[i] = items[i].inputs.size();
     queues[items[i].queue].left.insert(key(i));

@@ -176,8 +176,11 @@ TEST(StartOrder, HandsOverAsEarlyAsCanBeAndKeepsTheOrderOfEachDevice) {
             (Order{3, 0, 2, 1}));
   // Devices take turns.
   EXPECT_EQ(order({{.queue = &gpu}, {.queue = &gpu}, {.queue = &gpu}, {.queue = &other_gpu}, {.queue = &other_gpu}}), (Order{0, 3, 1, 4, 2}));
-  // Of what starts at once, that is last for which the thread would wait.
-  EXPECT_EQ(order({{.queue = &gpu}, {.inputs = {0}}, {.inputs = {1}}, {}, {.inputs = {3}}}), (Order{0, 3, 4, 1, 2}));
+  // That is last for which the thread would wait,
+  EXPECT_EQ(order({{.queue = &gpu}, {.start = 1, .inputs = {0}}, {.start = 2, .inputs = {1}}, {.start = 3}, {.start = 4, .inputs = {3}}}),
+            (Order{0, 3, 4, 1, 2}));
+  // but for what a device waits for.
+  EXPECT_EQ(order({{.queue = &gpu}, {.start = 1, .inputs = {0}}, {.start = 2, .queue = &gpu, .inputs = {1}}, {.start = 3}}), (Order{0, 1, 2, 3}));
   // Starts that contradict the inputs keep nothing back.
   EXPECT_EQ(order({{.start = 9, .queue = &gpu}, {.start = 1, .queue = &gpu, .inputs = {0}}}), (Order{0, 1}));
 }

@@ -129,7 +129,7 @@ class Balance:
 
     LEAST, WANTED, MOST = 0.01, 0.03, 0.07  # of a step: what the host waits
     GIVEN = 0.96  # of its share is left to a host that never waits
-    WARM = 2  # stretches with new shards that are not counted: programs are prepared
+    WARM = 8  # stretches with new shards that are not counted: drivers prepare programs for their shapes
     SOON, LATE = 3, 10  # stretches that must agree before shares change: at first, and after many changes
 
     def __init__(self, shards, host):
