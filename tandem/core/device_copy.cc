@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "tandem/base/error.h"
-#include "tandem/base/event_sink.h"
-#include "tandem/core/device_wait.h"
 #include "tandem/core/link.h"
 #include "tandem/core/spill.h"
 #include "tandem/core/tensor.h"
@@ -29,16 +27,7 @@ void append(DeviceCopy& copy) {
 
 bool ended(const Event& event) { return !event || event->done(); }
 
-thread_local std::uint64_t waited_ticks = 0;
-
-struct WaitTimer {
-  std::uint64_t begin = ticks();
-  ~WaitTimer() { waited_ticks += ticks() - begin; }
-};
-
 }  // namespace
-
-double seconds_waited() { return static_cast<double>(waited_ticks) * nanoseconds_per_tick() * 1e-9; }
 
 std::mutex& Residency::mutex() {
   static std::mutex& mutex = *new std::mutex;  // tensors with static lifetime use it after main has ended
@@ -149,7 +138,6 @@ void Residency::host_arrived(Storage& storage, const Event& event) {
 }
 
 void Residency::wait_for_host(Storage& storage, const Event& event) {
-  const WaitTimer timer;
   try {
     wait(event);
   } catch (const Error&) {

@@ -3,7 +3,6 @@
 #include <nanobind/stl/vector.h>
 
 #include "tandem/autodiff/thread_context.h"
-#include "tandem/core/device_wait.h"
 #include "tandem/dist/communicator.h"
 #include "tandem/dist/mirrored.h"
 #include "tandem/op/shared_draws.h"
@@ -74,7 +73,6 @@ void add_distribute(nb::module_& module) {
   module.def("all_reduce", all_reduce);
   module.def("all_gather", all_gather);
   module.def("spread", [](const std::vector<std::size_t>& bytes, const Names& devices) { return spread(bytes, devices); });
-  module.def("seconds_waited", seconds_waited);
   module.def("shard_sizes", [](std::int64_t rows, const std::vector<double>& speeds) { return shard_sizes(rows, speeds); });
 }
 

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import tandemflow as tf
-from tandemflow.distribute._shards import Balance, Shards, Tuner
+from tandemflow.distribute._shards import Shards, Tuner
 from test_distribute import run
 
 FAILING = """
@@ -247,29 +247,6 @@ def test_shards_are_tuned_by_how_long_steps_take_and_again_when_a_device_becomes
         tuner.note(10, 10 * clock.seconds())
     settle(tuner, clock)
     assert clock.seconds() < 0.6 * slow and "steps had become slower" in shards.reason
-
-
-@pytest.mark.parametrize("first", [[1000, 3000], [3000, 1000], [1, 1000]])
-def test_rows_move_between_the_host_and_a_gpu_until_the_host_hardly_waits(first):
-    shards = Shards(["/CPU:0", "/GPU:0"])
-    shards.measured(first)
-    balance, speeds = Balance(shards, 0), [1000, 800]
-
-    def step():
-        """How long one takes, and how long the host waits; each device has something to do that no share changes."""
-        share = shards.speeds[0] / sum(shards.speeds)
-        host, gpu = 100 * share / speeds[0] + 0.002, 100 * (1 - share) / speeds[1] + 0.005
-        return max(host, gpu), max(0, gpu - host)
-
-    def changes():
-        return sum(balance.note(10, 10 * seconds, 10 * waited) for seconds, waited in (step() for _ in range(400)))
-
-    assert 0 < changes() < 40 and balance.settled
-    assert step()[0] < 1.06 * (100 + 2 + 4) / sum(speeds)  # both end at once: no step can be shorter
-    assert "by how long the host waits: /CPU:0" in shards.reason
-    speeds[1] = 200  # somebody else uses the GPU
-    assert changes() > 0 and step()[0] < 1.06 * (100 + 2 + 1) / sum(speeds)
-    assert changes() == 0
 
 
 def test_a_line_says_when_all_devices_together_are_slower_than_one():

@@ -2,7 +2,7 @@
 from .. import _tandem, config
 from .._logging import get_logger
 from ._cross_device_ops import reduction_device
-from ._shards import Balance, Shards, Tuner
+from ._shards import Shards, Tuner
 from ._strategy import Strategy
 
 _DEVICE_ERRORS = (404, 405)  # device_lost, device_failed
@@ -77,13 +77,7 @@ class MirroredStrategy(Strategy):
         return self._shards.measured(speeds)
 
     def tuner(self):
-        """What finds the shards while training goes on."""
-        if not self.adapts():
-            return None
-        host = [i for i, name in enumerate(self.devices) if name == "/CPU:0"]
-        gpus = [name for name in self.devices if "CPU" not in name]
-        balances = host and len(gpus) == 1 and len(self.devices) == 2 and self.home == "/CPU:0" and not self._sharded
-        return Balance(self._shards, host[0]) if balances else Tuner(self._shards)
+        return Tuner(self._shards) if self.adapts() else None
 
     def explain(self):
         """Why the shards are as they are."""

@@ -75,7 +75,7 @@ class Tuner:
     def settled(self):
         return self._best is not None and not self._to_try
 
-    def note(self, steps, seconds, waited=0):
+    def note(self, steps, seconds):
         """Takes how long a stretch of steps was; True when the shards are other ones from now on."""
         if not self._warm:  # the first stretch with new shards prepares them
             self._warm = True
@@ -118,52 +118,3 @@ class Tuner:
         self._shards.set(speeds, text + (f" ({self._cause})" if self._cause else ""))
         self._warm, self._seen = speeds == before, []
         return speeds != before
-
-
-class Balance:
-    """Divides batches between the host and one GPU by how long the host waits for it, while training goes on.
-
-    A host that waits could compute more rows: as many as let both end at once. One that never waits may keep the GPU
-    waiting, which nobody sees, so it gives rows away until it does. A little waiting is left as it is.
-    """
-
-    LEAST, WANTED, MOST = 0.01, 0.03, 0.07  # of a step: what the host waits
-    GIVEN = 0.96  # of its share is left to a host that never waits
-    WARM = 8  # stretches with new shards that are not counted: drivers prepare programs for their shapes
-    SOON, LATE = 3, 10  # stretches that must agree before shares change: at first, and after many changes
-
-    def __init__(self, shards, host):
-        self._shards, self._host = shards, host
-        self._changes, self._cold, self._seen = 0, self.WARM, []
-        self.best_seconds, self.settled = None, False
-
-    def note(self, steps, seconds, waited):
-        """Takes how long a stretch of steps was, and how much of it the host waited; True when the shards are other ones."""
-        if self._cold:
-            self._cold -= 1
-            return False
-        self._seen.append((seconds / max(steps, 1), waited / max(seconds, 1e-9)))
-        if len(self._seen) < min(self.SOON + self._changes // 2, self.LATE):
-            return False
-        each, waits = min(self._seen)[0], [part for _, part in self._seen]
-        self._seen = []
-        share = self._shards.speeds[self._host] / sum(self._shards.speeds)
-        new = self._better(share, min(waits), max(waits))
-        self.settled = abs(new - share) <= 0.004
-        if self.settled:
-            self.best_seconds = min(each, self.best_seconds or each)
-            return False
-        self._changes, self._cold = self._changes + 1, self.WARM
-        speeds = [new if i == self._host else 1 - new for i in range(2)]
-        self._shards.set(speeds, f"by how long the host waits: {', '.join(self._shards.shares(speeds))}; before, it waited "
-                                 f"{100 * min(waits):.0f} % of steps of {1e3 * each:.2f} ms")  # fmt: skip
-        return True
-
-    def _better(self, share, least, most):
-        """The share of the host, given the least and the most that it waited."""
-        if least > self.MOST:
-            host, other = share / (1 - least), 1 - share  # shares computed in the time of a step
-            share += (least - self.WANTED) / (1 / host + 1 / max(other, 1e-9))
-        elif most < self.LEAST:
-            share *= self.GIVEN
-        return min(max(share, 0.02), 0.98)

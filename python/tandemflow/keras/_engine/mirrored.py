@@ -103,7 +103,6 @@ class Division:
         self._single = None  # (seconds, device) of the fastest device alone
         self._tuner = None
         self._steps, self._seconds = 0, 0.0  # since the last judgement
-        self._waited = _tandem.seconds_waited()
         if model._overrides("train_step"):
             return
         if self._strategy.adapts():
@@ -136,9 +135,8 @@ class Division:
         self._steps, self._seconds = self._steps + steps, self._seconds + seconds
         if self._seconds < self.STRETCH:
             return False
-        waited = _tandem.seconds_waited()
-        changed = self._tuner.note(self._steps, self._seconds, waited - self._waited)
-        self._steps, self._seconds, self._waited = 0, 0.0, waited
+        changed = self._tuner.note(self._steps, self._seconds)
+        self._steps, self._seconds = 0, 0.0
         if changed and self._source.loop is not None:
             self._source.divide(self._strategy.sizes)
         elif changed:
