@@ -69,3 +69,9 @@ def update_device(variable):
     """The device on which a variable and what belongs to it is updated; None: anywhere."""
     devices = getattr(state, "update_devices", None)
     return None if devices is None else devices.get(id(variable))
+
+
+def assigned_together(variable, method, value):
+    """Assigns a variable that was made with an aggregation, inside a replica: once, for all. False: it is not for all."""
+    context = current()
+    return context is not None and context.assign_together(variable, method, value)

@@ -76,6 +76,10 @@ def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size
             global_batch_size = rows
         else:
             global_batch_size = replica.total if replica.rows == rows else rows * replica.num_replicas_in_sync
+    elif isinstance(global_batch_size, int) and global_batch_size < 0:
+        from .errors import InvalidArgumentError
+
+        raise InvalidArgumentError(f"global_batch_size must be non-negative, got {global_batch_size}")
     return reduce_sum(loss) / _ops.cast(_tandem.to_tensor(global_batch_size), loss.dtype)
 
 

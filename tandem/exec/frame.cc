@@ -44,6 +44,24 @@ void Frame::run(std::span<const TensorRef> arguments, std::span<Tensor> results,
   held_.clear();  // all is in the queues; what is replaced below may go
   for (std::size_t i = 0; i < results.size(); ++i) results[i] = output(plan_.results_[i]);
   commit();
+  // The next run will read what this one has written.
+  if (!plan_.own_memory_.empty())
+    start_copies(plan_, [](const Plan::Slot& slot) { return slot.written ? &slot.cell->value : nullptr; });
+}
+
+void Frame::start_copies(const Plan& plan, const std::function<const Tensor*(const Plan::Slot&)>& value_of) {
+  if (plan.too_large_ || plan.full_ > 0) return;  // what does not fit together now would be in the way
+  for (const Plan::Action& action : plan.actions_) {
+    if (action.kind != Plan::Action::Kind::bind || action.space->is_host()) continue;
+    const Tensor* value = value_of(plan.slots_[action.tensor]);
+    if (!value || !value->storage().space().is_host()) continue;  // from another device it would have to be waited for
+    try {
+      WorkingSet while_it_starts;
+      while_it_starts.read(*value, *action.space);
+    } catch (const Error&) {
+      return;  // no room, or the device fails: the run that needs the copy makes room, or says so
+    }
+  }
 }
 
 void Frame::begin(std::span<const TensorRef> arguments, std::span<Tensor* const> own) {
@@ -262,7 +280,7 @@ void Frame::perform(const Plan::Action& action, WorkingSet& held) {
     case Kind::await:
       if (!times_) progress_->await(action.tensor, action.first);
       return;
-    case Kind::meanwhile: return Meanwhile::call();
+    case Kind::meanwhile: return Meanwhile::call(plan_);
   }
 }
 

@@ -1,5 +1,6 @@
 // The buffers of one run of a plan.
 #pragma once
+#include <functional>
 #include <vector>
 
 #include "tandem/core/working_set.h"
@@ -15,6 +16,9 @@ class Frame {
 
   /// Arguments that are the run's own are moved from.
   void run(std::span<const TensorRef> arguments, std::span<Tensor> results, std::span<Tensor* const> own, RunTimes* times);
+  /// Starts to copy what the host has of a later run's values to the devices that will read it. `value_of`: null for what is
+  /// not known yet.
+  static void start_copies(const Plan& plan, const std::function<const Tensor*(const Plan::Slot&)>& value_of);
   /// Lets go of everything that belongs to one run.
   void clear();
   /// The numbers that random ops of the last run took, in the order of the program.

@@ -9,12 +9,12 @@ thread_local Meanwhile* innermost = nullptr;
 
 }  // namespace
 
-Meanwhile::Meanwhile(std::function<void()> task) : task_(std::move(task)), outer_(std::exchange(innermost, this)) {}
+Meanwhile::Meanwhile(Task task) : task_(std::move(task)), outer_(std::exchange(innermost, this)) {}
 Meanwhile::~Meanwhile() { innermost = outer_; }
 
-void Meanwhile::call() {
+void Meanwhile::call(const Plan& running) {
   if (!innermost || !innermost->task_) return;
-  std::exchange(innermost->task_, nullptr)();
+  std::exchange(innermost->task_, nullptr)(running);
 }
 
 }  // namespace tandem

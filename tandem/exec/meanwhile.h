@@ -4,20 +4,23 @@
 
 namespace tandem {
 
-/// While it lives, the first plan that this thread runs calls `task` once: when devices with memory of their own have got
-/// their work, and before the host waits for what they make. A plan without such a point never calls it.
+class Plan;
+
+/// While it lives, the first plan that this thread runs calls `task` once, with itself: when devices with memory of their own
+/// have got their work, and before the host waits for what they make. A plan without such a point never calls it.
 class Meanwhile {
  public:
-  explicit Meanwhile(std::function<void()> task);
+  using Task = std::function<void(const Plan&)>;
+  explicit Meanwhile(Task task);
   ~Meanwhile();
   Meanwhile(const Meanwhile&) = delete;
   Meanwhile& operator=(const Meanwhile&) = delete;
 
   /// Now is the time.
-  static void call();
+  static void call(const Plan& running);
 
  private:
-  std::function<void()> task_;
+  Task task_;
   Meanwhile* outer_;
 };
 

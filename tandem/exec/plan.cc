@@ -102,6 +102,10 @@ bool Plan::is_too_large() const {
   return std::ranges::any_of(needed, [](const auto& need) { return !need.first->is_host() && need.second > need.first->info().limit; });
 }
 
+void Plan::start_copies(std::span<const Tensor> arguments) const {
+  Frame::start_copies(*this, [&](const Slot& slot) { return slot.kind == Slot::Kind::argument ? &arguments[slot.index] : nullptr; });
+}
+
 void Plan::drop_frames() const {
   std::vector<std::unique_ptr<Frame>> dropped;
   std::lock_guard lock(mutex_);

@@ -120,6 +120,8 @@ class Plan {
   void run_using_up(std::span<const TensorRef> arguments, std::span<Tensor* const> own, std::span<Tensor> results) const {
     run(arguments, results, stepwise_ ? std::span<Tensor* const>() : own, nullptr);
   }
+  /// Starts to copy arguments of a later run to the devices that will read them, as far as there is room; it does not wait.
+  void start_copies(std::span<const Tensor> arguments) const;
   /// Gives the buffers of runs that have ended back.
   void drop_frames() const;
 

@@ -131,8 +131,10 @@ std::int64_t ArrayLoop::run(const GraphFunction& full, const GraphFunction* rest
     const bool is_rest = rest && (done_ + 1) * batch_size_ > rows_;
     const Tensors now = take_batch(done_, lends);
     {
-      const Meanwhile gather([&] {
-        if (done_ + 1 < last) read_ahead(done_ + 1, lends);
+      const Meanwhile gather([&](const Plan& running) {
+        if (done_ + 1 == last) return;
+        read_ahead(done_ + 1, lends);
+        if (!rest || (done_ + 2) * batch_size_ <= rows_) running.start_copies(ahead_);  // it is the plan of the next step, too
       });
       results_ = (is_rest ? *rest : full)(now);
     }

@@ -27,15 +27,23 @@ void dealloc(PyObject* self) {
   Py_TYPE(self)->tp_free(self);
 }
 
+/// Keeps what was given as an attribute of the variable.
+void keep(PyObject* variable, const char* name, PyObject* value) {
+  if (value && PyObject_SetAttrString(variable, name, value) < 0) throw PythonErrorSet{};
+}
+
 /// Accepts what TensorFlow accepts; what has no meaning here is ignored.
 PyObject* make(PyTypeObject*, PyObject* args, PyObject* keywords) {
   return guarded([&] {
-    static const char* names[] = {"initial_value", "trainable",    "validate_shape", "caching_device",
-                                  "name",          "variable_def", "dtype",          nullptr};
-    PyObject *initial = nullptr, *trainable = Py_None, *ignored = nullptr, *dtype = Py_None;
+    static const char* names[] = {"initial_value", "trainable",       "validate_shape", "caching_device", "name",
+                                  "variable_def",  "dtype",           "import_scope",   "constraint",     "synchronization",
+                                  "aggregation",   "shape",           "experimental_enable_variable_lifting", nullptr};
+    PyObject *initial = nullptr, *trainable = Py_None, *ignored = nullptr, *dtype = Py_None, *constraint = nullptr;
+    PyObject *synchronization = nullptr, *aggregation = nullptr;
     const char* name = nullptr;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOOzOO:Variable", const_cast<char**>(names), &initial,
-                                     &trainable, &ignored, &ignored, &name, &ignored, &dtype))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOOzOOOOOOOO:Variable", const_cast<char**>(names), &initial,
+                                     &trainable, &ignored, &ignored, &name, &ignored, &dtype, &ignored, &constraint,
+                                     &synchronization, &aggregation, &ignored, &ignored))
       throw PythonErrorSet{};
     note_variable_creation();
     Object made;
@@ -45,7 +53,11 @@ PyObject* make(PyTypeObject*, PyObject* args, PyObject* keywords) {
     }
     const bool is_trainable = trainable == Py_None || PyObject_IsTrue(trainable) == 1;
     const std::optional<DType> wanted = dtype == Py_None ? std::nullopt : std::optional(to_dtype(dtype));
-    return wrap(Variable(to_tensor(initial, wanted), is_trainable, name ? name : "Variable"));
+    Object variable(wrap(Variable(to_tensor(initial, wanted), is_trainable, name ? name : "Variable")));
+    keep(variable.get(), "constraint", constraint);
+    keep(variable.get(), "synchronization", synchronization);
+    keep(variable.get(), "aggregation", aggregation);
+    return variable.release();
   });
 }
 
@@ -100,6 +112,19 @@ PyGetSetDef properties[] = {
 
 using Assign = const Variable& (Variable::*)(const Tensor&) const;
 
+/// A variable that was made with an aggregation is assigned by all replicas together (tandemflow/_replica.py); false: by the
+/// caller, alone.
+bool assigned_together(PyObject* self, const char* method, PyObject* value) {
+  PyObject* attributes = reinterpret_cast<VariableObject*>(self)->attributes;
+  if (!attributes || !PyDict_GetItemString(attributes, "aggregation")) return false;
+  const Object module(checked(PyImport_ImportModule("tandemflow._replica")));
+  const Object done(checked(PyObject_CallMethod(module.get(), "assigned_together", "OsO", self, method, value)));
+  return PyObject_IsTrue(done.get()) == 1;
+}
+
+template <Assign kAssign>
+constexpr const char* kMethod = kAssign == &Variable::assign ? "assign" : kAssign == &Variable::assign_add ? "assign_add" : "assign_sub";
+
 /// assign(value, use_locking=False, name=None, read_value=True): returns the variable.
 template <Assign kAssign>
 PyObject* assign(PyObject* self, PyObject* args, PyObject* keywords) {
@@ -112,7 +137,8 @@ PyObject* assign(PyObject* self, PyObject* args, PyObject* keywords) {
                                      const_cast<char**>(is_assign ? names : delta_names), &value, &ignored,
                                      &ignored, &ignored))
       throw PythonErrorSet{};
-    (variable_of(self).*kAssign)(to_tensor_beside(value, variable_of(self).dtype()));
+    if (!assigned_together(self, kMethod<kAssign>, value))
+      (variable_of(self).*kAssign)(to_tensor_beside(value, variable_of(self).dtype()));
     Py_INCREF(self);
     return self;
   });

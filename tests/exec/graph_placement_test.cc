@@ -174,6 +174,13 @@ TEST(StartOrder, HandsOverAsEarlyAsCanBeAndKeepsTheOrderOfEachDevice) {
   // It does not overtake what its device is to do before.
   EXPECT_EQ(order({{.start = 0}, {.start = 9, .queue = &gpu}, {.start = 1, .queue = &gpu, .inputs = {0}}, {.start = 7, .queue = &other_gpu}}),
             (Order{3, 0, 2, 1}));
+  // Devices take turns.
+  EXPECT_EQ(order({{.queue = &gpu}, {.queue = &gpu}, {.queue = &gpu}, {.queue = &other_gpu}, {.queue = &other_gpu}}), (Order{0, 3, 1, 4, 2}));
+  // That is last for which the thread would wait,
+  EXPECT_EQ(order({{.queue = &gpu}, {.start = 1, .inputs = {0}}, {.start = 2, .inputs = {1}}, {.start = 3}, {.start = 4, .inputs = {3}}}),
+            (Order{0, 3, 4, 1, 2}));
+  // but for what a device waits for.
+  EXPECT_EQ(order({{.queue = &gpu}, {.start = 1, .inputs = {0}}, {.start = 2, .queue = &gpu, .inputs = {1}}, {.start = 3}}), (Order{0, 1, 2, 3}));
   // Starts that contradict the inputs keep nothing back.
   EXPECT_EQ(order({{.start = 9, .queue = &gpu}, {.start = 1, .queue = &gpu, .inputs = {0}}}), (Order{0, 1}));
 }

@@ -13,7 +13,7 @@ int calls(const std::function<Tensor(const Tensor&)>& body) {
   const Tensor x = ones({4, 4});
   traced.call({x});
   int called = 0;
-  const Meanwhile count([&] { ++called; });
+  const Meanwhile count([&](const Plan&) { ++called; });
   traced.call({x});
   traced.call({x});
   return called;
@@ -39,10 +39,22 @@ TEST(Meanwhile, WhatItThrowsEndsThePlanAndTheNextRunIsWhole) {
   const Function traced = function([](const Tensors& in) { return Tensors{on_host(on_gpu(in[0]))}; });
   const Tensor x = ones({2, 2});
   {
-    const Meanwhile failing([] { fail(ErrorCode::invalid_argument, "no batch"); });
+    const Meanwhile failing([](const Plan&) { fail(ErrorCode::invalid_argument, "no batch"); });
     EXPECT_THROW(traced.call({x}), Error);
   }
   EXPECT_EQ(reduce_max(traced.call({x})[0]).item<double>(), 8);
+}
+
+TEST(Meanwhile, ArgumentsOfTheNextRunAreOnTheirWayToTheDeviceThatReadsThem) {
+  const Function traced = function([](const Tensors& in) { return Tensors{on_host(on_gpu(in[0])) + in[1]}; });
+  const Tensors first{ones({2, 2}), ones({2, 2})}, next{ones({2, 2}), ones({2, 2})};
+  traced.call(first);
+  const Meanwhile ahead([&](const Plan& running) { running.start_copies(next); });
+  const TransferStats before = transfer_stats();
+  traced.call(first);
+  EXPECT_EQ(transfer_stats().to_device.count, before.to_device.count + 1) << "what the host reads stays";
+  traced.call(next);
+  EXPECT_EQ(transfer_stats().to_device.count, before.to_device.count + 1) << "it was there";
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +58,10 @@ print("equal")
 
 def run(program, *arguments, gpus=2, **settings):
     environment = {**os.environ, "PYTHONPATH": str(PACKAGE_ROOT), "TANDEM_OPENCL_CPU_AS_GPU": str(gpus), **settings}
-    done = subprocess.run([sys.executable, "-c", program, *arguments], env=environment, capture_output=True, text=True, timeout=300)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "program.py"  # traced functions are read from it
+        file.write_text(program)
+        done = subprocess.run([sys.executable, file, *arguments], env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

@@ -10,6 +10,10 @@ def for_stmt(values, extra_test, body, get_state, set_state, names):
     if not _tandem.executing_eagerly():
         from .._dataset import Dataset, DatasetIterator
 
+        if hasattr(values, "divided"):  # among replicas, inside the loop
+            state = _loops.scoped(get_state, set_state, names)
+            return _over_dataset(values.whole, extra_test, lambda element: body(values.divided(element)), *state, names)
+
         kinds = [(LazyRange, _over_range), ((_tandem.Tensor, _tandem.Variable), _over_rows), ((Dataset, DatasetIterator), _over_dataset)]
         for kind, loop in kinds:
             if isinstance(values, kind):

@@ -7,7 +7,7 @@ from .._gradient import flatten, pack_like
 from .._replica import current as current_replica
 from .._replica import state as _state
 from .._replica import updated_on
-from ._reduce import ReduceOp, added
+from ._reduce import ReduceOp, added, reduced
 from ._replicas import Meeting
 from ._values import regroup, select
 
@@ -87,6 +87,25 @@ class ReplicaContext:
             update(*values)
         else:
             self._meet("an update of moving averages", (list(values), self.rows), merge)
+
+    def assign_together(self, variable, method, value):
+        """`variable.assign(value)`, or assign_add or assign_sub, once, with what the variable's aggregation makes of the values
+        of all replicas. False where each replica assigns for itself."""
+        how = getattr(variable.aggregation, "name", str(variable.aggregation).upper())
+        on_read = getattr(getattr(variable, "synchronization", None), "name", "") == "ON_READ"
+        if self._runner is None or how == "NONE" or (on_read and how == "SUM" and method != "assign"):
+            return False  # what is added by one replica after another is the sum
+
+        def merge(brought):
+            values = [value for _, value in sorted(brought, key=lambda pair: pair[0])]
+            with device(self._strategy.home):
+                together = values[0] if how == "ONLY_FIRST_REPLICA" else reduced(ReduceOp.of(how), values)
+                getattr(variable, method)(together)
+            return [None] * len(brought)
+
+        value = _ops.cast(_tandem.to_tensor(value), variable.dtype) if not hasattr(value, "dtype") else value
+        self._meet(f"{method} of {variable.name}", (self.replica_id_in_sync_group, value), merge)
+        return True
 
     def all_reduce(self, reduce_op, value, options=None):
         """The sum, or the mean, of what all replicas bring; differentiable: gradients are reduced in the same way."""

@@ -3,6 +3,7 @@ import itertools
 
 from .._dataset import Dataset
 from .._gradient import flatten, pack_like
+from .._optional import Optional
 from ._values import PerReplica, regroup
 
 
@@ -12,22 +13,72 @@ def check_dataset(dataset, needs):
     return dataset
 
 
-class DistributedDataset:
-    """Every element is a global batch, cut along its first axis."""
+class _Divided:
+    """A dataset, or a running pass over one, whose elements are for all replicas; `divided` gives each replica its part.
 
-    def __init__(self, dataset, strategy):
-        self._dataset, self._strategy = dataset, strategy
+    `whole` holds the elements as they are before: a loop in a traced function runs over it.
+    """
+
+    def __init__(self, whole, divided):
+        self.whole, self.divided = whole, divided
+
+
+class DistributedIterator(_Divided):
+    """A running pass over a distributed dataset."""
 
     def __iter__(self):
-        for element in self._dataset:
-            yield split_element(element, self._strategy)
+        return self
 
-    def __len__(self):
-        return len(self._dataset)
+    def __next__(self):
+        return self.divided(next(self.whole))
+
+    def get_next(self):
+        """The next element; OutOfRangeError at the end."""
+        return self.divided(self.whole.get_next())
+
+    def get_next_as_optional(self):
+        """The next element, or an Optional without a value at the end."""
+        following = self.whole.get_next_as_optional()
+        return Optional.from_value(self.divided(following.get_value())) if following.has_value() else following
+
+
+class _DistributedElements(_Divided):
+    def __init__(self, whole, divided, strategy):
+        super().__init__(whole, divided)
+        self._strategy = strategy
+
+    def __iter__(self):
+        return DistributedIterator(iter(self.whole), self.divided)
 
     @property
     def element_spec(self):
-        return self._dataset.element_spec
+        """What a replica gets has any number of rows."""
+        return self._per_replica(self._dataset.element_spec)
+
+    def _per_replica(self, spec):
+        count = self._strategy.num_replicas_in_sync
+        if count == 1:
+            return spec
+        from .. import nest
+        from .._specs import TensorSpec
+
+        def of_leaf(leaf):
+            if not isinstance(leaf, TensorSpec) or not leaf.shape.rank:
+                return PerReplica(*[leaf] * count)
+            return PerReplica(*[TensorSpec([None, *leaf.shape[1:]], leaf.dtype)] * count)
+
+        return nest.map_structure(of_leaf, spec)
+
+
+class DistributedDataset(_DistributedElements):
+    """Every element is a global batch, cut along its first axis."""
+
+    def __init__(self, dataset, strategy):
+        super().__init__(dataset, lambda element: split_element(element, strategy), strategy)
+        self._dataset = dataset
+
+    def __len__(self):
+        return len(self._dataset)
 
     def cardinality(self):
         return self._dataset.cardinality()
@@ -38,27 +89,66 @@ def split_element(element, strategy):
     if strategy.num_replicas_in_sync == 1:
         return element
     leaves = flatten(element)
+    for leaf in leaves:
+        if not leaf.ndim or leaf.shape[0] != leaves[0].shape[0]:
+            raise ValueError(
+                f"a distributed dataset divides batches along their first axis, but an element has tensors of the shapes "
+                f"{[tuple(one.shape) for one in leaves]}; call dataset.batch(global_batch_size) before distributing it"
+            )
     sizes = strategy.sizes(leaves[0].shape[0])
     bounds = [0, *itertools.accumulate(sizes)]
     parts = [PerReplica(*(leaf[a:b] for a, b in zip(bounds, bounds[1:]))) for leaf in leaves]
     return pack_like(element, iter(parts))
 
 
-class DatasetByReplica:
+class _Groups:
+    """So many elements of a dataset at a time, as a tuple; where the last ones are missing, elements without rows."""
+
+    def __init__(self, dataset, count):
+        self._dataset, self._count = dataset, count
+
+    @property
+    def element_spec(self):
+        return (self._dataset.element_spec,) * self._count
+
+    def __iter__(self):
+        return _GroupIterator(iter(self._dataset), self._count, self.element_spec)
+
+
+class _GroupIterator:
+    def __init__(self, elements, count, element_spec):
+        self._elements, self._count, self.element_spec = elements, count, element_spec
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return self._group(next(self._elements), lambda: next(self._elements, None))
+
+    def get_next(self):
+        return self._group(self._elements.get_next(), lambda: next(self._elements, None))
+
+    def get_next_as_optional(self):
+        try:
+            return Optional.from_value(next(self))
+        except StopIteration:
+            return Optional.empty(self.element_spec)
+
+    def _group(self, first, following):
+        elements = [first]
+        while len(elements) < self._count:
+            element = following()
+            if element is None:
+                element = pack_like(first, iter([leaf[:0] for leaf in flatten(first)]))
+            elements.append(element)
+        return tuple(elements)
+
+
+class DatasetByReplica(_DistributedElements):
     """Every replica takes the next element of one dataset."""
 
     def __init__(self, dataset, strategy):
-        self._dataset, self._strategy = dataset, strategy
-
-    def __iter__(self):
-        count = self._strategy.num_replicas_in_sync
-        iterator = iter(self._dataset)
-        while True:
-            elements = list(itertools.islice(iterator, count))
-            if not elements:
-                return
-            if count == 1:
-                yield elements[0]
-                continue
-            empty = [pack_like(elements[0], iter([leaf[:0] for leaf in flatten(elements[0])]))] * (count - len(elements))
-            yield regroup(elements + empty)
+        count = strategy.num_replicas_in_sync
+        whole = dataset if count == 1 else _Groups(dataset, count)
+        super().__init__(whole, (lambda element: element) if count == 1 else (lambda elements: regroup(list(elements))), strategy)
+        self._dataset = dataset

@@ -5,6 +5,7 @@ from .. import _tandem
 from .._device import device
 from .._gradient import flatten
 from ._context import ReplicaContext, current_replica, entered, replica_entered
+from ._extended import StrategyExtended
 from ._reduce import ReduceOp, joined, reduced, reduced_along
 from ._replicas import run_together
 from ._values import DistributedValues, InputContext, PerReplica, map_replicas, regroup, select
@@ -28,11 +29,7 @@ class Strategy:
 
     @property
     def extended(self):
-        return self
-
-    @property
-    def worker_devices(self):
-        return tuple(self.devices)
+        return StrategyExtended(self)
 
     @property
     def cluster_resolver(self):

@@ -10,8 +10,8 @@ namespace tandem::opencl {
 class Staging {
  public:
   static constexpr std::size_t kBytes = std::size_t{4} << 20;
-  /// Longer copies start where the bytes are.
-  static constexpr std::size_t kLongest = kBytes / 8;
+  /// Longer copies start where the bytes are: to copy them twice takes longer than it spares.
+  static constexpr std::size_t kLongest = kBytes / 32;
 
   /// The ring is mapped host memory, which devices reach without another copy.
   Staging(cl_context context, Queue& queue);

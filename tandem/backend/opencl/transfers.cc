@@ -1,9 +1,12 @@
 // Copies between the host and the device, waiting for them, and what is found to have gone wrong by then.
+#include <sched.h>
+
 #include <algorithm>
 #include <cstring>
 
 #include "tandem/backend/opencl/context.h"
 #include "tandem/backend/opencl/error_tag.h"
+#include "tandem/base/event_sink.h"
 
 namespace tandem::opencl {
 
@@ -171,7 +174,16 @@ bool Context::ended(Queue& queue, std::uint64_t number) {
   return queue.done(number);
 }
 
+/// Looks for the end of a command for a short while: to sleep and to be woken takes longer than many waits.
+template <class Ended>
+static void await_briefly(Ended ended) {
+  constexpr std::uint64_t kLooking = 150'000;  // ticks: about 50 microseconds
+  const std::uint64_t begin = ticks();
+  while (!ended() && ticks() - begin < kLooking) sched_yield();
+}
+
 void Context::wait_for(Queue& queue, std::uint64_t number) {
+  await_briefly([&] { return ended(queue, number); });
   cl_event event = nullptr;
   {
     std::lock_guard lock(mutex_);

@@ -188,7 +188,7 @@ def _is_iterator(x):
 
 def _iterable(x, steps, class_weight, shuffle):
     weighted = (lambda data: data) if class_weight is None else (lambda data: _with_class_weights(class_weight, data))
-    if isinstance(x, Dataset):
+    if hasattr(x, "cardinality"):  # a dataset, perhaps a distributed one
         count = int(x.cardinality())
         known = None if count == -2 else (steps if count == -1 else count)
         if count == -1 and steps is None:
