@@ -26,6 +26,8 @@ _MODULES = {
     "keras.src.models": "models",
     "keras.activations": "activations",
     "keras.src.activations": "activations",
+    "keras.quantizers": "quantizers",
+    "keras.src.quantizers": "quantizers",
     "keras.utils": "utils.feature_space",
     "keras.src.layers.preprocessing.feature_space": "utils.feature_space",
 }

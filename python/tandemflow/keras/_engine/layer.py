@@ -108,6 +108,14 @@ class Layer(HasVariables, Configured, metaclass=_LayerType):
     def dtype(self):
         return self.variable_dtype
 
+    @property
+    def quantization_mode(self):
+        """ "int8" where the weights are kept so."""
+        return self.dtype_policy.quantization_mode
+
+    def quantize(self, mode=None, type_check=True, config=None):
+        raise NotImplementedError(f"Layer {type(self).__name__} does not have a `quantize` method implemented.")
+
     _computes_in_floats = False  # whole numbers that come in become floats too
 
     def _casts(self, dtype):
