@@ -209,13 +209,16 @@ class CompiledMetrics:
             metric.update_state(targets[output], predictions[output], sample_weight=weights[output] if weighted else None)
 
     def result(self):
-        """Values by shown name; a second metric of the same name has a number."""
+        """Values by shown name; a second metric of the same name is "weighted_…" if it is, or has a number."""
         out = {}
-        for _, shown, metric, _ in self.parts or []:
+        for output, shown, metric, weighted in self.parts or []:
             value = metric.result()
             if isinstance(value, dict):
                 out.update(value)
                 continue
+            if weighted and shown in out:
+                prefix = f"{output}_" if len(self.names) > 1 else ""
+                shown = f"{prefix}weighted_{shown.removeprefix(prefix)}"
             name, number = shown, 0
             while name in out:
                 number += 1

@@ -126,11 +126,6 @@ class Trainer:
     # --- Metrics ---
 
     @property
-    def metrics_variables(self):
-        """The variables of all metrics."""
-        return [variable for metric in self.metrics for variable in metric.variables]
-
-    @property
     def metrics(self):
         """The loss, the metrics of compile, the losses of outputs, and what the model and its layers hold, as Keras orders them."""
         out = [self._loss_tracker] if self._loss_tracker is not None else []
