@@ -1,5 +1,9 @@
 """keras.preprocessing.text, with what Keras 3.15 answers."""
+import numpy as np
 import pytest
+
+import tandemflow as tf
+from tandemflow import keras
 from tandemflow.keras.preprocessing import text
 
 TEXTS = ["The cat sat, the CAT!", "a dog & the cat", "dogs dogs dogs"]
