@@ -1,10 +1,32 @@
 """keras.distribution on the devices of one machine."""
+import os
+
 import numpy as np
 import pytest
 
 from tandemflow import keras
+from test_distribute import run
 
 distribution = keras.distribution
+
+TWO_DEVICES = """
+import sys
+
+import numpy as np
+import tandemflow as tf
+
+sys.path.insert(0, sys.argv[1])
+from test_keras_distribution import distribution, losses
+
+alone = losses()
+distribution.set_distribution(distribution.DataParallel(devices=["cpu:0", "gpu:0"]))
+assert tf.distribute.get_strategy().num_replicas_in_sync == 2
+np.testing.assert_allclose(losses(), alone, rtol=1e-4)
+layouts = distribution.LayoutMap(distribution.DeviceMesh((1, 2), ["batch", "model"], ["cpu:0", "gpu:0"]))
+layouts[".*kernel"] = (None, "model")
+with distribution.ModelParallel(layout_map=layouts, batch_dim_name="batch").scope():
+    np.testing.assert_allclose(losses(), alone, rtol=1e-4)
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +54,10 @@ def test_distributed_training_gives_the_losses_of_one_device():
     with parallel.scope():
         assert distribution.distribution() is parallel
         np.testing.assert_allclose(losses(), alone, rtol=1e-5)
+
+
+def test_two_devices_give_the_losses_of_one():
+    run(TWO_DEVICES, os.path.dirname(__file__))
 
 
 def test_layouts_are_found_by_the_paths_of_variables():
