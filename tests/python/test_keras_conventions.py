@@ -112,3 +112,27 @@ def test_output_shapes_are_asked_for_with_a_shape_for_each_argument():
 def test_a_scope_of_no_custom_objects_is_one():
     with keras.saving.custom_object_scope(None):
         assert keras.saving.get_registered_object("nothing") is None
+
+
+@pytest.mark.parametrize("endless", [True, False])
+def test_an_epoch_of_some_steps_goes_on_where_the_last_one_stopped(endless):
+    import tandemflow as tf
+
+    rows = tf.data.Dataset.from_tensor_slices((np.arange(4.0)[:, None], np.zeros((4, 1)))).batch(1)
+    model = keras.Sequential([keras.Input((1,)), layers.Dense(1, use_bias=False)])
+    model.set_weights([np.ones((1, 1))])
+    model.compile(keras.optimizers.SGD(0.0), "mse")
+    losses = model.fit(rows.repeat() if endless else rows, steps_per_epoch=2, epochs=3, verbose=0).history["loss"]
+    np.testing.assert_allclose(losses, [0.5, 6.5, 0.5])  # batches 0 and 1, 2 and 3, and again
+
+
+def test_data_that_run_out_within_an_epoch_begin_again_with_the_next():
+    import tandemflow as tf
+
+    rows = tf.data.Dataset.from_tensor_slices((np.arange(3.0)[:, None], np.zeros((3, 1)))).batch(1)
+    model = keras.Sequential([keras.Input((1,)), layers.Dense(1, use_bias=False)])
+    model.set_weights([np.ones((1, 1))])
+    model.compile(keras.optimizers.SGD(0.0), "mse")
+    with pytest.warns(UserWarning, match="ran out of data"):
+        losses = model.fit(rows, steps_per_epoch=2, epochs=3, verbose=0).history["loss"]
+    np.testing.assert_allclose(losses, [0.5, 4, 0.5])

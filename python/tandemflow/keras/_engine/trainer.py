@@ -320,7 +320,8 @@ class Trainer:
                 warnings.warn("Your input ran out of data; interrupting training. Make sure that your dataset or generator "
                               "can generate at least `steps_per_epoch * epochs` batches. You may need to use the "
                               "`.repeat()` function when building your dataset.", stacklevel=2)  # fmt: skip
-                break
+                if not source.restarts:
+                    break
         if self.optimizer is not None and epochs > 0:
             self.optimizer.finalize_variable_values(self.trainable_weights)
         callbacks.on_train_end(dict(sorted(logs.items())))
