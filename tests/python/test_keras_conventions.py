@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
+import tandemflow as tf
 from tandemflow import keras
 from tandemflow.keras import layers, ops
 
@@ -116,8 +117,6 @@ def test_a_scope_of_no_custom_objects_is_one():
 
 @pytest.mark.parametrize("endless", [True, False])
 def test_an_epoch_of_some_steps_goes_on_where_the_last_one_stopped(endless):
-    import tandemflow as tf
-
     rows = tf.data.Dataset.from_tensor_slices((np.arange(4.0)[:, None], np.zeros((4, 1)))).batch(1)
     model = keras.Sequential([keras.Input((1,)), layers.Dense(1, use_bias=False)])
     model.set_weights([np.ones((1, 1))])
@@ -127,8 +126,6 @@ def test_an_epoch_of_some_steps_goes_on_where_the_last_one_stopped(endless):
 
 
 def test_data_that_run_out_within_an_epoch_begin_again_with_the_next():
-    import tandemflow as tf
-
     rows = tf.data.Dataset.from_tensor_slices((np.arange(3.0)[:, None], np.zeros((3, 1)))).batch(1)
     model = keras.Sequential([keras.Input((1,)), layers.Dense(1, use_bias=False)])
     model.set_weights([np.ones((1, 1))])
@@ -136,3 +133,9 @@ def test_data_that_run_out_within_an_epoch_begin_again_with_the_next():
     with pytest.warns(UserWarning, match="ran out of data"):
         losses = model.fit(rows, steps_per_epoch=2, epochs=3, verbose=0).history["loss"]
     np.testing.assert_allclose(losses, [0.5, 4, 0.5])
+
+
+def test_weights_that_are_not_there_are_a_file_not_found(tmp_path):
+    model = keras.Sequential([keras.Input((4,)), layers.Dense(1)])
+    with pytest.raises(FileNotFoundError, match="File not found"):
+        model.load_weights(tmp_path / "none.weights.h5")
