@@ -93,7 +93,19 @@ PyObject* get_name(PyObject* self, void*) {
     return text_object(variable_of(self).name() + (of_layer ? "" : ":0"));
   });
 }
-PyObject* get_trainable(PyObject* self, void*) { return PyBool_FromLong(variable_of(self).trainable()); }
+/// What was said last; tapes go by how the variable was made, which gives frozen ones gradients that nobody asks for.
+constexpr const char* kTrainable = "_trainable";
+PyObject* get_trainable(PyObject* self, void*) {
+  PyObject* attributes = reinterpret_cast<VariableObject*>(self)->attributes;
+  PyObject* said = attributes ? PyDict_GetItemString(attributes, kTrainable) : nullptr;
+  return said ? Py_NewRef(said) : PyBool_FromLong(variable_of(self).trainable());
+}
+int set_trainable(PyObject* self, PyObject* value, void*) {
+  const int trainable = value ? PyObject_IsTrue(value) : -1;
+  if (!value) PyErr_SetString(PyExc_AttributeError, "trainable cannot be deleted");
+  if (trainable < 0) return -1;
+  return PyObject_SetAttrString(self, kTrainable, trainable ? Py_True : Py_False);
+}
 PyObject* get_device(PyObject* self, void*) {
   return guarded([&] { return text_object(variable_of(self).cell()->read().device()); });
 }
@@ -104,7 +116,7 @@ PyGetSetDef properties[] = {
     {"shape", get_shape, nullptr, "The sizes of the axes.", nullptr},
     {"ndim", get_ndim, nullptr, "The number of axes.", nullptr},
     {"name", get_name, nullptr, "The name, with TensorFlow's ':0'.", nullptr},
-    {"trainable", get_trainable, nullptr, "Whether tapes watch it by themselves.", nullptr},
+    {"trainable", get_trainable, set_trainable, "Whether tapes watch it by themselves.", nullptr},
     {"device", get_device, nullptr, "The device that holds the value.", nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"__array_priority__", get_priority, nullptr, nullptr, nullptr},

@@ -47,6 +47,16 @@ def test_datasets_and_models_use_a_space(space):
     assert model({name: column[:4] for name, column in DATA.items()}).shape == (4, 1)
 
 
+def test_a_space_is_written_and_read_with_what_it_learned(space, tmp_path):
+    rows = {name: column[:4] for name, column in DATA.items()}
+    space.save(tmp_path / "space.keras")
+    again = keras.models.load_model(tmp_path / "space.keras")
+    assert isinstance(again, FeatureSpace) and [cross.name for cross in again.crosses] == ["town_X_cls", "age_X_town"]
+    np.testing.assert_array_equal(again(rows), space(rows))
+    part = again.get_config()["features"]["fare"]
+    assert (part["module"], part["class_name"]) == ("keras.src.layers.preprocessing.feature_space", "Feature")  # as Keras' files have it
+
+
 def test_columns_stay_apart_in_a_dict():
     space = FeatureSpace(
         {"fare": "float", "town": FeatureSpace.string_hashed(num_bins=4, output_mode="int"), "x": FeatureSpace.float_rescaled(2.0)}, output_mode="dict"

@@ -332,3 +332,12 @@ def test_training_is_written_for_tensorboard(tmp_path):
     assert count(validation, b"epoch_loss") == count(validation, b"evaluation_mae_vs_iterations") == 2
     with pytest.raises(ValueError, match="profile_batch=3"):
         callbacks.TensorBoard(profile_batch=3)
+
+
+def test_validation_sees_the_averages_of_the_weights_with_swap_ema_weights():
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, use_bias=False)])
+    model.set_weights([np.zeros((1, 1))])
+    model.compile(keras.optimizers.SGD(0.25, use_ema=True, ema_momentum=0.5), "mse")
+    ones = np.ones((2, 1))  # the weight goes 0.5, 0.75; its average 0.5, 0.625
+    history = model.fit(ones, ones, batch_size=1, shuffle=False, validation_data=(ones, ones), verbose=0, callbacks=[callbacks.SwapEMAWeights()]).history
+    np.testing.assert_allclose(history["val_loss"], [(1 - 0.625) ** 2], rtol=1e-5)

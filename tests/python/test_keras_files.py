@@ -270,7 +270,7 @@ def test_custom_layers_come_back_by_their_registered_names(tmp_path):
     assert config["config"]["layers"][1]["registered_name"] == "tests>Scale"
 
     keras.Sequential([keras.Input((2,)), Unregistered(4.0)]).save(tmp_path / "u.keras")
-    with pytest.raises(ValueError, match="Unregistered.*register_keras_serializable.. or pass custom_objects={'Unregistered'"):
+    with pytest.raises(TypeError, match="Unregistered.*register_keras_serializable.*or pass custom_objects={'Unregistered'"):
         keras.saving.load_model(tmp_path / "u.keras")
     again = keras.saving.load_model(tmp_path / "u.keras", custom_objects={"Unregistered": Unregistered})
     np.testing.assert_array_equal(again(x), [[4, 4]])

@@ -1,5 +1,9 @@
 """keras.preprocessing.text, with what Keras 3.15 answers."""
+import numpy as np
 import pytest
+
+import tandemflow as tf
+from tandemflow import keras
 from tandemflow.keras.preprocessing import text
 
 TEXTS = ["The cat sat, the CAT!", "a dog & the cat", "dogs dogs dogs"]
@@ -41,3 +45,17 @@ def test_words_and_hashes():
     hashed = text.hashing_trick("a b a", 9, "md5")
     assert hashed[0] == hashed[2] and all(1 <= number < 9 for number in hashed)
     assert len(text.one_hot("a b c", 5)) == 3
+
+
+def test_models_with_adapted_vocabularies_come_back_from_files(tmp_path):
+    texts, kinds, counts = np.array(["the cat sat", "the dog ran far", "a cat"]), np.array([["x"], ["y"], ["x"]]), np.array([[3], [1], [3]])
+    weighted, found = keras.layers.TextVectorization(output_mode="tf_idf"), keras.layers.StringLookup(output_mode="one_hot")
+    numbers = keras.layers.IntegerLookup(output_mode="multi_hot", num_oov_indices=2)
+    inputs = [keras.Input(shape, dtype=dtype) for shape, dtype in (((), "string"), ((1,), "string"), ((1,), "int64"))]
+    for layer, data in ((weighted, texts), (found, kinds), (numbers, counts)):
+        layer.adapt(data)
+    joined = keras.layers.concatenate([layer(x) for layer, x in zip((weighted, found, numbers), inputs)])
+    model = keras.Model(inputs, keras.layers.Dense(2)(joined))
+    model.save(tmp_path / "model.keras")
+    data = [tf.constant(texts), tf.constant(kinds), tf.constant(counts)]
+    np.testing.assert_array_equal(keras.models.load_model(tmp_path / "model.keras")(data), model(data))

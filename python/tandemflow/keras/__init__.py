@@ -2,15 +2,15 @@
 import importlib
 
 _MODULES = {
-    "activations", "applications", "backend", "callbacks", "config", "constraints", "datasets", "dtype_policies",
-    "initializers", "layers", "losses", "metrics", "mixed_precision", "models", "ops", "optimizers", "preprocessing",
+    "activations", "applications", "backend", "callbacks", "config", "constraints", "datasets", "distribution", "dtype_policies",
+    "initializers", "layers", "losses", "metrics", "mixed_precision", "models", "ops", "optimizers", "preprocessing", "quantizers",
     "random", "regularizers", "saving", "tree", "utils",
 }  # fmt: skip
 _NAMES = {
     "Model": "models", "Sequential": "models", "Functional": "models", "Function": "_engine.graph_function", "Input": "_engine.input_layer",
     "InputSpec": "_engine.input_spec", "KerasTensor": "_engine.keras_tensor", "Layer": "_engine.layer",
-    "Operation": "_engine.operation", "DTypePolicy": "dtype_policies", "Initializer": "initializers", "Loss": "losses",
-    "Metric": "metrics", "Optimizer": "optimizers", "Regularizer": "regularizers", "SeedGenerator": "random",
+    "Operation": "_engine.operation", "DTypePolicy": "dtype_policies", "FloatDTypePolicy": "dtype_policies",
+    "Quantizer": "quantizers", "Initializer": "initializers", "Loss": "losses", "Metric": "metrics", "Optimizer": "optimizers", "Regularizer": "regularizers", "SeedGenerator": "random",
     "Variable": "_engine.variable", "device": "..", "name_scope": "..",
 }  # fmt: skip
 __version__ = "3.15.1"  # whose interface this is

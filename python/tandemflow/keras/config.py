@@ -6,9 +6,10 @@ from .dtype_policies import dtype_policy, set_dtype_policy
 from .utils.messages import is_interactive_logging_enabled, set_interactive_logging
 
 __all__ = [
-    "backend", "disable_interactive_logging", "disable_traceback_filtering", "dtype_policy", "enable_interactive_logging",
+    "backend", "disable_flash_attention", "disable_interactive_logging", "disable_traceback_filtering", "dtype_policy", "enable_flash_attention",
+    "enable_interactive_logging",
     "enable_traceback_filtering", "enable_unsafe_deserialization", "epsilon", "floatx", "image_data_format",
-    "is_interactive_logging_enabled", "is_traceback_filtering_enabled", "set_dtype_policy", "set_epsilon", "set_floatx",
+    "is_flash_attention_enabled", "is_interactive_logging_enabled", "is_traceback_filtering_enabled", "set_dtype_policy", "set_epsilon", "set_floatx",
     "set_image_data_format",
 ]  # fmt: skip
 
@@ -26,6 +27,19 @@ def enable_interactive_logging():
 def disable_interactive_logging():
     """Messages of training go to the log of Python."""
     set_interactive_logging(False)
+
+
+def enable_flash_attention():
+    """Accepted; attention keeps no matrix of scores wherever it can."""
+
+
+def disable_flash_attention():
+    """Accepted; attention keeps no matrix of scores wherever it can."""
+
+
+def is_flash_attention_enabled():
+    """Whether attention without a matrix of scores is asked for by name; it is used wherever it can be."""
+    return False
 
 
 def enable_traceback_filtering():

@@ -4,6 +4,7 @@ from ._engine.floats import floatx
 from ._engine.registry import Family, nearest
 
 _MIXED = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
+_QUANTIZED = "int8_from_"
 _PLAIN = ("float16", "bfloat16", "float32", "float64", "int8", "uint8", "int32", "int64", "bool", "string")
 
 
@@ -33,6 +34,11 @@ class DTypePolicy:
     def variable_dtype(self):
         return "float32" if self._name in _MIXED else self._name
 
+    @property
+    def quantization_mode(self):
+        """ "int8" where weights are kept so."""
+        return None
+
     def get_config(self):
         return {"name": self._name}
 
@@ -50,7 +56,39 @@ class DTypePolicy:
         return f'<DTypePolicy "{self._name}">'
 
 
-Policy = DTypePolicy
+class QuantizedDTypePolicy(DTypePolicy):
+    """ "int8_from_float32": weights in int8, all else as the source says."""
+
+    _keras_module = "keras.dtype_policies"
+
+    def __init__(self, mode, source_name=None):
+        source = DTypePolicy(source_name)
+        if mode != "int8":
+            raise NotImplementedError(f"QuantizedDTypePolicy: mode '{mode}' is not supported here; 'int8' is")
+        if source.compute_dtype == "float16":
+            raise ValueError(f"Quantization mode='{mode}' doesn't work well with compute_dtype='float16'.")
+        self._name, self._source, self._mode = f"{mode}_from_{source.name}", source, mode
+
+    @property
+    def compute_dtype(self):
+        return self._source.compute_dtype
+
+    @property
+    def variable_dtype(self):
+        return self._source.variable_dtype
+
+    @property
+    def quantization_mode(self):
+        return self._mode
+
+    def get_config(self):
+        return {"mode": self._mode, "source_name": self._source.name}
+
+    def __repr__(self):
+        return f'<QuantizedDTypePolicy "{self._name}">'
+
+
+Policy = FloatDTypePolicy = DTypePolicy
 _chosen = None
 
 
@@ -65,7 +103,7 @@ def set_dtype_policy(policy):
     _chosen = policy if policy is None or isinstance(policy, DTypePolicy) else DTypePolicy(policy)
 
 
-family = Family("dtype policy", "keras", [DTypePolicy], {"Policy": DTypePolicy})
+family = Family("dtype policy", "keras", [DTypePolicy, QuantizedDTypePolicy], {"Policy": DTypePolicy, "FloatDTypePolicy": DTypePolicy})
 
 
 def get(identifier):
@@ -76,6 +114,8 @@ def get(identifier):
         return identifier
     if isinstance(identifier, dict):
         return family.deserialize(identifier)
+    if isinstance(identifier, str) and identifier.startswith(_QUANTIZED):
+        return QuantizedDTypePolicy("int8", identifier[len(_QUANTIZED) :])
     return DTypePolicy(_dtypes.as_dtype(identifier).name if not isinstance(identifier, str) else identifier)
 
 

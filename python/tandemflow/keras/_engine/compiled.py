@@ -68,19 +68,16 @@ class CompiledLoss:
         weights = _by_output(self.weights, names, "loss_weights") if isinstance(self.weights, (dict, list, tuple)) else [self.weights] * len(names)
         self.names = names
         self.parts = [(name, as_loss(loss, losses), weight) for name, loss, weight in zip(names, given, weights)]
-        if len(names) > 1:
+        with_loss = [name for name, loss, _ in self.parts if loss is not None]
+        if len(with_loss) > 1:
             with lifted():
-                self.trackers = [metrics.Mean(name=f"{name}_loss") for name, loss, _ in self.parts if loss is not None]
+                self.trackers = [metrics.Mean(name=f"{name}_loss") for name in with_loss]
 
     def __call__(self, model, y, y_pred, sample_weight):
         if self.parts is None:
             self._build(model, y_pred)
         predictions = flatten(y_pred)
-        targets = leaves_for(y, y_pred, self.names)
-        if len(targets) != len(predictions):
-            raise ValueError(
-                f"The model has {len(predictions)} outputs ({', '.join(self.names)}), but {len(targets)} targets were given"
-            )
+        targets = self._one_an_output(leaves_for(y, y_pred, self.names), len(predictions))
         sample_weights = _weights_for(sample_weight, self.names)
         total, trackers = None, iter(self.trackers)
         for (name, loss, weight), target, prediction, samples in zip(self.parts, targets, predictions, sample_weights):
@@ -94,6 +91,16 @@ class CompiledLoss:
                 value = value * weight
             total = value if total is None else total + value
         return total
+
+    def _one_an_output(self, targets, count):
+        """Targets may be given for all outputs, or for those with a loss."""
+        with_loss = [loss is not None for _, loss, _ in self.parts]
+        if len(targets) != count and len(targets) == sum(with_loss):
+            left = iter(targets)
+            targets = [next(left) if has_loss else None for has_loss in with_loss]
+        if len(targets) != count:
+            raise ValueError(f"The model has {count} outputs ({', '.join(self.names)}), but {len(targets)} targets were given")
+        return targets
 
 
 def _check_shapes(loss, target, prediction, name):
@@ -136,6 +143,11 @@ class CompiledMetrics:
     @property
     def metrics(self):
         return [metric for _, _, metric, _ in self.parts or []]
+
+    @property
+    def listed_names(self):
+        """By which evaluate orders its list; the names of several outputs' metrics are found without the output's."""
+        return [shown if len(self.names) == 1 else metric.name for _, shown, metric, _ in self.parts or []]
 
     @property
     def variables(self):
@@ -197,13 +209,16 @@ class CompiledMetrics:
             metric.update_state(targets[output], predictions[output], sample_weight=weights[output] if weighted else None)
 
     def result(self):
-        """Values by shown name; a second metric of the same name has a number."""
+        """Values by shown name; a second metric of the same name is "weighted_…" if it is, or has a number."""
         out = {}
-        for _, shown, metric, _ in self.parts or []:
+        for output, shown, metric, weighted in self.parts or []:
             value = metric.result()
             if isinstance(value, dict):
                 out.update(value)
                 continue
+            if weighted and shown in out:
+                prefix = f"{output}_" if len(self.names) > 1 else ""
+                shown = f"{prefix}weighted_{shown.removeprefix(prefix)}"
             name, number = shown, 0
             while name in out:
                 number += 1

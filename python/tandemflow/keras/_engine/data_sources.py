@@ -93,7 +93,9 @@ class ArraySource:
             count = len(sizes(self.batch_size))
             self.structure = pack_like(self.data, (PerReplica(*[leaf] * count) for leaf in flatten(self.data)))
 
-    def begin_epoch(self):
+    restarts = True  # a pass after the last one is a whole one again
+
+    def begin_epoch(self, goes_on=False):
         if self.shuffle:
             self.loop.shuffle()
 
@@ -110,22 +112,27 @@ class ArraySource:
 
 
 class IterableSource:
-    """Whatever yields batches. `restart` gives a new pass."""
+    """Whatever yields batches. `restart` gives a new pass, of `length` batches where that is known."""
 
-    def __init__(self, restart, steps=None, end_epoch=None):
-        self._restart, self.steps = restart, steps
-        self._iterator, self._end_epoch = None, end_epoch
+    def __init__(self, restart, steps=None, end_epoch=None, length=None, restarts=True):
+        self._restart, self.steps, self._length, self.restarts = restart, steps, length, restarts
+        self._iterator, self._taken, self._end_epoch = None, 0, end_epoch
         self.loop = self.rows = None
 
-    def begin_epoch(self):
-        self._iterator = None
+    def begin_epoch(self, goes_on=False):
+        if not goes_on:
+            self._iterator = None
 
     def batches(self, limit=None):
         """(structure, leaves) of each batch; with a limit, the next epoch goes on where this one stopped."""
-        iterator = self._iterator if self._iterator is not None else iter(self._restart())
-        for data in itertools.islice(iterator, limit) if limit is not None else iterator:
+        if self._iterator is None:
+            self._iterator, self._taken = iter(self._restart()), 0
+        first = self._taken
+        for data in itertools.islice(self._iterator, limit) if limit is not None else self._iterator:
+            self._taken += 1
             yield data, [to_array(leaf) if not isinstance(leaf, _tandem.Tensor) else _as_float(leaf) for leaf in flatten(data)]
-        self._iterator = iterator if limit is not None else None
+        if limit is None or self._taken - first < limit or self._taken == self._length:
+            self._iterator = None
 
     def end_epoch(self):
         if self._end_epoch is not None:
@@ -195,15 +202,15 @@ def _iterable(x, steps, class_weight, shuffle):
             raise ValueError(
                 "When passing an infinitely repeating dataset, you must specify how many steps to draw: steps_per_epoch=…"
             )
-        return IterableSource(lambda: map(weighted, x), known)
+        return IterableSource(lambda: map(weighted, x), known, length=count)
     if hasattr(x, "__getitem__") and hasattr(x, "__len__"):
         from ..utils.py_dataset import iterate_py_dataset
 
         return IterableSource(
-            lambda: map(weighted, iterate_py_dataset(x, shuffle)), len(x), getattr(x, "on_epoch_end", None)
+            lambda: map(weighted, iterate_py_dataset(x, shuffle)), len(x), getattr(x, "on_epoch_end", None), len(x)
         )
     if hasattr(x, "__next__"):  # a generator: one pass for all epochs
-        return IterableSource(lambda: map(weighted, x), steps)
+        return IterableSource(lambda: map(weighted, x), steps, restarts=False)
     return IterableSource(lambda: map(weighted, x), len(x) if hasattr(x, "__len__") else None)
 
 

@@ -26,6 +26,10 @@ _MODULES = {
     "keras.src.models": "models",
     "keras.activations": "activations",
     "keras.src.activations": "activations",
+    "keras.quantizers": "quantizers",
+    "keras.src.quantizers": "quantizers",
+    "keras.utils": "utils.feature_space",
+    "keras.src.layers.preprocessing.feature_space": "utils.feature_space",
 }
 # Where a file names no module (Keras 2) or only "keras": asked in this order.
 _ANYWHERE = ("layers", "models", "dtype_policies", "initializers", "optimizers", "losses", "metrics", "regularizers",

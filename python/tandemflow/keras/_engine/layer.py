@@ -17,9 +17,10 @@ from .lifted import lifted
 from .layer_config import Configured
 from .layer_variables import HasVariables
 from .naming import snake_case, unique_name
-from .shape_trees import map_leaves_of_shapes, map_leaves_shapes, tensors_for
+from .shape_trees import map_leaves_shapes, tensors_for
 from .shapes import infer_outputs
 from .stateless import read, values_in
+from .tracking import held, unique
 
 _LEGACY = ("input_shape", "batch_input_shape", "input_dim", "batch_size", "input_length", "weights")
 
@@ -107,6 +108,14 @@ class Layer(HasVariables, Configured, metaclass=_LayerType):
     @property
     def dtype(self):
         return self.variable_dtype
+
+    @property
+    def quantization_mode(self):
+        """ "int8" where the weights are kept so."""
+        return self.dtype_policy.quantization_mode
+
+    def quantize(self, mode=None, type_check=True, config=None):
+        raise NotImplementedError(f"Layer {type(self).__name__} does not have a `quantize` method implemented.")
 
     _computes_in_floats = False  # whole numbers that come in become floats too
 
@@ -260,10 +269,13 @@ class Layer(HasVariables, Configured, metaclass=_LayerType):
             raise _located(error, self, args) from error
 
     def compute_output_shape(self, *args, **kwargs):
-        """The shape that comes out for a shape that goes in."""
-        tensors = map_leaves_of_shapes(lambda shape: KerasTensor(shape, self.compute_dtype), args[0] if args else next(iter(kwargs.values())))
-        self._ensure_built((tensors,), {})
-        return map_leaves_shapes(infer_outputs(self.__call__, (tensors,), {}))
+        """The shapes that come out for those that go in: one, or one an argument (query_shape=…, value_shape=…)."""
+        args = [tensors_for(shape, self.compute_dtype) for shape in args]
+        named = {name.removesuffix("_shape"): tensors_for(shape, self.compute_dtype) for name, shape in kwargs.items() if shape is not None}
+        if not args and len(named) == 1:  # whatever it is called
+            args, named = list(named.values()), {}
+        self._ensure_built(tuple(args), named)
+        return map_leaves_shapes(infer_outputs(self.__call__, tuple(args), named))
 
     @property
     def input(self):
@@ -301,6 +313,24 @@ class Layer(HasVariables, Configured, metaclass=_LayerType):
         added = [loss for layer in self._flatten_layers() for loss in layer._losses]
         penalties = [v.regularizer(v) for v in self.trainable_weights if getattr(v, "regularizer", None) is not None]
         return added + penalties
+
+    @property
+    def metrics(self):
+        """The metrics that the layer and the layers inside hold."""
+        from ..metrics import Metric
+
+        return unique([metric for layer in self._flatten_layers() for metric in held(layer, Metric, skip=("_init_arguments",))])
+
+    @property
+    def metrics_variables(self):
+        """The variables of all metrics."""
+        return [variable for metric in self.metrics for variable in metric.variables]
+
+    def __reduce__(self):
+        """Pickled, or copied deeply: as a .keras file holds it."""
+        from ..saving.keras_files import from_bytes, model_bytes
+
+        return from_bytes, (bytes(model_bytes(self)),)
 
     def _check_super_called(self):
         if "_made" not in self.__dict__:

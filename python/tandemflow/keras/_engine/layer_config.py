@@ -9,9 +9,11 @@ class Configured:
 
     def get_config(self):
         """What the layer is made of again; layers with arguments of their own add them."""
-        config = {"name": self.name, "trainable": self._trainable, "dtype": self.dtype_policy}
+        from .registry import serialize_keras_object
+
+        config = {"name": self.name, "trainable": self._trainable, "dtype": dtype_policies.serialize(self.dtype_policy)}
         if self.activity_regularizer is not None:
-            config["activity_regularizer"] = self.activity_regularizer
+            config["activity_regularizer"] = serialize_keras_object(self.activity_regularizer)
         if type(self).get_config is Configured.get_config:  # a user's layer without one: its arguments
             return {**config, **self._auto_config()}
         return config

@@ -198,6 +198,12 @@ class Model(Trainer, Layer):
 
         return load_weights(self, filepath, skip_mismatch=skip_mismatch, **kwargs)
 
+    def quantize(self, mode=None, config=None, filters=None, type_check=True):
+        """Keeps the weights of Dense, EinsumDense and Embedding layers in int8; `filters` say which (regular expressions or a function)."""
+        from .quantizing import quantize
+
+        quantize(self, mode, config, filters, type_check)
+
     def export(self, filepath, format="tf_saved_model", verbose=None, input_signature=None, **kwargs):
         """Writes the call of the model, traced, with its variables: tf.saved_model.load(filepath).serve(x) runs it."""
         from ..saving import export_model

@@ -54,7 +54,7 @@ def get_registered_object(name, custom_objects=None, module_objects=None):
 def custom_object_scope(custom_objects):
     """Inside, files and strings may use these names."""
     scopes = _scopes.__dict__.setdefault("open", [])
-    scopes.append(dict(custom_objects))
+    scopes.append(dict(custom_objects or {}))
     try:
         yield
     finally:
@@ -277,6 +277,10 @@ def deserialize_keras_object(config, custom_objects=None, family=None, safe_mode
     return _make(cls, config, inner, custom_objects, safe_mode)
 
 
+class UnknownClass(TypeError):
+    """A file names a class that nobody registered."""
+
+
 def _class_of(config, custom_objects, family):
     name, registered = config["class_name"], config.get("registered_name")
     for key in (registered, name):
@@ -291,9 +295,9 @@ def _class_of(config, custom_objects, family):
     if known is not None and name in known.names:
         return known.names[name]
     where = f"{config.get('module') or ''}.{name}".lstrip(".")
-    raise ValueError(
-        f"Could not deserialize '{where}' because it is not a KerasSaveable subclass that is known here. If it is a "
-        f"custom class, register it with @keras.saving.register_keras_serializable() or pass "
+    raise UnknownClass(
+        f"Could not locate class '{name}' ({where}). If it is a custom class, decorate it with "
+        f"`@keras.saving.register_keras_serializable()` and import it before the file is loaded, or pass "
         f"custom_objects={{'{name}': ...}}."
     )
 
@@ -303,6 +307,8 @@ def _make(cls, config, inner, custom_objects, safe_mode):
     with scope, _safe_mode(safe_mode):
         try:
             made = cls.from_config(dict(inner or {}))
+        except UnknownClass:
+            raise
         except TypeError as error:
             raise TypeError(
                 f"<class '{cls.__name__}'> could not be deserialized properly. Please ensure that components that are "

@@ -126,25 +126,21 @@ class Trainer:
     # --- Metrics ---
 
     @property
-    def metrics_variables(self):
-        """The variables of all metrics."""
-        return [variable for metric in self.metrics for variable in metric.variables]
-
-    @property
     def metrics(self):
-        """The loss, the metrics of compile and those the model holds."""
+        """The loss, the metrics of compile, the losses of outputs, and what the model and its layers hold, as Keras orders them."""
         out = [self._loss_tracker] if self._loss_tracker is not None else []
-        out += self._own_metrics()
-        if self._compiled_loss is not None:
-            out += self._compiled_loss.trackers
         if self._compiled_metrics is not None:
             out.append(self._compiled_metrics)
-        return unique(out)
+        if self._compiled_loss is not None:
+            out += self._compiled_loss.trackers
+        return unique(out + self._own_metrics())
 
     def _own_metrics(self):
+        """What the model and its layers hold; a model within has a training of its own, and keeps its metrics."""
         from ..metrics import Metric
 
-        return [m for layer in self._flatten_layers() for m in held(layer, Metric, skip=("_loss_tracker", "_init_arguments"))]
+        owners = [self] + [layer for layer in self._flatten_layers() if not isinstance(layer, Trainer)]
+        return [m for owner in owners for m in held(owner, Metric, skip=("_loss_tracker", "_init_arguments", "_compile_arguments"))]
 
     @property
     def metrics_names(self):
@@ -224,7 +220,7 @@ class Trainer:
             return converted(self.test_step)(data)
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         y_pred = self._infer(x)
-        if self._compiled_loss is not None or self.losses:
+        if self._compiled_loss is not None or self.losses or self._overrides("compute_loss"):
             self._observed_loss(x, y, y_pred, sample_weight, False)
         self._update_metrics(y, y_pred, sample_weight)
         return None
@@ -281,8 +277,8 @@ class Trainer:
         values = self.get_metrics_result() if results is None else results
         if not isinstance(values, dict):
             raise ValueError(f"train_step and test_step must return a dict of what is logged, got {values!r}")
-        values = _by_name(values)
-        return {name: _number(values[name]) for name in sorted(values)}
+        values = _by_name(dict(sorted(values.items())))
+        return {name: _number(value) for name, value in values.items()}
 
     # --- fit, evaluate, predict ---
 
@@ -324,7 +320,8 @@ class Trainer:
                 warnings.warn("Your input ran out of data; interrupting training. Make sure that your dataset or generator "
                               "can generate at least `steps_per_epoch * epochs` batches. You may need to use the "
                               "`.repeat()` function when building your dataset.", stacklevel=2)  # fmt: skip
-                break
+                if not source.restarts:
+                    break
         if self.optimizer is not None and epochs > 0:
             self.optimizer.finalize_variable_values(self.trainable_weights)
         callbacks.on_train_end(dict(sorted(logs.items())))
@@ -381,8 +378,9 @@ class Trainer:
         return _flat(self._in_metric_order(logs))
 
     def _in_metric_order(self, logs):
-        names = [name for name in self.get_metrics_result() if name in logs]
-        return [logs[name] for name in names + [name for name in logs if name not in names]]
+        """As Keras lists them: by the names of the metrics, then the others by name; those of one output among several are others."""
+        names = [name for metric in self.metrics for name in getattr(metric, "listed_names", [metric.name]) if name in logs]
+        return [logs[name] for name in names + sorted(name for name in logs if name not in names)]
 
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
         """The outputs of the model for all of x, as NumPy arrays."""
@@ -452,7 +450,7 @@ def _by_name(results):
     """Results of metrics; a metric whose result is a dict stands for its entries."""
     out = {}
     for name, value in results.items():
-        out.update(value if isinstance(value, dict) else {name: value})
+        out.update(dict(sorted(value.items())) if isinstance(value, dict) else {name: value})
     return out
 
 

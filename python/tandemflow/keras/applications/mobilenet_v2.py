@@ -42,7 +42,8 @@ def MobileNetV2(input_shape=None, alpha=1.0, include_top=True, weights="imagenet
     size = 224
     if input_shape is not None and input_shape[0] == input_shape[1] and input_shape[0] in (96, 128, 160, 192):
         size = input_shape[0]
-    name = name or f"mobilenetv2_{alpha:0.2f}_{size}"
+    rows = (input_shape or (size,))[0] if weights != "imagenet" else size
+    name = name or f"mobilenetv2_{alpha:0.2f}_{rows}"
     net = Network("mobilenet_v2", include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation, name, size, 32)
     layers = keras.layers
     x = conv(eighths(32 * alpha), 3, 2, padding="same", use_bias=False, name="Conv1")(net.start)

@@ -62,8 +62,8 @@ class Attention(ConfiguredLayer):
             out = _ops.where(_ops.expand_dims(query_mask, -1), out, _ops.zeros_like(out))
         return (out, weights) if return_attention_scores else out
 
-    def compute_mask(self, inputs, previous_mask=None):
-        return previous_mask[0] if previous_mask else None
+    def compute_mask(self, inputs, mask=None):
+        return mask[0] if mask else None
 
 
 class AdditiveAttention(Attention):

@@ -4,7 +4,8 @@ import re
 from ... import _ops
 from ..._einsum import einsum
 from .._engine.input_spec import InputSpec
-from ._configured import ConfiguredLayer, refuse
+from ._adapted import AdaptedLayer
+from ._configured import refuse
 
 
 class _Shapes:
@@ -35,6 +36,12 @@ class _Shapes:
         self.input_axes = [i for i, c in enumerate(self._weights) if c not in self._of_output]
         self.output_axes = [i for i, c in enumerate(self._weights) if c in self._of_output]
         self.bias = self._bias(bias_axes, 0 if left else max(hidden, 0))
+        self.contracted_axes = tuple(first + i for i, c in enumerate(self._inputs) if c not in self._of_output)
+        kept = [c for c in self._weights if c in self._of_output]
+        self.scale_order = [kept.index(c) for c in self._outputs if c in kept]
+        hidden_ones = [1] * max(hidden, 0)
+        scale = [self._of_output[c] if c in kept else 1 for c in self._outputs]
+        self.scale = tuple(hidden_ones + scale if left else scale + hidden_ones)  # one for each output, as the output lies
 
     def _check(self):
         for c, size in self._of_input.items():
@@ -67,11 +74,11 @@ class _Shapes:
         return [self._of_output[c] if c in axes else 1 for c in used] + [1] * trailing
 
 
-class EinsumDense(ConfiguredLayer):
+class EinsumDense(AdaptedLayer):
     """activation(einsum(equation, inputs, kernel) + bias)"""
 
     _computes_in_floats = True
-
+    _weight_name = "kernel"
     _writes_activity_regularizer = True
 
     def __init__(self, equation, output_shape, activation=None, bias_axes=None, kernel_initializer="glorot_uniform",
@@ -79,8 +86,8 @@ class EinsumDense(ConfiguredLayer):
                  bias_constraint=None, lora_rank=None, lora_alpha=None, gptq_unpacked_column_size=None,
                  quantization_config=None, **kwargs):  # fmt: skip
         super().__init__(**kwargs)
-        refuse(self, lora_rank=lora_rank, lora_alpha=lora_alpha, quantization_config=quantization_config,
-               gptq_unpacked_column_size=gptq_unpacked_column_size)  # fmt: skip
+        refuse(self, gptq_unpacked_column_size=gptq_unpacked_column_size)
+        self._adapt(lora_rank, lora_alpha, quantization_config)
         self.partial_output_shape = (output_shape,) if isinstance(output_shape, int) else tuple(output_shape)
         self._keep(equation=equation, activation=activation, bias_axes=bias_axes, kernel_initializer=kernel_initializer,
                    bias_initializer=bias_initializer, kernel_regularizer=kernel_regularizer,
@@ -92,13 +99,14 @@ class EinsumDense(ConfiguredLayer):
 
     def build(self, input_shape):
         shapes = self._shapes(input_shape)
-        self.kernel = self.add_weight(tuple(shapes.kernel), self._kernel_initializer(shapes), name="kernel",
-                                      regularizer=self.kernel_regularizer, constraint=self.kernel_constraint)  # fmt: skip
+        self._built_shapes = shapes
+        self._add_weight_of_layer(tuple(shapes.kernel), self._kernel_initializer(shapes))
         self.bias = None
         if shapes.bias is not None:
             self.bias = self.add_weight(tuple(shapes.bias), self.bias_initializer, name="bias",
                                         regularizer=self.bias_regularizer, constraint=self.bias_constraint)  # fmt: skip
         self.input_spec = InputSpec(ndim=len(input_shape))
+        self._finish_build()
 
     def _kernel_initializer(self, shapes):
         """Initializers that count fans are told which axes are inputs and which are outputs."""
@@ -109,10 +117,29 @@ class EinsumDense(ConfiguredLayer):
         return type(initializer).from_config({**initializer.get_config(), **axes})
 
     def call(self, inputs, training=None):
-        out = einsum(self.equation, inputs, self.kernel)
+        out = self._product(inputs, lambda x, kernel: einsum(self.equation, x, kernel), self._built_shapes.contracted_axes)
         if self.bias is not None:
             out = out + _ops.cast(self.bias, out.dtype)
         return self.activation(out)
+
+    # --- int8: Keras lays the scale out as the output lies. ---
+
+    def _reduced_axes(self):
+        return tuple(self._built_shapes.input_axes)
+
+    def _scale_shape(self, shape):
+        return self._built_shapes.scale
+
+    def _stored_scale(self, scale):
+        return _ops.transpose(_ops.squeeze(scale, self._reduced_axes()), self._built_shapes.scale_order)
+
+    def _scale_for_weight(self):
+        shapes = self._built_shapes
+        kept = [shapes.kernel[axis] for axis in shapes.output_axes]
+        lying = _ops.reshape(self.kernel_scale, [kept[axis] for axis in shapes.scale_order])
+        back = sorted(range(len(kept)), key=lambda axis: shapes.scale_order[axis])
+        sizes = [1 if axis in shapes.input_axes else n for axis, n in enumerate(shapes.kernel)]
+        return _ops.reshape(_ops.transpose(lying, back), sizes)
 
     def compute_output_shape(self, input_shape):
         return tuple(self._shapes(input_shape).output)

@@ -2,13 +2,15 @@
 import warnings
 
 from ... import _ops
-from ._configured import ConfiguredLayer, refuse
+from ._adapted import AdaptedLayer
+from ._configured import ConfiguredLayer
 
 
-class Embedding(ConfiguredLayer):
+class Embedding(AdaptedLayer):
     """A learnt row for each number below input_dim."""
 
     _makes_masks = True
+    _weight_name = "embeddings"
     _writes_activity_regularizer = True
 
     def __init__(self, input_dim, output_dim, embeddings_initializer="uniform", embeddings_regularizer=None,
@@ -17,7 +19,7 @@ class Embedding(ConfiguredLayer):
         if kwargs.pop("input_length", None) is not None:
             warnings.warn("Argument `input_length` is deprecated. Just remove it.", stacklevel=2)
         super().__init__(**kwargs)
-        refuse(self, lora_rank=lora_rank, lora_alpha=lora_alpha, quantization_config=quantization_config)
+        self._adapt(lora_rank, lora_alpha, quantization_config)
         for name, value in (("input_dim", input_dim), ("output_dim", output_dim)):
             if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
                 raise ValueError(f"`{name}` must be a positive integer. Received: {name}={value} (of type {type(value).__name__}).")
@@ -33,14 +35,22 @@ class Embedding(ConfiguredLayer):
     def build(self, input_shape=None):
         if self.built:
             return
-        self.embeddings = self.add_weight((self.input_dim, self.output_dim), self.embeddings_initializer,
-                                          name="embeddings", regularizer=self.embeddings_regularizer,
-                                          constraint=self.embeddings_constraint)  # fmt: skip
+        self._add_weight_of_layer((self.input_dim, self.output_dim), self.embeddings_initializer)
+        self._finish_build()
 
     def call(self, inputs):
         if inputs.dtype.name not in ("int32", "int64"):
             inputs = _ops.cast(inputs, "int32")
-        return _ops.cast(_ops.gather(self.embeddings, inputs), self.compute_dtype)
+        rows = _ops.cast(_ops.gather(self._embeddings, inputs), self.compute_dtype)
+        if self.quantization_mode == "int8":
+            rows = rows / _ops.expand_dims(_ops.gather(self.embeddings_scale, inputs), -1)
+        if self.lora_enabled:
+            a, b = self._lora_matrices()
+            rows = rows + _ops.matmul(_ops.gather(a, inputs), b)
+        return rows
+
+    def _reduced_axes(self):
+        return (1,)
 
     def compute_mask(self, inputs, previous_mask=None):
         return _ops.not_equal(inputs, 0) if self.mask_zero else None

@@ -33,7 +33,7 @@ class IndexLookup(_OnHost):
                    vocabulary=vocabulary, idf_weights=idf_weights, invert=invert, output_mode=output_mode, sparse=sparse,
                    pad_to_max_tokens=pad_to_max_tokens, salt=salt)  # fmt: skip
         self.built = True
-        self._tokens, self._idf, self._changed = [], None, 0
+        self._tokens, self._idf, self._changed, self._size_in_file = [], None, 0, None
         self.reset_state()
         if vocabulary is not None:
             self.set_vocabulary(vocabulary, idf_weights)
@@ -51,7 +51,7 @@ class IndexLookup(_OnHost):
     def vocabulary_size(self):
         if self.pad_to_max_tokens and self.output_mode != "int":
             return self.max_tokens
-        return len(self._special()) + len(self._tokens)
+        return self._size()
 
     def set_vocabulary(self, vocabulary, idf_weights=None):
         """Tokens as a list, an array or the name of a file with one a line; special ones may stand at the front."""
@@ -131,13 +131,23 @@ class IndexLookup(_OnHost):
         mode = "count" if self.output_mode == "tf_idf" else self.output_mode
         out = encode(indices, mode, self._depth(), self._output_dtype())
         if self.output_mode == "tf_idf":
-            idf = np.zeros(self._depth(), np.float32)
-            idf[: len(self._idf)] = self._idf
-            out = out * _tandem.to_tensor(idf)
+            out = out * _tandem.to_tensor(self._whole_idf())
         return out
 
+    def _whole_idf(self):
+        """A weight for each place, none for those that are padding."""
+        weights = np.zeros(self._depth(), np.float32)
+        known = self._idf if self._idf is not None else weights
+        weights[: len(known)] = known
+        return weights
+
     def _depth(self):
-        return self.max_tokens if self.pad_to_max_tokens else len(self._special()) + len(self._tokens)
+        return self.max_tokens if self.pad_to_max_tokens else self._size()
+
+    def _size(self):
+        """Of the vocabulary; while a file is read, before its tokens are there, as the file says."""
+        awaited = not self._tokens and self._size_in_file
+        return awaited or len(self._special()) + len(self._tokens)
 
     def _unknown(self, token):
         """The place of a token that is not in the vocabulary."""
@@ -179,7 +189,16 @@ class IndexLookup(_OnHost):
 
     def load_assets(self, dir_path):
         if self.vocabulary is None:
-            self.set_vocabulary(Path(dir_path, "vocabulary.txt"))
+            tokens = Path(dir_path, "vocabulary.txt").read_text(encoding="utf-8").splitlines()
+            self.set_vocabulary(tokens, None if self._idf is None else self._idf[: len(tokens)])
+
+    def save_own_variables(self, store):
+        if self.output_mode == "tf_idf":
+            store["idf_weights"] = self._whole_idf()
+
+    def load_own_variables(self, store):
+        if self.output_mode == "tf_idf":
+            self._idf = np.asarray(store["idf_weights"], np.float32)
 
     def get_config(self):
         config = super().get_config()
@@ -191,7 +210,9 @@ class IndexLookup(_OnHost):
 
     @classmethod
     def from_config(cls, config):
-        return super().from_config({key: value for key, value in config.items() if key not in ("vocabulary_size", "has_input_vocabulary")})
+        made = super().from_config({key: value for key, value in config.items() if key not in ("vocabulary_size", "has_input_vocabulary")})
+        made._size_in_file = config.get("vocabulary_size")
+        return made
 
 
 class StringLookup(IndexLookup):

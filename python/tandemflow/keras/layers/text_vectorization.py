@@ -114,6 +114,12 @@ class TextVectorization(_OnHost):
     def load_assets(self, dir_path):
         self._lookup_layer.load_assets(dir_path)
 
+    def save_own_variables(self, store):
+        self._lookup_layer.save_own_variables(store)
+
+    def load_own_variables(self, store):
+        self._lookup_layer.load_own_variables(store)
+
     # --- Calls ---
 
     def _compute(self, inputs):
@@ -143,13 +149,16 @@ class TextVectorization(_OnHost):
 
     @classmethod
     def from_config(cls, config):
+        size = config.get("vocabulary_size")
         config = {key: value for key, value in config.items() if key not in ("vocabulary_size", "has_input_vocabulary")}
         for name in ("standardize", "split"):
             if isinstance(config.get(name), dict):
                 config[name] = deserialize_keras_object(config[name])
         if isinstance(config.get("ngrams"), list):
             config["ngrams"] = tuple(config["ngrams"])
-        return super().from_config(config)
+        made = super().from_config(config)
+        made._lookup_layer._size_in_file = size
+        return made
 
 
 def _text(value, encoding):

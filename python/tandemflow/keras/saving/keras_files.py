@@ -48,6 +48,15 @@ def read_model(path, custom_objects, compile, safe_mode):
     return model
 
 
+def from_bytes(data):
+    """What model_bytes wrote; code in it is run, as pickle runs any."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.keras")
+        with open(path, "wb") as file:
+            file.write(data)
+        return read_model(path, None, True, False)
+
+
 def variables_of(entries, path):
     """The tree of variables in the archive."""
     if _VARIABLES not in entries:

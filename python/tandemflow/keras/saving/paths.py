@@ -18,10 +18,11 @@ def to_write(filepath, overwrite):
     return path
 
 
-def to_read(filepath, what):
+def to_read(filepath, what, missing=ValueError):
+    """The path of a file that is there; `missing` is what is raised where it is not."""
     path = os.fspath(filepath)
     if not os.path.exists(path):
-        raise ValueError(f"File not found: filepath={path}. Please ensure the file is an accessible {what}.")
+        raise missing(f"File not found: filepath={path}. Please ensure the file is an accessible {what}.")
     return path
 
 

@@ -36,7 +36,7 @@ def load_weights(model, filepath, skip_mismatch=False, by_name=False, **kwargs):
     """Reads variables into the model; when they do not fit, the model stays as it is."""
     if kwargs.pop("objects_to_skip", None) is not None or kwargs:
         raise ValueError(f"load_weights: not supported: {', '.join(kwargs) or 'objects_to_skip'}")
-    path = to_read(filepath, "`.weights.h5`, `.keras`, `.h5` or `.safetensors` file")
+    path = to_read(filepath, "`.weights.h5`, `.keras`, `.h5` or `.safetensors` file", FileNotFoundError)
     if path.endswith(".safetensors"):
         return _load_safetensors(model, path, skip_mismatch)
     if path.endswith(".keras"):

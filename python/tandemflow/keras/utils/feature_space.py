@@ -2,9 +2,26 @@
 from ... import _ops, _tandem
 from ..._dataset import Dataset
 from .. import layers
+from .._engine.naming import unique_name
+from .._engine.registry import Family, deserialize_keras_object, serialize_keras_object
+
+_PLACE = "keras.src.layers.preprocessing.feature_space"  # what files call the module of the parts
 
 
-class Feature:
+class _Part:
+    """What a FeatureSpace is made of: its configuration is its attributes."""
+
+    _keras_module = _PLACE
+
+    def get_config(self):
+        return dict(self.__dict__)
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**{name: deserialize_keras_object(value) for name, value in config.items()})
+
+
+class Feature(_Part):
     """A column: its dtype, the layer that reads it, and how the result is encoded."""
 
     def __init__(self, dtype, preprocessor, output_mode):
@@ -15,7 +32,7 @@ class Feature:
         self.dtype, self.preprocessor, self.output_mode = dtype, preprocessor, output_mode
 
 
-class Cross:
+class Cross(_Part):
     """Columns whose combinations are counted as one."""
 
     def __init__(self, feature_names, crossing_dim, output_mode="one_hot"):
@@ -26,6 +43,18 @@ class Cross:
     @property
     def name(self):
         return "_X_".join(self.feature_names)
+
+
+class TFDIdentity(layers.Identity):
+    """A column as it is; named as in files."""
+
+    _keras_module = _PLACE
+
+
+class TFDConcat(layers.Concatenate):
+    """The columns side by side; named as in files."""
+
+    _keras_module = _PLACE
 
 
 def _needs_data(layer):
@@ -54,22 +83,25 @@ def _cardinality(name, layer):
     )
 
 
-class FeatureSpace:
+class FeatureSpace(layers.Layer):
     """FeatureSpace({"age": "float_normalized", "town": "string_categorical"}): adapt(dataset), then call it with dicts of columns."""
 
+    _keras_module = "keras.utils"
+
     def __init__(self, features, output_mode="concat", crosses=None, crossing_dim=32, hashing_dim=32, num_discretization_bins=32, name=None):
+        super().__init__(name=name)
         if not features:
             raise ValueError("The `features` argument cannot be None or empty.")
         if output_mode not in ("concat", "dict"):
             raise ValueError(f"output_mode must be 'concat' or 'dict', got {output_mode!r}")
         self.crossing_dim, self.hashing_dim, self.num_discretization_bins = crossing_dim, hashing_dim, num_discretization_bins
-        self.output_mode, self.name = output_mode, name or "feature_space"
+        self.output_mode = output_mode
         self.features = {key: self._feature(key, value) for key, value in features.items()}
         self.crosses = [self._cross(value) for value in crosses or []]
         self.preprocessors = {key: feature.preprocessor for key, feature in self.features.items()}
         self.crossers = {cross.name: layers.HashedCrossing(cross.crossing_dim, name=cross.name) for cross in self.crosses}
         self.inputs = {key: layers.Input((1,), dtype=feature.dtype, name=key) for key, feature in self.features.items()}
-        self._encoders, self._encoded = {}, None
+        self.one_hot_encoders, self.concat, self._encoded = {}, None, None
         self._adapted = not any(map(_needs_data, self.preprocessors.values()))
 
     # --- Kinds of columns. ---
@@ -103,7 +135,7 @@ class FeatureSpace:
 
     @classmethod
     def float(cls, name=None):
-        return Feature("float32", layers.Identity(dtype="float32", name=_named(name, "float")), "float")
+        return Feature("float32", TFDIdentity(dtype="float32", name=_named(name, "float")), "float")
 
     @classmethod
     def float_rescaled(cls, scale=1.0, offset=0.0, name=None):
@@ -152,7 +184,8 @@ class FeatureSpace:
             rank = len(next(iter(column)).shape)
             column = column.batch(32) if rank == 0 else column
             layer.adapt(column.map(lambda x: _ops.expand_dims(x, -1)) if rank < 2 else column)
-        self._adapted = True
+        self._adapted = self.built = True
+        self.get_encoded_features()  # makes the encoders, which files mention
 
     def get_inputs(self):
         """A KerasTensor for each column."""
@@ -189,10 +222,10 @@ class FeatureSpace:
         return out if self.output_mode == "dict" else self._joined(out)
 
     def _one_hot(self, name, value):
-        if name not in self._encoders:
+        if name not in self.one_hot_encoders:
             layer = self.preprocessors.get(name) or self.crossers[name]
-            self._encoders[name] = layers.CategoryEncoding(num_tokens=_cardinality(name, layer), output_mode="multi_hot")
-        return self._encoders[name](value)
+            self.one_hot_encoders[name] = layers.CategoryEncoding(num_tokens=_cardinality(name, layer), output_mode="multi_hot")
+        return self.one_hot_encoders[name](value)
 
     def _joined(self, encoded):
         for name, value in encoded.items():
@@ -202,12 +235,45 @@ class FeatureSpace:
                     f"Cannot concatenate features because feature '{name}' has not been encoded (it has dtype {dtype}). "
                     "Consider using `output_mode='dict'`."
                 )
-        return layers.concatenate(list(encoded.values())) if len(encoded) > 1 else next(iter(encoded.values()))
+        if len(encoded) == 1:
+            return next(iter(encoded.values()))
+        self.concat = self.concat or TFDConcat(axis=-1)
+        return self.concat(list(encoded.values()))
+
+    # --- Files. ---
+
+    def get_config(self):
+        names = ("output_mode", "crossing_dim", "hashing_dim", "num_discretization_bins")
+        parts = {"features": serialize_keras_object(self.features), "crosses": serialize_keras_object(self.crosses)}
+        return {**parts, **{name: getattr(self, name) for name in names}}
+
+    @classmethod
+    def from_config(cls, config):
+        parts = {name: deserialize_keras_object(config[name]) for name in ("features", "crosses")}
+        return cls(**{**config, **parts})
+
+    def get_build_config(self):
+        return {name: layer.get_build_config() or {} for name, layer in self.preprocessors.items()}
+
+    def build_from_config(self, config):
+        for name, layer in self.preprocessors.items():
+            if config.get(name) and not layer.built:
+                layer.build_from_config(config[name])
+        self._adapted = True  # what was learned comes from the file
+
+    def save(self, filepath):
+        """Writes a .keras file, which keras.models.load_model reads."""
+        from ..saving import save_model
+
+        save_model(self, filepath)
 
 
 def _named(name, kind):
-    return f"{name}_preprocessor" if name else None
+    return f"{name or unique_name(kind)}_preprocessor"
 
 
 def _column(tensor):
     return _ops.reshape(tensor, [1, 1]) if tensor.ndim == 0 else _ops.expand_dims(tensor, -1) if tensor.ndim == 1 else tensor
+
+
+family = Family("part of a FeatureSpace", "keras.utils", [FeatureSpace, Feature, Cross, TFDIdentity, TFDConcat])
