@@ -6,8 +6,8 @@ import os
 from collections import namedtuple
 
 from . import _tandem
-from ._arguments import Arguments, consists_of_specs, fill_slots, flatten_results
-from ._concrete import ConcreteFunction
+from ._arguments import Arguments, consists_of_specs, fill_slots, flatten_results, specs_in
+from ._concrete import ConcreteFunction, OpenConcreteFunction
 from ._open_size import OpenSize
 from ._specs import TensorSpec
 from ._logging import get_logger
@@ -109,6 +109,7 @@ class Function(_tandem.FunctionCore):
 
     def _trace(self, structure, tensors):
         args, kwargs = fill_slots(structure, tensors)
+        self._arguments.name_tensors(structure, tensors)
         self._note_trace(structure, tensors)
         leaves = []
         return leaves, flatten_results(self._converted()(*args, **kwargs), leaves, self._name)
@@ -162,7 +163,13 @@ class Function(_tandem.FunctionCore):
         if not args and not kwargs and self._arguments.input_signature:
             args = self._arguments.input_signature
         prepared = self._arguments.flatten(args, kwargs)
-        return ConcreteFunction(self._concrete(*prepared), self._name, self._arguments, prepared)
+        given = [value for _, value in self._arguments.named(args, kwargs)]
+        specs = specs_in(given)
+        if all(spec.shape.is_fully_defined() for spec in specs):
+            return ConcreteFunction(self._concrete(*prepared), self._name, self._arguments, prepared)
+        if len(specs) != len(prepared[0]):
+            raise ValueError(f"{self._name}: tensors and a tf.TensorSpec with open sizes were given together; give a tf.TensorSpec for each tensor")
+        return OpenConcreteFunction(self, self._arguments, prepared, specs)
 
     def experimental_get_tracing_count(self):
         """How often it was traced."""

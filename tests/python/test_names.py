@@ -169,3 +169,25 @@ def test_the_program_of_the_documentation_runs(tmp_path):
     program = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)).replace("/tmp/tandem-docs", str(tmp_path))
     exec(program, {})
     assert tf.train.latest_checkpoint(tmp_path) == str(tmp_path / "ckpt-1") and list((tmp_path / "logs").glob("*tfevents*"))
+
+
+def test_name_scopes_lead_the_names_of_variables():
+    class Block(tf.Module):
+        @tf.Module.with_name_scope
+        def __call__(self):
+            return tf.Variable(1.0, name="w").name
+
+    with tf.name_scope("outer"):
+        assert Block(name="inner")() == "outer/inner/w:0"
+    assert Block()() == "block/w:0" and tf.Variable(1.0).name == "Variable:0"
+
+
+def test_variables_take_the_arguments_of_tensorflow():
+    v = tf.Variable([1.0, 2.0], shape=[None], constraint=abs, synchronization=tf.VariableSynchronization.AUTO)
+    assert v.constraint is abs and v.shape == (2,)
+    with pytest.raises(ValueError, match=r"shape \[2\], which does not fit shape=\[3\]"):
+        tf.Variable([1.0, 2.0], shape=[3])
+    with pytest.raises(ValueError, match="needs an initial_value"):
+        tf.Variable()
+    with pytest.raises(RuntimeError, match=r"assign_add\(value\)"):
+        v += 1
