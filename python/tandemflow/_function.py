@@ -76,7 +76,7 @@ class _BoundFunctions(dict):
 class Function(_tandem.FunctionCore):
     """What tf.function makes. Calling it runs the graph of the signature at hand; the first such call traces it."""
 
-    def __init__(self, python_function, input_signature=None, name=None, autograph=True):
+    def __init__(self, python_function, input_signature=None, name=None, autograph=True, reduce_retracing=False):
         if not callable(python_function):
             raise TypeError(f"tf.function needs a function to trace, got {python_function!r}")
         functools.update_wrapper(self, python_function)
@@ -85,6 +85,7 @@ class Function(_tandem.FunctionCore):
         self._autograph = autograph
         self._arguments = Arguments(python_function, self._name, input_signature)
         self._untraceable = False
+        self._first_shapes = {} if reduce_retracing else None  # by what else a trace depends on: of the first call, and the axes that changed since
         self._traced = {}  # what it was traced for, by key and shapes: for those who save it
         self._configure(self._name)
 
@@ -94,12 +95,23 @@ class Function(_tandem.FunctionCore):
         if _tandem.functions_run_eagerly() or self._untraceable or _composite(args) or _composite(kwargs):
             return self._python_function(*args, **kwargs)
         try:
-            return self._run(*self._arguments.flatten(args, kwargs))
+            return self._run(*self._relaxed(*self._arguments.flatten(args, kwargs)))
         except OpError as error:
             if not _tandem.executing_eagerly() or not needs_values(error):
                 raise
             self._give_up_tracing(error)
         return self._python_function(*args, **kwargs)
+
+    def _relaxed(self, tensors, key, structure, open_axes):
+        """With reduce_retracing sizes that once were others are left open: one trace more serves all of them."""
+        if self._first_shapes is None or open_axes or not _tandem.executing_eagerly():
+            return tensors, key, structure, open_axes
+        shapes = [tensor.shape.as_list() for tensor in tensors]
+        place = key, tuple((tensor.dtype.name, tensor.ndim) for tensor in tensors)
+        first, changed = self._first_shapes.setdefault(place, (shapes, [0] * len(shapes)))
+        for number, (before, now) in enumerate(zip(first, shapes)):
+            changed[number] |= sum(1 << axis for axis, sizes in enumerate(zip(before, now)) if sizes[0] != sizes[1])
+        return tensors, key, structure, list(changed) if any(changed) else ()
 
     def _give_up_tracing(self, error):
         """From now on it runs op by op; where only a variable was made, the next call finds it and is traced."""
@@ -154,7 +166,7 @@ class Function(_tandem.FunctionCore):
         function = bound.get(id(self))
         if function is None:
             method = self._python_function.__get__(instance, owner)
-            function = bound[id(self)] = Function(method, self._arguments.input_signature, self._name, self._autograph)
+            function = bound[id(self)] = self._again(method)
             function._unbound = self  # while it lives, nothing else has its id
         return function
 
@@ -199,8 +211,12 @@ class Function(_tandem.FunctionCore):
     def __repr__(self):
         return f"<tandemflow.Function {self._name}{inspect.signature(self._python_function)}>"
 
+    def _again(self, python_function):
+        """Another function with the same settings."""
+        return Function(python_function, self._arguments.input_signature, self._name, self._autograph, self._first_shapes is not None)
+
     def __copy__(self):
-        return Function(self._python_function, self._arguments.input_signature, self._name, self._autograph)
+        return self._again(self._python_function)
 
     def __deepcopy__(self, memo):
         return self.__copy__()
@@ -228,12 +244,14 @@ def function(
 
     Tensors and NumPy arrays may have other values in every call; another dtype or shape, or another Python value, traces
     anew, and loss.retraces() says why. input_signature refuses what does not fit and makes tensors of Python values.
-    `if`, `while`, `for`, `and`, `or` and `not` may depend on tensors (tf.autograph), unless autograph=False. The other
-    arguments are TensorFlow's and change nothing: every graph is compiled here.
+    `if`, `while`, `for`, `and`, `or` and `not` may depend on tensors (tf.autograph), unless autograph=False. With reduce_retracing
+    sizes that change are left open at the second trace. The other arguments are TensorFlow's and change nothing: every graph is
+    compiled here.
     """
+    relaxes = bool(reduce_retracing or experimental_relax_shapes)
     if func is None:
-        return lambda inner: Function(inner, input_signature, name, autograph)
-    return Function(func, input_signature, name, autograph)
+        return lambda inner: Function(inner, input_signature, name, autograph, relaxes)
+    return Function(func, input_signature, name, autograph, relaxes)
 
 
 def executing_eagerly():

@@ -53,6 +53,12 @@ class SparseTensor:
     def with_values(self, new_values):
         return SparseTensor(self._indices, new_values, self._sizes)
 
+    def __tandem_op__(self, name, args, kwargs):
+        """Ops that leave zero as it is work on the values."""
+        if name not in ("abs", "cast", "erf", "negative", "sign", "sqrt", "square", "tanh"):
+            return NotImplemented
+        return self.with_values(_ops.records[name](self._values, *args[1:], **kwargs))
+
     def _dataset_parts(self):
         return _composites.sparse_parts(self._indices, self._values, self.dense_shape)
 

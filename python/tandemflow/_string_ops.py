@@ -73,6 +73,8 @@ def indexed(tensor, key):
 
 def _moved(op, name, args, kwargs):
     numbered = _Numbered()
+    if name == "concat" and isinstance(args[0], (list, tuple)):
+        args = ([_text(item) for item in args[0]], *args[1:])
     if name == "pad":  # what it fills in is one more string
         filling = args[2] if len(args) > 2 else kwargs.get("constant_values", 0)
         args, kwargs = args[:2], {**kwargs, "constant_values": numbered.first(filling or b"")}

@@ -314,8 +314,6 @@ def test_concrete_functions_can_be_called_and_looked_into():
     for wrong in ((x, False), (tf.ones([3, 3]),), (x, x)):
         with pytest.raises(tf.errors.InvalidArgumentError):
             concrete(*wrong)
-    with pytest.raises(ValueError, match="leaves sizes open"):
-        f.get_concrete_function(tf.TensorSpec([None, 2]), True)
 
 
 def test_functions_inside_functions_become_part_of_them():
@@ -476,3 +474,24 @@ def test_tensors_of_a_trace_are_named_after_their_parameters():
     seen = []
     tf.function(lambda a, *, rest: seen.extend([str(a), *map(str, rest)]))(tf.constant(1), rest=[tf.constant(1.0), tf.constant(2.0)])
     assert [text.split('"')[1] for text in seen] == ["a:0", "rest:0", "rest_1:0"]
+
+
+def test_reduce_retracing_leaves_sizes_open_that_change():
+    @tf.function(reduce_retracing=True)
+    def f(x):
+        return tf.reduce_sum(x, axis=0)
+
+    for rows in range(1, 6):
+        assert f(tf.ones([rows, 2])).numpy().tolist() == [rows, rows]
+    assert f.experimental_get_tracing_count() == 2
+    assert f(tf.ones([3, 4])).shape == (4,)
+
+    class Model:
+        @tf.function(reduce_retracing=True)
+        def double(self, x):
+            return x * 2
+
+    model = Model()
+    for size in range(1, 5):
+        model.double(tf.ones([size]))
+    assert model.double.experimental_get_tracing_count() == 2
