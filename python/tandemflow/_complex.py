@@ -161,13 +161,21 @@ def is_complex(value):
     return isinstance(value, ComplexTensor) or np.iscomplexobj(value)
 
 
+def dtype_of(value):
+    """The complex dtype of a value; None of what is not complex."""
+    if not is_complex(value):
+        return None
+    items = [item for item in (value if isinstance(value, (list, tuple)) else [value]) if hasattr(item, "dtype")]
+    return _dtypes.as_complex_dtype(items[0].dtype) or _dtypes.complex128 if items else _dtypes.complex128
+
+
 def as_complex(x, dtype=None):
     """x as a ComplexTensor, of a complex dtype or that of its parts; real numbers have no imaginary part."""
     part = dtype if dtype is None else _dtypes.as_dtype(dtype).real_dtype
     if isinstance(x, ComplexTensor):
         return x if dtype is None or part == x._re.dtype else _cast(x, _dtypes.complex128 if part.name == "float64" else _dtypes.complex64)
     if isinstance(x, (list, tuple)) and any(isinstance(item, (ComplexTensor, _tandem.Tensor)) for item in x) and is_complex(x):
-        return _joined(_ops.stack)(x)
+        return as_complex(_joined(_ops.stack)(x), dtype)
     if is_complex(x):
         x = np.asarray(x)
         part = part or ("float64" if x.dtype == np.complex128 else "float32")

@@ -16,6 +16,14 @@ def _seed(seed):
     return -1 if seed is None else int(seed) & 0x7FFFFFFFFFFFFFFF
 
 
+def _whole(number, role):
+    """A number of elements."""
+    try:
+        return int(number)
+    except (TypeError, ValueError):
+        raise TypeError(f"{role} must be a whole number, got {number!r}") from None
+
+
 def _calls(num_parallel_calls):
     return 0 if num_parallel_calls is None else int(num_parallel_calls)
 
@@ -65,7 +73,7 @@ class Dataset:
     @staticmethod
     def range(*args, output_type=_dtypes.int64, name=None):
         """Numbers, as Python's range."""
-        numbers = range(*(int(number) for number in args))
+        numbers = range(*(_whole(number, "Dataset.range: a limit") for number in args))
         return Dataset(_tandem.dataset_range(numbers.start, numbers.stop, numbers.step, output_type), kind="_RangeDataset")
 
     @staticmethod
@@ -163,19 +171,19 @@ class Dataset:
 
     def shuffle(self, buffer_size, seed=None, reshuffle_each_iteration=None, name=None):
         """A random order by a buffer of buffer_size elements, another one each pass."""
-        return self._next(self._handle.shuffle(int(buffer_size), _seed(seed), reshuffle_each_iteration is not False), "_ShuffleDataset")
+        return self._next(self._handle.shuffle(_whole(buffer_size, "shuffle: buffer_size"), _seed(seed), reshuffle_each_iteration is not False), "_ShuffleDataset")
 
     def repeat(self, count=None, name=None):
         """The dataset count times, or without end."""
-        return self._next(self._handle.repeat(-1 if count is None else int(count)), "_RepeatDataset")
+        return self._next(self._handle.repeat(-1 if count is None else _whole(count, "repeat: count")), "_RepeatDataset")
 
     def take(self, count, name=None):
         """The first count elements."""
-        return self._next(self._handle.take(int(count)), "_TakeDataset")
+        return self._next(self._handle.take(_whole(count, "take: count")), "_TakeDataset")
 
     def skip(self, count, name=None):
         """All but the first count elements."""
-        return self._next(self._handle.skip(int(count)), "_SkipDataset")
+        return self._next(self._handle.skip(_whole(count, "skip: count")), "_SkipDataset")
 
     def shard(self, num_shards, index, name=None):
         """Every num_shards-th element, beginning with number index."""
@@ -199,7 +207,7 @@ class Dataset:
 
     def batch(self, batch_size, drop_remainder=False, num_parallel_calls=None, deterministic=None, name=None):
         """batch_size elements stacked along a new first axis."""
-        return self._next(self._handle.batch(int(batch_size), bool(drop_remainder)), "_ParallelBatchDataset" if num_parallel_calls else "_BatchDataset")
+        return self._next(self._handle.batch(_whole(batch_size, "batch: batch_size"), bool(drop_remainder)), "_ParallelBatchDataset" if num_parallel_calls else "_BatchDataset")
 
     def padded_batch(self, batch_size, padded_shapes=None, padding_values=None, drop_remainder=False, name=None):
         """Batches of elements of different sizes, padded to one."""

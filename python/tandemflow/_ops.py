@@ -70,11 +70,12 @@ def _made(value, dtype):
     try:
         return _tandem.to_tensor(value, dtype)
     except TypeError:
-        from ._complex import as_complex, is_complex
+        from ._complex import dtype_of
 
-        if _dtypes.as_complex_dtype(dtype) is None and (dtype is not None or not is_complex(value)):
+        wanted = dtype_of(value) if dtype is None else _dtypes.as_complex_dtype(dtype)
+        if wanted is None:
             raise
-        return as_complex(value, None if dtype is None else _dtypes.as_dtype(dtype))
+    return cast(value, wanted)
 
 
 def constant(value, dtype=None, shape=None, name="Const"):
@@ -97,18 +98,13 @@ def constant(value, dtype=None, shape=None, name="Const"):
 
 def zeros(shape, dtype=_dtypes.float32, name=None):
     """A tensor of zeros; of empty strings."""
-    return _of_parts(_zeros, shape, dtype)
-
-
-def _of_parts(make, shape, dtype):
-    """make(shape, dtype), also of a complex dtype."""
     try:
-        return make(shape, dtype)
+        return _zeros(shape, dtype)
     except TypeError:
         wanted = _dtypes.as_complex_dtype(dtype)
         if wanted is None:
             raise
-    return cast(make(shape, wanted.real_dtype), wanted)
+    return cast(_zeros(shape, wanted.real_dtype), wanted)
 
 
 def _zeros(shape, dtype):
@@ -122,11 +118,13 @@ def _zeros(shape, dtype):
 
 def ones(shape, dtype=_dtypes.float32, name=None):
     """A tensor of ones."""
-    return _of_parts(_ones, shape, dtype)
-
-
-def _ones(shape, dtype):
-    return _tandem.fill(shape, 1, dtype)
+    try:
+        return _tandem.fill(shape, 1, dtype)
+    except TypeError:
+        wanted = _dtypes.as_complex_dtype(dtype)
+        if wanted is None:
+            raise
+    return cast(_tandem.fill(shape, 1, wanted.real_dtype), wanted)
 
 
 def fill(dims, value, name=None):

@@ -125,6 +125,8 @@ def row_of_size(tensor, sizes):
 
 def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
     """The whole tensor; `default_value` where nothing stands."""
+    if not isinstance(sp_input, SparseTensor):
+        raise TypeError(f"Input must be a SparseTensor, got {type(sp_input).__name__}; tf.sparse.from_dense makes one of a tensor")
     sizes = sp_input.shape.as_list()
     if sp_input.dtype == _dtypes.string:
         return _dense_strings(sp_input, sizes, b"" if default_value is None else default_value)

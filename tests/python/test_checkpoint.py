@@ -286,3 +286,9 @@ def test_a_manager_does_not_mind_that_an_old_one_is_gone(tmp_path):
     manager = tf.train.CheckpointManager(tf.train.Checkpoint(a=tf.Variable(1.0)), tmp_path, max_to_keep=1)
     os.unlink(manager.save() + ".index")
     assert manager.save().endswith("ckpt-2") and manager.checkpoints == [str(tmp_path / "ckpt-2")]
+
+
+def test_functions_may_be_part_of_a_checkpoint_and_are_not_saved(tmp_path):
+    root = tf.train.Checkpoint(v=tf.Variable(3.0), f=tf.function(lambda x: 2.0 * x))
+    root.save(tmp_path / "c")
+    assert root.f(tf.constant(1.0)).numpy() == 2 and root.restore(tf.train.latest_checkpoint(tmp_path)).assert_consumed() is not None
