@@ -60,6 +60,21 @@ TENSORS = {
 }  # fmt: skip
 
 FILES_AND_DATA = {
+    "tf.io.read_file": "file(lambda path: tf.io.read_file(path), b'text')", "tf.data.TextLineDataset": "file(lambda path: list(tf.data.TextLineDataset(path).as_numpy_iterator()), b'a\\nb')",
+    "tf.data.experimental.CsvDataset": "file(lambda path: [float(b) for a, b in tf.data.experimental.CsvDataset(path, [tf.int32, tf.float32], header=True)], b'a,b\\n1,2.5\\n')",
+    "tf.data.experimental.make_csv_dataset": "file(lambda path: next(iter(tf.data.experimental.make_csv_dataset(path, 2, num_epochs=1, shuffle=False)))['b'], b'a,b\\n1,2.5\\n3,4\\n')",
+    "tf.io.TFRecordWriter": "folder(lambda path: recorded(tf, path))", "tf.data.TFRecordDataset": "folder(lambda path: recorded(tf, path))",
+    "tf.train.Checkpoint": "folder(lambda path: checkpointed(tf, path))", "tf.train.latest_checkpoint": "folder(lambda path: checkpointed(tf, path))",
+    "tf.train.CheckpointManager": "folder(lambda path: managed(tf, path))", "tf.saved_model.save": "folder(lambda path: saved(tf, path))",
+    "tf.saved_model.load": "folder(lambda path: saved(tf, path))", "tf.saved_model.SaveOptions": "folder(lambda path: saved(tf, path, tf.saved_model.SaveOptions()))",
+    "tf.io.gfile.makedirs": "folder(lambda path: tf.io.gfile.makedirs(path + '/a/b') or tf.io.gfile.isdir(path + '/a/b'))",
+    "tf.io.gfile.glob": "file(lambda path: len(tf.io.gfile.glob(path[:-2] + '*')), b'')", "tf.data.experimental.Counter": "list(tf.data.experimental.Counter(2, 3).take(3))",
+    "tf.io.gfile.rmtree": "folder(lambda path: tf.io.gfile.makedirs(path + '/a') or tf.io.gfile.rmtree(path + '/a') or tf.io.gfile.exists(path + '/a'))",
+    "tf.io.decode_jpeg": "tf.shape(tf.io.decode_jpeg(tf.io.encode_jpeg(tf.zeros([4, 5, 3], tf.uint8))))",
+    "tf.image.decode_jpeg": "tf.shape(tf.image.decode_jpeg(tf.io.encode_jpeg(tf.zeros([4, 5, 3], tf.uint8)), channels=1))",
+    "tf.sparse.concat": "tf.sparse.to_dense(tf.sparse.concat(0, [tf.sparse.from_dense([[1, 0]]), tf.sparse.from_dense([[0, 2]])]))",
+    "tf.RaggedTensor": "tf.RaggedTensor.from_row_lengths([1, 2, 3], [2, 1]).to_tensor()", "tf.data.experimental.AutoShardPolicy": "tf.data.experimental.AutoShardPolicy.DATA.name",
+    "tf.lookup.KeyValueTensorInitializer": "tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(['a'], [1]), -1).lookup(tf.constant(['a', 'b']))",
     "tf.data.Dataset": "list(tf.data.Dataset.from_tensor_slices(v).map(lambda a: a * 2).batch(4))", "tf.data.AUTOTUNE": "tf.data.AUTOTUNE",
     "tf.data.experimental.AUTOTUNE": "tf.data.experimental.AUTOTUNE", "tf.data.experimental.cardinality": "tf.data.experimental.cardinality(tf.data.Dataset.range(4))",
     "tf.data.Options": "tf.data.Options().deterministic is None", "tf.strings.lower": "tf.strings.lower(s)", "tf.strings.split": "tf.strings.split('a b c')",

@@ -7,6 +7,7 @@ import json
 import os
 import struct
 import sys
+import tempfile
 import zlib
 
 import numpy as np
@@ -77,6 +78,56 @@ class Helpers:
             return x + 1
 
     @staticmethod
+    def folder(use):
+        """use(path) of an empty folder, which goes afterwards."""
+        with tempfile.TemporaryDirectory() as path:
+            return use(path)
+
+    @staticmethod
+    def file(use, content):
+        """use(path) of a file with these bytes."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "file")
+            with open(path, "wb") as out:
+                out.write(content)
+            return use(path)
+
+    @staticmethod
+    def checkpointed(tf, path):
+        """What a variable is after it was saved, changed and restored."""
+        variable = tf.Variable(3.0)
+        checkpoint = tf.train.Checkpoint(v=variable)
+        checkpoint.save(os.path.join(path, "c"))
+        variable.assign(9.0)
+        checkpoint.restore(tf.train.latest_checkpoint(path))
+        return variable.numpy()
+
+    @staticmethod
+    def managed(tf, path):
+        """How many checkpoints a manager keeps."""
+        manager = tf.train.CheckpointManager(tf.train.Checkpoint(v=tf.Variable(3.0)), path, max_to_keep=2)
+        for _ in range(3):
+            manager.save()
+        return len(manager.checkpoints)
+
+    @staticmethod
+    def saved(tf, path, options=None):
+        """What a function gives after it was saved and loaded."""
+        module = tf.Module()
+        module.double = tf.function(lambda a: a * 2.0, input_signature=[tf.TensorSpec([None], tf.float32)])
+        tf.saved_model.save(module, path, options=options)
+        return tf.saved_model.load(path).double(tf.constant([1.0, 2.0]))
+
+    @staticmethod
+    def recorded(tf, path):
+        """Records as they are read after they were written."""
+        name = os.path.join(path, "r")
+        with tf.io.TFRecordWriter(name) as writer:
+            writer.write(b"one")
+            writer.write(b"two")
+        return list(tf.data.TFRecordDataset(name).as_numpy_iterator())
+
+    @staticmethod
     def example(tf):
         number = tf.train.Feature(int64_list=tf.train.Int64List(value=[7]))
         return tf.train.Example(features=tf.train.Features(feature={"a": number}))
@@ -94,7 +145,7 @@ def png():
 def scope(tf):
     helpers = Helpers(tf)
     rng = np.random.default_rng(7)
-    made = {name: getattr(helpers, name) for name in ("run", "trained", "measured", "functional", "gradient", "device", "example")}
+    made = {name: getattr(helpers, name) for name in vars(Helpers) if not name.startswith("_")}
     return made | {
         "tf": tf, "np": np, "x": tf.constant([[1.0, 2.0], [3.0, 4.0]]), "v": tf.constant([3.0, -1.0, 4.0, 1.0, -5.0, 9.0]), "png": png(),
         "i": tf.constant([[1, 2, 3], [3, 4, 5]]), "s": tf.constant(["aB", "c"]), "labels": tf.constant([0, 2, 1, 1]),

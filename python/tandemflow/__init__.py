@@ -19,6 +19,8 @@ from ._dtypes import (  # noqa: E402
     as_dtype,
     bfloat16,
     bool,
+    complex64,
+    complex128,
     double,
     float16,
     float32,
@@ -64,7 +66,7 @@ _ONLY_IN_MODULES = {
 }  # fmt: skip
 _exported = {**_ops.exported, **_arrays.exported, **_matrices.exported, **_segments.exported}
 globals().update({name: function for name, function in _exported.items() if name not in _ONLY_IN_MODULES})
-truediv = _ops.exported["divide"]
+truediv = realdiv = _ops.exported["divide"]
 
 
 # What is used seldom, or costs time to load, comes when it is asked for.
@@ -95,5 +97,5 @@ __getattr__, __dir__ = _names.lazy(
             "random_uniform_initializer=RandomUniform zeros_initializer=Zeros"
         },
     ),
-    "audio autograph compat distribute dtypes experimental image keras lookup nest onnx profiler queue ragged saved_model sets signal sparse strings summary sysconfig types version".split(),
+    "audio autodiff autograph compat distribute dtypes experimental image keras lookup nest onnx profiler queue ragged saved_model sets signal sparse strings summary sysconfig types version".split(),
 )

@@ -47,9 +47,9 @@ def _sorted_keys(mapping):
 class _Flattening:
     """Takes a structure apart: its tensors, what else there is as text, and the structure with slots."""
 
-    def __init__(self, of_spec):
+    def __init__(self, open_axes):
         self.tensors = []
-        self._of_spec = of_spec  # what stands for a tf.TensorSpec
+        self.open_axes = open_axes  # by id of a tensor: bits of the axes whose sizes are left open
 
     def slot(self, tensor):
         self.tensors.append(tensor)
@@ -64,7 +64,7 @@ class _Flattening:
         if isinstance(value, _tandem.Variable):
             return value, f"<{value.name} #{_tandem.variable_id(value)}>"
         if isinstance(value, TensorSpec):
-            return self.slot(self._of_spec(value)), "tensor"
+            return self.slot(self._sample(value)), "tensor"
         if isinstance(value, dict):
             items = {key: self.visit(value[key]) for key in _sorted_keys(value)}
             text = ", ".join(f"{key!r}: {item[1]}" for key, item in items.items())
@@ -78,11 +78,31 @@ class _Flattening:
             return self.slot(_tandem.to_tensor(value)), "tensor"
         return value, f"<{type(value).__name__} #{_number_of(value)}>"
 
+    def _sample(self, spec):
+        """A tensor such as the spec describes; sizes and ranks that it leaves open are some."""
+        sizes = [] if spec.shape.rank is None else spec.shape.as_list()
+        tensor = _tandem.symbolic([_SAMPLE_SIZE if size is None else size for size in sizes], spec.dtype)
+        bits = _open_bits(spec)
+        if bits:
+            self.open_axes[id(tensor)] = bits
+        return tensor
 
-def _symbolic(spec):
-    if not spec.shape.is_fully_defined():
-        raise ValueError(f"{spec!r} leaves sizes open, but a graph has fixed ones; give a tf.TensorSpec with all sizes")
-    return _tandem.symbolic(spec.shape.as_list(), spec.dtype)
+
+_SAMPLE_SIZE = 2
+
+
+def _open_bits(spec):
+    """Bit i is set where the size of axis i is left open."""
+    return 0 if spec.shape.rank is None else sum(1 << axis for axis, size in enumerate(spec.shape) if size is None)
+
+
+def specs_in(structure):
+    """The tf.TensorSpecs of a structure, in the order in which its tensors are taken apart."""
+    if isinstance(structure, TensorSpec):
+        return [structure]
+    if isinstance(structure, dict):
+        structure = [structure[key] for key in _sorted_keys(structure)]
+    return [spec for item in structure for spec in specs_in(item)] if isinstance(structure, (list, tuple)) else []
 
 
 def _like(sequence, items):
@@ -101,6 +121,14 @@ def fill_slots(structure, tensors):
     if isinstance(structure, (list, tuple)):
         return _like(structure, [fill_slots(item, tensors) for item in structure])
     return structure
+
+
+def _slots(structure):
+    if isinstance(structure, Slot):
+        return [structure]
+    if isinstance(structure, dict):
+        structure = list(structure.values())
+    return [slot for item in structure for slot in _slots(item)] if isinstance(structure, (list, tuple)) else []
 
 
 def consists_of_specs(structure):
@@ -159,14 +187,20 @@ class Arguments:
         """(name of the parameter, value) of a call."""
         return list(self.bind(args, kwargs).arguments.items())
 
-    def flatten(self, args, kwargs, of_spec=_symbolic):
+    def name_tensors(self, structure, tensors):
+        """Names what a trace is made with after the parameters, for those who print them: x:0, or x:0, x_1:0 of a list."""
+        for name, value in self.named(*structure):
+            for number, slot in enumerate(_slots(value)):
+                tensors[slot].name = f"{name}_{number}:0" if number else f"{name}:0"
+
+    def flatten(self, args, kwargs):
         """The tensors of a call, a text for all else that a trace depends on, the structure of the arguments, and for each
         tensor the axes whose sizes the input_signature leaves open, as bits."""
         bound = self.bind(args, kwargs)
         known = {}  # by id of a tensor: its open axes
         if self.input_signature is not None:
             self._conform(bound, known)
-        flattening = _Flattening(of_spec)
+        flattening = _Flattening(known)
         words = []
         arguments = {}
         for name, value in bound.arguments.items():
@@ -203,8 +237,9 @@ class Arguments:
         tensor = _tandem.to_tensor(value, None if hasattr(value, "dtype") else spec.dtype)
         if not spec.is_compatible_with(tensor):
             self._refuse(f"{place} is a tensor of {tensor.dtype.name} {tensor.shape}, its input_signature says {spec!r}")
-        if spec.shape.rank is not None and not spec.shape.is_fully_defined():
-            known[id(tensor)] = sum(1 << axis for axis, size in enumerate(spec.shape) if size is None)
+        bits = _open_bits(spec)
+        if bits:
+            known[id(tensor)] = bits
         return tensor
 
     def _refuse(self, complaint):

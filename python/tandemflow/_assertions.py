@@ -105,6 +105,18 @@ def assert_type(tensor, tf_type, message=None, name=None):
         raise TypeError(f"{message or ''}  Tensor must be of type {wanted!r}; got {_tandem.to_tensor(tensor).dtype!r}".strip())
 
 
+def assert_integer(x, message=None, name=None):
+    """Raises TypeError unless the tensor holds integers."""
+    if not _tandem.to_tensor(x).dtype.is_integer:
+        raise TypeError(f"{message or ''}  Expected \"x\" to be integer type.  Found: {_tandem.to_tensor(x).dtype!r}".strip())
+
+
+def assert_proper_iterable(values):
+    """Raises TypeError for a tensor or a text, which also can be gone through, and for what cannot."""
+    if isinstance(values, (_tandem.Tensor, _tandem.Variable, str, bytes)) or _tandem.is_numpy(values) or not hasattr(values, "__iter__"):
+        raise TypeError(f"Expected argument 'values' to be a 'proper' iterable. Found: {type(values)}")
+
+
 def assert_same_float_dtype(tensors=None, dtype=None):
     """The floating dtype that the tensors share; ValueError when they do not."""
     dtypes = {_tandem.to_tensor(tensor).dtype for tensor in tensors or []} | ({_tandem.as_dtype(dtype)} if dtype else set())

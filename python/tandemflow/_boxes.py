@@ -2,7 +2,7 @@
 import numpy as np
 
 from . import _tandem
-from ._ops import cast
+from ._ops import cast, gather
 
 _COLOURS = np.array([[1, 1, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0], [0.5, 0, 0.5], [0.5, 0.5, 0], [0.5, 0, 0], [0, 0, 0.5], [0, 1, 1], [1, 0, 1]])
 
@@ -42,6 +42,23 @@ def non_max_suppression_padded(boxes, scores, max_output_size, iou_threshold=0.5
     kept = _kept(boxes, scores, int(max_output_size), float(iou_threshold), float(score_threshold))
     count = _tandem.to_tensor(np.int32(len(kept)))
     return _tandem.to_tensor(np.pad(kept, (0, int(max_output_size) - len(kept))) if pad_to_max_output_size else kept), count
+
+
+def non_max_suppression_with_scores(boxes, scores, max_output_size, iou_threshold=0.5, score_threshold=float("-inf"), soft_nms_sigma=0.0, name=None):
+    """As non_max_suppression, and the scores of the boxes to keep; with soft_nms_sigma overlapping boxes lose score instead of their place."""
+    scores = _tandem.to_tensor(scores)
+    if not soft_nms_sigma:
+        kept = _kept(boxes, scores, int(max_output_size), float(iou_threshold), float(score_threshold))
+        return _tandem.to_tensor(kept), gather(scores, kept)
+    boxes, left = np.asarray(boxes, "float64"), np.array(scores.numpy(), "float64")
+    kept, values = [], []
+    while len(kept) < int(max_output_size) and left.size and left.max() > score_threshold:
+        best = int(left.argmax())
+        kept.append(best)
+        values.append(left[best])
+        left[best] = -np.inf
+        left = left * np.exp(-0.5 / soft_nms_sigma * _overlaps(boxes[best], boxes) ** 2)
+    return _tandem.to_tensor(np.array(kept, np.int32)), _tandem.to_tensor(np.array(values), scores.dtype)
 
 
 def draw_bounding_boxes(images, boxes, colors=None, name=None):

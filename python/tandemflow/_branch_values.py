@@ -4,6 +4,7 @@ Tensors and numbers become tensors of the graph; containers are looked into; all
 or before and after a turn of the loop.
 """
 from . import _tandem, nest
+from .errors import OpByOpError
 
 _NUMBERS = (bool, int, float)
 
@@ -140,8 +141,8 @@ class Merge:
     def _leaf(self, name, first, second):
         a, b = _as_tensor(first, second), _as_tensor(second, first)
         for what, of_a, of_b in (("dtype", a.dtype.name, b.dtype.name), ("shape", a.shape, b.shape)):
-            if of_a != of_b:
-                raise (TypeError if what == "dtype" else ValueError)(
+            if of_a != of_b:  # which shape there will be depends on values; a dtype must not
+                raise (TypeError if what == "dtype" else OpByOpError)(
                     f"'{name}' has {what} {of_a} in the {self.names[0]} branch, but {what} {of_b} in the {self.names[1]} branch"
                 )
         self.lists[0].append(a)
@@ -149,6 +150,8 @@ class Merge:
         return Slot(len(self.lists[0]) - 1)
 
     def _refuse(self, name, first, second):
+        if isinstance(first, (str, bytes)) and isinstance(second, (str, bytes)):
+            raise OpByOpError(f"'{name}' is one text in the {self.names[0]} branch and another in the {self.names[1]} branch")
         for value, branch in ((first, self.names[0]), (second, self.names[1])):
             if value is None:
                 raise ValueError(f"'{name}' is None at the end of the {branch} branch, but not of the other")

@@ -2,6 +2,7 @@
 import os
 
 from . import _checkpoint_file, _deferred, _tandem
+from ._function import Function
 from ._module import Module, children
 
 
@@ -130,7 +131,7 @@ class Checkpoint:
         self._objects = {}
         self._counter = None
         for name, value in kwargs.items():
-            if not _is_trackable(value):
+            if not _is_trackable(value) and not isinstance(value, Function):  # which has nothing to save
                 raise ValueError(f"`Checkpoint` was expecting {name} to be a trackable object (an object with variables), got {value!r}")
             setattr(self, name, value)
         if root is not None:

@@ -52,7 +52,7 @@ def latest_checkpoint(checkpoint_dir, latest_filename=None):
 
 def list_variables(ckpt_dir_or_file):
     """(name, shape) of what a checkpoint holds."""
-    return [(name, tensor.shape.as_list()) for name, tensor in sorted(_checkpoint_file.load(_file_of(ckpt_dir_or_file)).items())]
+    return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
 
 
 def load_variable(ckpt_dir_or_file, name):
@@ -60,23 +60,27 @@ def load_variable(ckpt_dir_or_file, name):
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name)
 
 
+_OF_VARIABLE = "/.ATTRIBUTES/VARIABLE_VALUE"  # how TensorFlow's names of values end
+
+
 class CheckpointReader:
-    """The values of a checkpoint by name."""
+    """The values of a checkpoint by name; names may be given with TensorFlow's ending or without."""
 
     def __init__(self, values):
         self._values = values
 
     def get_variable_to_shape_map(self):
-        return {name: tensor.shape.as_list() for name, tensor in self._values.items()}
+        return {name + _OF_VARIABLE: tensor.shape.as_list() for name, tensor in self._values.items()}
 
     def get_variable_to_dtype_map(self):
-        return {name: tensor.dtype for name, tensor in self._values.items()}
+        return {name + _OF_VARIABLE: tensor.dtype for name, tensor in self._values.items()}
 
     def has_tensor(self, name):
-        return name in self._values
+        return name.removesuffix(_OF_VARIABLE) in self._values
 
     def get_tensor(self, name):
         """One value, as a NumPy array."""
+        name = name.removesuffix(_OF_VARIABLE)
         if name not in self._values:
             raise KeyError(f"no {name!r} in the checkpoint; it has {', '.join(sorted(self._values))}")
         return self._values[name].numpy()

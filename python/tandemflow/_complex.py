@@ -1,12 +1,16 @@
 """Complex numbers as two tensors: what tf.signal gives, and the functions that take them apart."""
+import builtins
+
 import numpy as np
 
-from . import _tandem
-from ._ops import atan2, cos, exp, records, sin, sqrt, square, zeros_like
+from . import _dtypes, _ops, _tandem
+from ._ops import atan2, cos, exp, log, matmul, records, sin, sqrt, square, zeros_like
 
 
 # Ops that do the same to both parts.
-_OF_EACH_PART = {"identity", "negative", "reshape", "transpose", "reduce_sum", "reduce_mean", "pad", "gather", "slice", "strided_slice", "stop_gradient"}
+_OF_EACH_PART = {"identity", "negative", "reshape", "transpose", "reduce_sum", "reduce_mean", "pad", "gather", "gather_nd", "slice", "strided_slice",
+                 "stop_gradient", "broadcast_to", "cumsum"}  # fmt: skip
+_OF_EACH_PART_COMPOSED = {"expand_dims", "tile", "zeros_like"}
 
 
 class ComplexTensor:
@@ -27,17 +31,22 @@ class ComplexTensor:
 
     @property
     def dtype(self):
-        """NumPy's complex64 or complex128."""
-        return np.dtype("complex128" if self._re.dtype.name == "float64" else "complex64")
+        """tf.complex64 or tf.complex128."""
+        return _dtypes.complex128 if self._re.dtype.name == "float64" else _dtypes.complex64
 
     def numpy(self):
-        return (self._re.numpy() + 1j * self._im.numpy()).astype(self.dtype)
+        return (self._re.numpy() + 1j * self._im.numpy()).astype(self.dtype.name)
 
     def __array__(self, dtype=None, copy=None):
         return self.numpy() if dtype is None else self.numpy().astype(dtype)
 
     def __repr__(self):
-        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype}, numpy=\n{self.numpy()!r}>"
+        value = repr(np.asarray(self.numpy())) if self.ndim else repr(builtins.complex(self.numpy()))
+        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={chr(10) * (chr(10) in value)}{value}>"
+
+    def __str__(self):
+        value = str(np.asarray(self.numpy()))
+        return f"tf.Tensor({chr(10) * (chr(10) in value)}{value}, shape={self.shape}, dtype={self.dtype.name})"
 
     def __len__(self):
         return len(self._re)
@@ -75,14 +84,40 @@ class ComplexTensor:
 
     __radd__, __rmul__ = __add__, __mul__
 
+    def __pow__(self, other):
+        return _exp(_log(self) * other)
+
+    def __matmul__(self, other):
+        return _matmul(self, other)
+
+    def __rmatmul__(self, other):
+        return _matmul(other, self)
+
+    def __eq__(self, other):
+        re, im = _parts(other, self._re.dtype)
+        return _ops.logical_and(_ops.equal(self._re, re), _ops.equal(self._im, im))
+
+    def __ne__(self, other):
+        return _ops.logical_not(self == other)
+
+    __hash__ = None
+
     def __tandem_op__(self, name, args, kwargs):
         """What an op does with complex operands; ops ask it when they meet one."""
+        if args and args[0] is not self and isinstance(args[0], (list, tuple)) and name not in ("concat", "stack"):
+            return as_complex(args[0]).__tandem_op__(name, (as_complex(args[0]), *args[1:]), kwargs)
         if name in _OF_EACH_PART:
             return ComplexTensor(*(records[name](part, *args[1:], **kwargs) for part in (self._re, self._im)))
-        one = {"abs": abs, "square": lambda z: z * z, "exp": _exp}.get(name)
+        if name in _OF_EACH_PART_COMPOSED:
+            return ComplexTensor(*(getattr(_ops, name)(part, *args[1:], **kwargs) for part in (self._re, self._im)))
+        one = {"abs": abs, "square": lambda z: z * z, "exp": _exp, "log": _log, "sqrt": lambda z: z**0.5}.get(name)
         if one is not None:
             return one(self)
-        two = {"add": "__add__", "subtract": "__sub__", "multiply": "__mul__", "divide": "__truediv__"}.get(name)
+        special = {"cast": _cast, "matmul": _matmul, "concat": _joined(_ops.concat), "stack": _joined(_ops.stack)}.get(name)
+        if special is not None:
+            return special(*args, **kwargs)
+        two = {"add": "__add__", "subtract": "__sub__", "multiply": "__mul__", "divide": "__truediv__", "pow": "__pow__", "equal": "__eq__",
+               "not_equal": "__ne__"}.get(name)  # fmt: skip
         return NotImplemented if two is None else getattr(as_complex(args[0], self._re.dtype), two)(args[1])
 
 
@@ -91,15 +126,62 @@ def _exp(z):
     return ComplexTensor(size * cos(z._im), size * sin(z._im))
 
 
+def _log(z):
+    return ComplexTensor(log(abs(z)), angle(z))
+
+
+def _cast(z, dtype, name=None):
+    wanted = _dtypes.as_dtype(dtype)
+    if wanted.is_complex:
+        return ComplexTensor(_ops.cast(z._re, wanted.real_dtype), _ops.cast(z._im, wanted.real_dtype))
+    return _ops.cast(z._re, wanted)
+
+
+def _matmul(a, b, transpose_a=False, transpose_b=False, **rest):
+    x, y = as_complex(a), as_complex(b)
+
+    def product(first, second):
+        return matmul(first, second, transpose_a=transpose_a, transpose_b=transpose_b)
+
+    return ComplexTensor(product(x._re, y._re) - product(x._im, y._im), product(x._re, y._im) + product(x._im, y._re))
+
+
+def _joined(op):
+    def join(values, axis=0, name=None):
+        parts = [as_complex(value) for value in values]
+        return ComplexTensor(op([part._re for part in parts], axis), op([part._im for part in parts], axis))
+
+    return join
+
+
+def is_complex(value):
+    """Whether a value holds complex numbers, at any depth of its lists."""
+    if isinstance(value, (list, tuple)):
+        return any(map(is_complex, value))
+    return isinstance(value, ComplexTensor) or np.iscomplexobj(value)
+
+
+def dtype_of(value):
+    """The complex dtype of a value; None of what is not complex."""
+    if not is_complex(value):
+        return None
+    items = [item for item in (value if isinstance(value, (list, tuple)) else [value]) if hasattr(item, "dtype")]
+    return _dtypes.as_complex_dtype(items[0].dtype) or _dtypes.complex128 if items else _dtypes.complex128
+
+
 def as_complex(x, dtype=None):
-    """x as a ComplexTensor; real numbers have no imaginary part."""
+    """x as a ComplexTensor, of a complex dtype or that of its parts; real numbers have no imaginary part."""
+    part = dtype if dtype is None else _dtypes.as_dtype(dtype).real_dtype
     if isinstance(x, ComplexTensor):
-        return x
-    if np.iscomplexobj(x):
+        return x if dtype is None or part == x._re.dtype else _cast(x, _dtypes.complex128 if part.name == "float64" else _dtypes.complex64)
+    if isinstance(x, (list, tuple)) and any(isinstance(item, (ComplexTensor, _tandem.Tensor)) for item in x) and is_complex(x):
+        return as_complex(_joined(_ops.stack)(x), dtype)
+    if is_complex(x):
         x = np.asarray(x)
-        kind = dtype or ("float64" if x.dtype == np.complex128 else "float32")
-        return ComplexTensor(_tandem.to_tensor(x.real.copy(), kind), _tandem.to_tensor(x.imag.copy(), kind))
-    x = _tandem.to_tensor(x, None if hasattr(x, "dtype") else dtype)
+        part = part or ("float64" if x.dtype == np.complex128 else "float32")
+        return ComplexTensor(_tandem.to_tensor(x.real.copy(), part), _tandem.to_tensor(x.imag.copy(), part))
+    x = _tandem.to_tensor(x, None if hasattr(x, "dtype") or part is None else part)
+    x = x if part is None or x.dtype == part else _ops.cast(x, part)
     return ComplexTensor(x, zeros_like(x))
 
 

@@ -16,6 +16,14 @@ def _seed(seed):
     return -1 if seed is None else int(seed) & 0x7FFFFFFFFFFFFFFF
 
 
+def _whole(number, role):
+    """A number of elements."""
+    try:
+        return int(number)
+    except (TypeError, ValueError):
+        raise TypeError(f"{role} must be a whole number, got {number!r}") from None
+
+
 def _calls(num_parallel_calls):
     return 0 if num_parallel_calls is None else int(num_parallel_calls)
 
@@ -23,13 +31,16 @@ def _calls(num_parallel_calls):
 class Dataset:
     """A lazy sequence of elements, with TensorFlow's names."""
 
-    def __init__(self, handle, options=None):
+    _kind = "Dataset"  # what TensorFlow calls its class, for those who print it
+
+    def __init__(self, handle, options=None, kind=None):
         self._handle = handle
+        self._kind = kind or self._kind
         self._options = options or Options()
         self._last_pass = None
 
-    def _next(self, handle):
-        return Dataset(handle, self._options)
+    def _next(self, handle, kind=None):
+        return Dataset(handle, self._options, kind)
 
     # --- Sources. ---
 
@@ -37,15 +48,15 @@ class Dataset:
     def from_tensor_slices(tensors, name=None):
         """An element for each row: of an array, of a tuple or dict of arrays, of a data frame."""
         if type(tensors).__name__ == "DataFrame":
-            return Dataset(_tandem.dataset_from_tensor_slices(tensors.to_numpy()))
+            return Dataset(_tandem.dataset_from_tensor_slices(tensors.to_numpy()), kind="_TensorSliceDataset")
         if any(hasattr(part, "_dataset_parts") for part in _parts(tensors)):
             return _rows_of_composites(tensors)
-        return Dataset(_tandem.dataset_from_tensor_slices(tensors))
+        return Dataset(_tandem.dataset_from_tensor_slices(tensors), kind="_TensorSliceDataset")
 
     @staticmethod
     def from_tensors(tensors, name=None):
         """One element."""
-        return Dataset(_tandem.dataset_from_tensors(tensors))
+        return Dataset(_tandem.dataset_from_tensors(tensors), kind="_TensorDataset")
 
     @staticmethod
     def from_generator(generator, output_types=None, output_shapes=None, args=None, output_signature=None, name=None):
@@ -57,13 +68,13 @@ class Dataset:
                 raise TypeError("Either `output_signature` or `output_types` must be specified")
             output_signature = signature(output_types, output_shapes)
         arguments = tuple(args or ())
-        return Dataset(_tandem.dataset_from_generator(lambda: generator(*arguments), output_signature))
+        return Dataset(_tandem.dataset_from_generator(lambda: generator(*arguments), output_signature), kind="_FlatMapDataset")
 
     @staticmethod
     def range(*args, output_type=_dtypes.int64, name=None):
         """Numbers, as Python's range."""
-        numbers = range(*(int(number) for number in args))
-        return Dataset(_tandem.dataset_range(numbers.start, numbers.stop, numbers.step, output_type))
+        numbers = range(*(_whole(number, "Dataset.range: a limit") for number in args))
+        return Dataset(_tandem.dataset_range(numbers.start, numbers.stop, numbers.step, output_type), kind="_RangeDataset")
 
     @staticmethod
     def counter(start=0, step=1, dtype=_dtypes.int64, name=None):
@@ -90,9 +101,9 @@ class Dataset:
     def zip(*args, datasets=None, name=None):
         """Elements of several datasets side by side, in the structure they are given in."""
         structure = args if datasets is None else datasets
-        if len(args) == 1 and not isinstance(args[0], Dataset):
+        if len(args) == 1:
             structure = args[0]
-        return Dataset(_tandem.dataset_zip(tuple(structure) if isinstance(structure, list) else structure))
+        return Dataset(_tandem.dataset_zip(tuple(structure) if isinstance(structure, list) else structure), kind="_ZipDataset")
 
     @staticmethod
     def sample_from_datasets(datasets, weights=None, seed=None, stop_on_empty_dataset=False,
@@ -132,57 +143,59 @@ class Dataset:
     def map(self, map_func, num_parallel_calls=None, deterministic=None, synchronous=None, use_unbounded_threadpool=False,
             name=None):  # fmt: skip
         """map_func of each element. Made of ops only, it is recorded once and runs over whole batches."""
-        return self._next(self._handle.map(map_func, _calls(num_parallel_calls), True))
+        if not callable(map_func):
+            raise ValueError(f"Argument `func` must be a callable. Received func={map_func!r} (of type {type(map_func)})")
+        return self._next(self._handle.map(map_func, _calls(num_parallel_calls), True), "_ParallelMapDataset" if num_parallel_calls else "_MapDataset")
 
     def filter(self, predicate, name=None):
         """The elements for which predicate is true."""
-        return self._next(self._handle.filter(predicate))
+        return self._next(self._handle.filter(predicate), "_FilterDataset")
 
     def enumerate(self, start=0, name=None):
         """(number, element)."""
-        return self._next(self._handle.enumerate(int(start)))
+        return self._next(self._handle.enumerate(int(start)), "_ZipDataset")
 
     def scan(self, initial_state, scan_func, name=None):
         """scan_func(state, element) gives (new state, element)."""
-        return self._next(self._handle.scan(initial_state, scan_func))
+        return self._next(self._handle.scan(initial_state, scan_func), "_ScanDataset")
 
     def take_while(self, predicate, name=None):
         """The elements up to the first for which predicate is false."""
-        return self._next(self._handle.take_while(predicate))
+        return self._next(self._handle.take_while(predicate), "_TakeWhileDataset")
 
     def ignore_errors(self, log_warning=False, name=None):
         """Leaves out elements whose making failed; stats() counts them."""
-        return self._next(self._handle.ignore_errors(log_warning))
+        return self._next(self._handle.ignore_errors(log_warning), "_IgnoreErrorsDataset")
 
     # --- Order and number. ---
 
     def shuffle(self, buffer_size, seed=None, reshuffle_each_iteration=None, name=None):
         """A random order by a buffer of buffer_size elements, another one each pass."""
-        return self._next(self._handle.shuffle(int(buffer_size), _seed(seed), reshuffle_each_iteration is not False))
+        return self._next(self._handle.shuffle(_whole(buffer_size, "shuffle: buffer_size"), _seed(seed), reshuffle_each_iteration is not False), "_ShuffleDataset")
 
     def repeat(self, count=None, name=None):
         """The dataset count times, or without end."""
-        return self._next(self._handle.repeat(-1 if count is None else int(count)))
+        return self._next(self._handle.repeat(-1 if count is None else _whole(count, "repeat: count")), "_RepeatDataset")
 
     def take(self, count, name=None):
         """The first count elements."""
-        return self._next(self._handle.take(int(count)))
+        return self._next(self._handle.take(_whole(count, "take: count")), "_TakeDataset")
 
     def skip(self, count, name=None):
         """All but the first count elements."""
-        return self._next(self._handle.skip(int(count)))
+        return self._next(self._handle.skip(_whole(count, "skip: count")), "_SkipDataset")
 
     def shard(self, num_shards, index, name=None):
         """Every num_shards-th element, beginning with number index."""
-        return self._next(self._handle.shard(int(num_shards), int(index)))
+        return self._next(self._handle.shard(int(num_shards), int(index)), "_ShardDataset")
 
     def concatenate(self, dataset, name=None):
         """This dataset, then another."""
-        return self._next(self._handle.concatenate(dataset._handle))
+        return self._next(self._handle.concatenate(dataset._handle), "_ConcatenateDataset")
 
     def unique(self, name=None):
         """Each element once."""
-        return self._next(self._handle.unique())
+        return self._next(self._handle.unique(), "_UniqueDataset")
 
     def rejection_resample(self, class_func, target_dist, initial_dist=None, seed=None, name=None):
         """(class, element), elements dropped until classes come as often as target_dist says."""
@@ -194,7 +207,7 @@ class Dataset:
 
     def batch(self, batch_size, drop_remainder=False, num_parallel_calls=None, deterministic=None, name=None):
         """batch_size elements stacked along a new first axis."""
-        return self._next(self._handle.batch(int(batch_size), bool(drop_remainder)))
+        return self._next(self._handle.batch(_whole(batch_size, "batch: batch_size"), bool(drop_remainder)), "_ParallelBatchDataset" if num_parallel_calls else "_BatchDataset")
 
     def padded_batch(self, batch_size, padded_shapes=None, padding_values=None, drop_remainder=False, name=None):
         """Batches of elements of different sizes, padded to one."""
@@ -204,7 +217,7 @@ class Dataset:
             raise TypeError(f"padded_batch: only tensors can be padded, got {nested[0]!r}; map(lambda x: x.to_tensor()) or tf.sparse.to_dense first, or use batch()")
         values = padding(padding_values, spec) if padding_values is not None else None
         shapes = flat_shapes(padded_shapes)
-        return self._next(self._handle.padded_batch(int(batch_size), shapes, values, bool(drop_remainder)))
+        return self._next(self._handle.padded_batch(int(batch_size), shapes, values, bool(drop_remainder)), "_PaddedBatchDataset")
 
     def rebatch(self, batch_size, drop_remainder=False, name=None):
         """Batches of another size; a list of sizes is gone through again and again."""
@@ -224,29 +237,29 @@ class Dataset:
 
     def unbatch(self, name=None):
         """The rows of each element."""
-        return self._next(self._handle.unbatch())
+        return self._next(self._handle.unbatch(), "_UnbatchDataset")
 
     def window(self, size, shift=None, stride=1, drop_remainder=False, name=None):
         """Datasets of size elements each."""
-        return self._next(self._handle.window(int(size), 0 if shift is None else int(shift), int(stride), drop_remainder))
+        return self._next(self._handle.window(int(size), 0 if shift is None else int(shift), int(stride), drop_remainder), "_WindowDataset")
 
     def flat_map(self, map_func, name=None):
         """The elements of the datasets that map_func gives."""
-        return self._next(self._handle.flat_map(map_func))
+        return self._next(self._handle.flat_map(map_func), "_FlatMapDataset")
 
     def interleave(self, map_func, cycle_length=None, block_length=None, num_parallel_calls=None, deterministic=None,
                    name=None):  # fmt: skip
         """The elements of the datasets that map_func gives, block_length of each of cycle_length datasets in turn."""
         cycle = AUTOTUNE if cycle_length is None else int(cycle_length)
         block = 1 if block_length is None else int(block_length)
-        return self._next(self._handle.interleave(map_func, cycle, block, _calls(num_parallel_calls)))
+        return self._next(self._handle.interleave(map_func, cycle, block, _calls(num_parallel_calls)), "_ParallelInterleaveDataset" if num_parallel_calls else "_InterleaveDataset")
 
     def group_by_window(self, key_func, reduce_func, window_size=None, window_size_func=None, name=None):
         """reduce_func(key, dataset) of up to window_size elements of one key."""
         if (window_size is None) == (window_size_func is None):
             raise ValueError("Must pass either window_size or window_size_func, but not both.")
         size = window_size_func or (lambda key: window_size)
-        return self._next(self._handle.group_by_window(key_func, reduce_func, size))
+        return self._next(self._handle.group_by_window(key_func, reduce_func, size), "_GroupByWindowDataset")
 
     def bucket_by_sequence_length(self, element_length_func, bucket_boundaries, bucket_batch_sizes, padded_shapes=None,
                                   padding_values=None, pad_to_bucket_boundary=False, no_padding=False,
@@ -273,11 +286,11 @@ class Dataset:
 
     def prefetch(self, buffer_size=AUTOTUNE, name=None):
         """Makes the next elements while this one is used."""
-        return self._next(self._handle.prefetch(AUTOTUNE if buffer_size is None else int(buffer_size)))
+        return self._next(self._handle.prefetch(AUTOTUNE if buffer_size is None else int(buffer_size)), "_PrefetchDataset")
 
     def cache(self, filename="", name=None):
         """Keeps the elements in memory, or in a file, after the first whole pass."""
-        return self._next(self._handle.cache(os.fspath(filename)))
+        return self._next(self._handle.cache(os.fspath(filename)), "CacheDataset")
 
     def snapshot(self, path, compression="AUTO", reader_func=None, shard_func=None, name=None):
         """The elements kept in files of the folder `path` after the first whole pass; later passes and programs read them."""
@@ -341,14 +354,14 @@ class Dataset:
         return self._options
 
     def with_options(self, options, name=None):
-        return Dataset(self._handle, self._options.merge(options))
+        return Dataset(self._handle, self._options.merge(options), "_OptionsDataset")
 
     def stats(self):
         """What the last pass over this dataset did, stage by stage, with its bottleneck; None before the first."""
         return None if self._last_pass is None else DatasetStats(self._last_pass.read())
 
     def __repr__(self):
-        return f"<Dataset element_spec={self.element_spec!r}>"
+        return f"<{self._kind} element_spec={self.element_spec!r}>"
 
     def _repr_html_(self):
         from ._html import of_dataset
@@ -372,7 +385,7 @@ def _rows_of_composites(tensors):
     if len(set(counts)) > 1:
         raise ValueError(f"from_tensor_slices: all parts must have the same number of rows, got {counts}")
     rows = Dataset.from_tensors(tensors).unbatch()
-    return rows._next(rows._handle.assert_cardinality(counts[0]))
+    return rows._next(rows._handle.assert_cardinality(counts[0]), "_TensorSliceDataset")
 
 
 def _in_turn(element, sizes):

@@ -141,6 +141,13 @@ class Options:
         self.experimental_distribute = _Settings()
         self.deterministic = None
         self.experimental_deterministic = None
+        self.dataset_name = self.experimental_slack = self.experimental_symbolic_checkpoint = self.experimental_warm_start = self.framework_type = None
+        self._complete = True
+
+    def __setattr__(self, name, value):
+        if not hasattr(self, name) and hasattr(self, "_complete"):
+            raise AttributeError(f"Cannot set the property {name} on Options.")
+        super().__setattr__(name, value)
 
     def merge(self, other):
         merged = Options()

@@ -42,6 +42,8 @@ def flat_shapes(shapes):
         return [shape for item in shapes.values() for shape in flat_shapes(item)]
     if hasattr(shapes, "dims"):
         return [list(shapes.dims)]
+    if hasattr(shapes, "__index__"):  # of vectors
+        shapes = [shapes]
     if _is_shape(shapes):
         return [[None if size is None or int(size) < 0 else int(size) for size in shapes]]
     return [shape for item in shapes for shape in flat_shapes(item)]

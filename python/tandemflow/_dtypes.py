@@ -42,11 +42,11 @@ class DType:
 
     @property
     def is_complex(self):
-        return False
+        return self.name.startswith("complex")
 
     @property
     def is_numeric(self):
-        return self.is_floating or self.is_integer
+        return self.is_floating or self.is_integer or self.is_complex
 
     @property
     def is_quantized(self):
@@ -68,7 +68,7 @@ class DType:
 
     @property
     def real_dtype(self):
-        return self
+        return {"complex64": float32, "complex128": float64}.get(self.name, self)
 
     @property
     def base_dtype(self):
@@ -78,7 +78,7 @@ class DType:
     def size(self):
         """Bytes of an element."""
         sizes = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2, "bfloat16": 2, "float32": 4, "int32": 4, "uint32": 4}
-        return sizes.get(self.name, 8 if self.name != "string" else 1)
+        return {"string": 1, "complex128": 16}.get(self.name) or sizes.get(self.name, 8)
 
     @property
     def min(self):
@@ -107,7 +107,7 @@ class DType:
         if other is None:
             return False
         try:
-            return _tandem.as_dtype(other) is self
+            return as_dtype(other) is self
         except TypeError:
             return NotImplemented
 
@@ -115,7 +115,7 @@ class DType:
         return hash(self.name)
 
     def __reduce__(self):
-        return _tandem.as_dtype, (self.name,)
+        return as_dtype, (self.name,)
 
 
 ALL = tuple(DType(name) for name in _tandem.dtype_names)
@@ -123,6 +123,36 @@ float16, bfloat16, float32, float64, int8, uint8, int32, int64, int16, uint16, u
 half, double = float16, float64
 
 
+class ComplexDType(DType):
+    """The dtype of pairs of tensors (_complex.py): kernels do not know it, so an op that is given it asks here."""
+
+    __slots__ = ()
+
+    def __tandem_op__(self, name, args, kwargs):
+        if name != "cast":
+            return NotImplemented
+        from ._complex import as_complex
+
+        return as_complex(args[0], self)
+
+
+complex64, complex128 = ComplexDType("complex64"), ComplexDType("complex128")
+
+
+def as_complex_dtype(type_value):
+    """tf.complex64 or tf.complex128, where that is meant; else None."""
+    if isinstance(type_value, ComplexDType):
+        return type_value
+    name = type_value if isinstance(type_value, str) else getattr(type_value, "name", None) or getattr(type_value, "__name__", None)
+    return {"complex64": complex64, "complex128": complex128, "complex": complex128}.get(name)
+
+
 def as_dtype(type_value):
     """tf.float32 from 'float32', numpy.float32, numpy.dtype('float32') or float."""
-    return _tandem.as_dtype(type_value)
+    try:
+        return _tandem.as_dtype(type_value)
+    except TypeError:
+        found = as_complex_dtype(type_value)
+        if found is None:
+            raise
+        return found

@@ -6,8 +6,8 @@ import os
 from collections import namedtuple
 
 from . import _tandem
-from ._arguments import Arguments, consists_of_specs, fill_slots, flatten_results
-from ._concrete import ConcreteFunction
+from ._arguments import Arguments, consists_of_specs, fill_slots, flatten_results, specs_in
+from ._concrete import ConcreteFunction, OpenConcreteFunction
 from ._open_size import OpenSize
 from ._specs import TensorSpec
 from ._logging import get_logger
@@ -76,7 +76,7 @@ class _BoundFunctions(dict):
 class Function(_tandem.FunctionCore):
     """What tf.function makes. Calling it runs the graph of the signature at hand; the first such call traces it."""
 
-    def __init__(self, python_function, input_signature=None, name=None, autograph=True):
+    def __init__(self, python_function, input_signature=None, name=None, autograph=True, reduce_retracing=False):
         if not callable(python_function):
             raise TypeError(f"tf.function needs a function to trace, got {python_function!r}")
         functools.update_wrapper(self, python_function)
@@ -85,6 +85,7 @@ class Function(_tandem.FunctionCore):
         self._autograph = autograph
         self._arguments = Arguments(python_function, self._name, input_signature)
         self._untraceable = False
+        self._first_shapes = {} if reduce_retracing else None  # by what else a trace depends on: of the first call, and the axes that changed since
         self._traced = {}  # what it was traced for, by key and shapes: for those who save it
         self._configure(self._name)
 
@@ -94,12 +95,23 @@ class Function(_tandem.FunctionCore):
         if _tandem.functions_run_eagerly() or self._untraceable or _composite(args) or _composite(kwargs):
             return self._python_function(*args, **kwargs)
         try:
-            return self._run(*self._arguments.flatten(args, kwargs))
+            return self._run(*self._relaxed(*self._arguments.flatten(args, kwargs)))
         except OpError as error:
             if not _tandem.executing_eagerly() or not needs_values(error):
                 raise
             self._give_up_tracing(error)
         return self._python_function(*args, **kwargs)
+
+    def _relaxed(self, tensors, key, structure, open_axes):
+        """With reduce_retracing sizes that once were others are left open: one trace more serves all of them."""
+        if self._first_shapes is None or open_axes or not _tandem.executing_eagerly():
+            return tensors, key, structure, open_axes
+        shapes = [tensor.shape.as_list() for tensor in tensors]
+        place = key, tuple((tensor.dtype.name, tensor.ndim) for tensor in tensors)
+        first, changed = self._first_shapes.setdefault(place, (shapes, [0] * len(shapes)))
+        for number, (before, now) in enumerate(zip(first, shapes)):
+            changed[number] |= sum(1 << axis for axis, sizes in enumerate(zip(before, now)) if sizes[0] != sizes[1])
+        return tensors, key, structure, list(changed) if any(changed) else ()
 
     def _give_up_tracing(self, error):
         """From now on it runs op by op; where only a variable was made, the next call finds it and is traced."""
@@ -109,6 +121,7 @@ class Function(_tandem.FunctionCore):
 
     def _trace(self, structure, tensors):
         args, kwargs = fill_slots(structure, tensors)
+        self._arguments.name_tensors(structure, tensors)
         self._note_trace(structure, tensors)
         leaves = []
         return leaves, flatten_results(self._converted()(*args, **kwargs), leaves, self._name)
@@ -153,20 +166,22 @@ class Function(_tandem.FunctionCore):
         function = bound.get(id(self))
         if function is None:
             method = self._python_function.__get__(instance, owner)
-            function = bound[id(self)] = Function(method, self._arguments.input_signature, self._name, self._autograph)
+            function = bound[id(self)] = self._again(method)
             function._unbound = self  # while it lives, nothing else has its id
         return function
 
     def get_concrete_function(self, *args, **kwargs):
-        """The traced function for arguments like these; tf.TensorSpec may stand for a tensor and leave sizes open."""
-        from ._open_concrete import OpenConcreteFunction, leaves_sizes_open
-
+        """The traced function for arguments like these; tf.TensorSpec may stand for a tensor."""
         if not args and not kwargs and self._arguments.input_signature:
             args = self._arguments.input_signature
-        if leaves_sizes_open(args, kwargs):
-            return OpenConcreteFunction(self, *self._arguments.flatten(args, kwargs, of_spec=lambda spec: spec)[:3])
         prepared = self._arguments.flatten(args, kwargs)
-        return ConcreteFunction(self._concrete(*prepared), self._name, self._arguments, prepared)
+        given = [value for _, value in self._arguments.named(args, kwargs)]
+        specs = specs_in(given)
+        if all(spec.shape.is_fully_defined() for spec in specs):
+            return ConcreteFunction(self._concrete(*prepared), self._name, self._arguments, prepared)
+        if len(specs) != len(prepared[0]):
+            raise ValueError(f"{self._name}: tensors and a tf.TensorSpec with open sizes were given together; give a tf.TensorSpec for each tensor")
+        return OpenConcreteFunction(self, self._arguments, prepared, specs)
 
     def experimental_get_tracing_count(self):
         """How often it was traced."""
@@ -196,8 +211,12 @@ class Function(_tandem.FunctionCore):
     def __repr__(self):
         return f"<tandemflow.Function {self._name}{inspect.signature(self._python_function)}>"
 
+    def _again(self, python_function):
+        """Another function with the same settings."""
+        return Function(python_function, self._arguments.input_signature, self._name, self._autograph, self._first_shapes is not None)
+
     def __copy__(self):
-        return Function(self._python_function, self._arguments.input_signature, self._name, self._autograph)
+        return self._again(self._python_function)
 
     def __deepcopy__(self, memo):
         return self.__copy__()
@@ -225,12 +244,14 @@ def function(
 
     Tensors and NumPy arrays may have other values in every call; another dtype or shape, or another Python value, traces
     anew, and loss.retraces() says why. input_signature refuses what does not fit and makes tensors of Python values.
-    `if`, `while`, `for`, `and`, `or` and `not` may depend on tensors (tf.autograph), unless autograph=False. The other
-    arguments are TensorFlow's and change nothing: every graph is compiled here.
+    `if`, `while`, `for`, `and`, `or` and `not` may depend on tensors (tf.autograph), unless autograph=False. With reduce_retracing
+    sizes that change are left open at the second trace. The other arguments are TensorFlow's and change nothing: every graph is
+    compiled here.
     """
+    relaxes = bool(reduce_retracing or experimental_relax_shapes)
     if func is None:
-        return lambda inner: Function(inner, input_signature, name, autograph)
-    return Function(func, input_signature, name, autograph)
+        return lambda inner: Function(inner, input_signature, name, autograph, relaxes)
+    return Function(func, input_signature, name, autograph, relaxes)
 
 
 def executing_eagerly():

@@ -58,6 +58,8 @@ class GradientTape:
     def watch(self, tensor):
         """What is computed from the tensor (or tensors of a structure) can be differentiated."""
         for leaf in flatten(tensor):
+            if not isinstance(leaf, (_tandem.Tensor, _tandem.Variable)) and not hasattr(leaf, "dtype"):
+                raise ValueError(f"Passed in object {leaf} of type {type(leaf).__name__!r}, not tf.Tensor or tf.Variable or ExtensionType.")
             if leaf.dtype.is_floating:
                 self._tape.watch(leaf)
             else:
@@ -108,7 +110,14 @@ class GradientTape:
             if len(given) != len(targets):
                 raise ValueError(f"gradient: {len(targets)} targets, but {len(given)} output_gradients")
             weights = [None if w is None else _tandem.to_tensor_beside(w, t.dtype) for w, t in zip(given, targets)]
-        gradients = self._tape.gradient(targets, flatten(sources), weights, zero)
+        of_itself = {}  # by id of a variable that is a target: its gradient where the tape did not see it read
+        for number, target in enumerate(targets):
+            if isinstance(target, _tandem.Variable) and target.trainable:
+                of_itself[id(target)] = weights[number] if weights else _tandem.fill(target.shape, 1, target.dtype)
+        gradients = self._tape.gradient(targets, flatten(sources), weights, zero and not of_itself)
+        if of_itself:
+            gradients = [of_itself.get(id(source)) if found is None else found for source, found in zip(flatten(sources), gradients)]
+            gradients = [_tandem.fill(source.shape, 0, source.dtype) if zero and found is None else found for source, found in zip(flatten(sources), gradients)]
         return pack_like(sources, iter(gradients))
 
 

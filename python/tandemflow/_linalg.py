@@ -165,8 +165,8 @@ def pinv(a, rcond=None, validate_args=False, name=None):
 
 
 def adjoint(matrix, name=None):
-    """The last two axes exchanged; of real numbers, all there is to it."""
-    return matrix_transpose(matrix)
+    """The last two axes exchanged, and complex numbers conjugated."""
+    return matrix_transpose(matrix, conjugate=True)
 
 
 def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None):

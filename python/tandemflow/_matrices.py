@@ -52,11 +52,16 @@ def matrix_band_part(input, num_lower, num_upper, name=None):
 
 
 def matrix_transpose(a, name="matrix_transpose", conjugate=False):
-    """The last two axes exchanged."""
-    a = _tensor(a)
+    """The last two axes exchanged; `conjugate` changes the sign of imaginary parts too."""
+    a = a if hasattr(a, "__tandem_op__") else _tensor(a)
     if a.ndim < 2:
         raise ValueError(f"matrix_transpose: needs at least two axes, got {a.shape}")
-    return transpose(a, [*builtins.range(a.ndim - 2), a.ndim - 1, a.ndim - 2])
+    turned = transpose(a, [*builtins.range(a.ndim - 2), a.ndim - 1, a.ndim - 2])
+    if not (conjugate and turned.dtype.is_complex):
+        return turned
+    from ._complex import conj
+
+    return conj(turned)
 
 
 def trace(x, name=None):

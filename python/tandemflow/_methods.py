@@ -76,6 +76,40 @@ def _rows_scattered(name, what):
     return method
 
 
+def _rows_changed(name, what, change):
+    """For what no scatter op does: the rows are read, changed and written; of a row that is named twice both changes count."""
+
+    def method(self, sparse_delta, use_locking=False, name=None):
+        from ._ops import gather
+
+        for row, value in zip(_tandem.as_ints(sparse_delta.indices), _tandem.to_tensor_beside(sparse_delta.values, self.dtype)):
+            self.scatter_nd_update([[row]], [change(gather(self, row), value)])
+        return self
+
+    method.__name__ = method.__qualname__ = f"scatter_{name}"
+    method.__doc__ = f"{what} of the rows that a tf.IndexedSlices names."
+    return method
+
+
+def batch_scatter_update(self, sparse_delta, use_locking=False, name=None):
+    """Replaces rows of each batch: indices [b..., i] name rows of the axis behind those of the batch."""
+    from ._arrays import _with_batch
+    from ._ops import expand_dims
+
+    indices = _tandem.to_tensor(sparse_delta.indices)
+    places = _with_batch(expand_dims(indices, -1), indices.ndim - 1)
+    return self.scatter_nd_update(places, _tandem.to_tensor_beside(sparse_delta.values, self.dtype))
+
+
+def copied(self, memo=None):
+    """A variable of its own with the same value, name and settings."""
+    copy = _tandem.Variable(_tandem.to_tensor(self), trainable=self.trainable, name=self.name.removesuffix(":0"))
+    vars(copy).update(vars(self))
+    if memo is not None:
+        memo[id(self)] = copy
+    return copy
+
+
 def assignable(part, variable, key):
     """variable[key], which can be assigned to: what is read stays as it is."""
     part.assign = lambda value, name=None: _assign_part(variable, key, value)
@@ -104,5 +138,8 @@ _tandem.add_methods(
         "get_shape": get_shape, "set_shape": set_shape, "is_initialized": is_initialized, "gather_nd": gather_nd, "sparse_read": sparse_read,
         **{f"scatter_nd_{name}": _scattered(name, what) for name, what in _SCATTERS.items()},
         **{f"scatter_{name}": _rows_scattered(name, what) for name, what in _SCATTERS.items()},
+        "scatter_mul": _rows_changed("mul", "Multiplies the values", lambda a, b: a * b),
+        "scatter_div": _rows_changed("div", "Divides the values", lambda a, b: a / b),
+        "batch_scatter_update": batch_scatter_update, "__copy__": copied, "__deepcopy__": copied,
     },
 )  # fmt: skip

@@ -1,4 +1,5 @@
 """tf.Module: an object that knows the variables and modules in its attributes."""
+import functools
 import re
 
 from . import _deferred, _tandem
@@ -86,8 +87,14 @@ class Module:
 
     @classmethod
     def with_name_scope(cls, method):
-        """A decorator that TensorFlow needs for the names of ops; names here need no scope."""
-        return method
+        """A decorator for methods: the variables they make are named under the module."""
+
+        @functools.wraps(method)
+        def scoped(self, *args, **kwargs):
+            with self.name_scope:
+                return method(self, *args, **kwargs)
+
+        return scoped
 
 
 def _variables(parts, kind):
@@ -107,13 +114,17 @@ def _key(variable):
 
 
 class name_scope:
-    """with tf.name_scope("block"): taken for TensorFlow's sake; ops have no names here."""
+    """with tf.name_scope("block"): variables made inside are named block/…; ops have no names here."""
 
     def __init__(self, name):
         self.name = name + "/" if name and not name.endswith("/") else name
+        self._outer = []
 
     def __enter__(self):
+        outer = _tandem.set_name_scope("")
+        self._outer.append(outer)
+        _tandem.set_name_scope(self.name if not self.name or self.name.startswith(outer) else outer + self.name)
         return self.name
 
     def __exit__(self, *exception):
-        return None
+        _tandem.set_name_scope(self._outer.pop())

@@ -7,7 +7,7 @@ def to_json(value):
     if value is None or isinstance(value, int):
         return value
     if isinstance(value, TensorSpec):
-        return {"spec": [value.dtype.name, value.shape.as_list()]}
+        return {"spec": [value.dtype.name, value.shape.as_list(), value.name]}
     if isinstance(value, dict):
         return {"dict": [[key, to_json(item)] for key, item in value.items()]}
     if isinstance(value, (list, tuple)):
@@ -23,7 +23,7 @@ def from_json(value, tensors):
         return tensors[value]
     (kind, content), *_ = value.items()
     if kind == "spec":
-        return TensorSpec(content[1], content[0])
+        return TensorSpec(content[1], content[0], *content[2:])
     if kind == "dict":
         return {key: from_json(item, tensors) for key, item in content}
     items = [from_json(item, tensors) for item in content]

@@ -4,7 +4,7 @@ import functools
 
 from . import _dtypes, _tandem
 from ._shape import TensorShape
-from .errors import UnimplementedError
+from .errors import InvalidArgumentError, UnimplementedError
 
 records = _tandem.ops()
 
@@ -62,12 +62,25 @@ def convert_to_tensor(value, dtype=None, dtype_hint=None, name=None):
             return _tandem.to_tensor(value, dtype_hint)
         except (TypeError, ValueError):
             pass
-    return _tandem.to_tensor(value, dtype)
+    return _made(value, dtype)
+
+
+def _made(value, dtype):
+    """A tensor of the value; of complex numbers what stands for one (_complex.py)."""
+    try:
+        return _tandem.to_tensor(value, dtype)
+    except TypeError:
+        from ._complex import dtype_of
+
+        wanted = dtype_of(value) if dtype is None else _dtypes.as_complex_dtype(dtype)
+        if wanted is None:
+            raise
+    return cast(value, wanted)
 
 
 def constant(value, dtype=None, shape=None, name="Const"):
     """A tensor of a number, a nested list or a NumPy array, reshaped or filled up to `shape`."""
-    tensor = _tandem.to_tensor(value, dtype)
+    tensor = _made(value, dtype)
     if shape is None:
         return tensor
     wanted = TensorShape(_sizes(shape))
@@ -85,7 +98,13 @@ def constant(value, dtype=None, shape=None, name="Const"):
 
 def zeros(shape, dtype=_dtypes.float32, name=None):
     """A tensor of zeros; of empty strings."""
-    return _zeros(shape, dtype)
+    try:
+        return _zeros(shape, dtype)
+    except TypeError:
+        wanted = _dtypes.as_complex_dtype(dtype)
+        if wanted is None:
+            raise
+    return cast(_zeros(shape, wanted.real_dtype), wanted)
 
 
 def _zeros(shape, dtype):
@@ -99,7 +118,13 @@ def _zeros(shape, dtype):
 
 def ones(shape, dtype=_dtypes.float32, name=None):
     """A tensor of ones."""
-    return _tandem.fill(shape, 1, dtype)
+    try:
+        return _tandem.fill(shape, 1, dtype)
+    except TypeError:
+        wanted = _dtypes.as_complex_dtype(dtype)
+        if wanted is None:
+            raise
+    return cast(_tandem.fill(shape, 1, wanted.real_dtype), wanted)
 
 
 def fill(dims, value, name=None):
@@ -151,7 +176,9 @@ def linspace(start, stop, num, name=None, axis=0):
 def eye(num_rows, num_columns=None, batch_shape=None, dtype=_dtypes.float32, name=None):
     """The unit matrix."""
     columns = int(num_rows if num_columns is None else num_columns)
-    matrix = one_hot(range(num_rows), columns, dtype=dtype)
+    wanted = _dtypes.as_complex_dtype(dtype)
+    matrix = one_hot(range(num_rows), columns, dtype=dtype if wanted is None else wanted.real_dtype)
+    matrix = matrix if wanted is None else cast(matrix, wanted)
     return matrix if batch_shape is None else broadcast_to(matrix, _sizes(batch_shape) + [int(num_rows), columns])
 
 
@@ -195,6 +222,8 @@ def stack(values, axis=0, name="stack"):
 def unstack(value, num=None, axis=0, name="unstack"):
     """The slices along an axis, as a list."""
     tensor = _tandem.to_tensor(value)
+    if num is not None and num != tensor.shape[axis]:
+        raise InvalidArgumentError(f"E0102 unstack: axis {axis} of {tensor.shape} has {tensor.shape[axis]} parts, but num={num}")
     return [squeeze(part, axis) for part in split(tensor, tensor.shape[axis], axis)]
 
 
@@ -206,7 +235,7 @@ def split(value, num_or_size_splits, axis=0, num=None, name="split"):
     if hasattr(num_or_size_splits, "__index__"):
         count = num_or_size_splits.__index__()
         if count < 1 or total % count:
-            raise ValueError(f"split: axis {axis} of size {total} does not divide into {count} equal parts")
+            raise InvalidArgumentError(f"E0104 split: axis {axis} of size {total} does not divide into {count} equal parts")
         sizes = [total // count] * count
     else:
         sizes = _sizes(num_or_size_splits)
@@ -220,6 +249,14 @@ def split(value, num_or_size_splits, axis=0, num=None, name="split"):
         parts.append(slice(tensor, begin, block))
         begin[axis] += part
     return parts
+
+
+def slice(input_, begin, size, name=None):  # noqa: A001  TensorFlow's name
+    """The block that begins at `begin`; a size of -1 goes on to the end of its axis."""
+    if not _tandem.is_symbolic(size) and -1 in _sizes(size):
+        input_ = input_ if hasattr(input_, "__tandem_op__") else _tandem.to_tensor(input_)
+        size = [of - at if part == -1 else part for part, at, of in zip(_sizes(size), _sizes(begin), input_.shape.as_list())]
+    return records["slice"](input_, begin, size)
 
 
 @takes_others

@@ -7,9 +7,12 @@ from . import _tandem
 _STREAMS = {"stdout": lambda: sys.stdout, "stderr": lambda: sys.stderr}
 
 
+_ESCAPES = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "'": "\\'", "\\": "\\\\"})
+
+
 def _number(value):
     if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
+        return f'"{value.decode("utf-8", "replace").translate(_ESCAPES)}"'
     if isinstance(value, float):
         return format(value, ".6g")
     return {True: "1", False: "0"}[value] if isinstance(value, bool) else str(value)
@@ -31,14 +34,39 @@ def _depth(values):
     return 1 + _depth(values[0]) if values and isinstance(values[0], list) else 0
 
 
+def _ragged(values, most):
+    """Rows of different lengths, with commas; floats have six digits, as TensorFlow prints these."""
+    if isinstance(values, list):
+        cut = most >= 0 and len(values) > 2 * most
+        shown = [*values[:most], ..., *values[len(values) - most :]] if cut else values
+        return "[" + ", ".join("..." if item is ... else _ragged(item, most) for item in shown) + "]"
+    return f"{values:f}" if isinstance(values, float) else repr(values.decode("utf-8", "replace")) if isinstance(values, bytes) else str(values)
+
+
+def _alone(value, most):
+    """What is printed by itself: a string tensor without quotation marks."""
+    is_string = isinstance(value, (_tandem.Tensor, _tandem.Variable)) and value.dtype.name == "string" and value.ndim == 0
+    return value.numpy().decode("utf-8", "replace") if is_string else _text(value, most)
+
+
+def _inside(value, most):
+    """What stands in a list or dict."""
+    return repr(value) if isinstance(value, str) else _text(value, most)
+
+
 def _text(value, most):
+    if hasattr(value, "row_splits") and hasattr(value, "to_list"):
+        return _ragged(value.to_list(), most)
+    if hasattr(value, "dense_shape") and hasattr(value, "indices"):
+        parts = ", ".join(f"{name}={_text(part, most)}" for name, part in (("indices", value.indices), ("values", value.values), ("shape", value.dense_shape)))
+        return f"'{type(value).__name__}({parts})'"
     if isinstance(value, (_tandem.Tensor, _tandem.Variable)):
         array = value.numpy()
         return _rows(array.tolist() if hasattr(array, "tolist") else array, most, 0)
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key!r}: {_text(item, most)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{key!r}: {_inside(item, most)}" for key, item in value.items()) + "}"
     if isinstance(value, (list, tuple)):
-        items = ", ".join(_text(item, most) for item in value)
+        items = ", ".join(_inside(item, most) for item in value)
         return f"[{items}]" if isinstance(value, list) else f"({items})"
     return str(value)
 
@@ -71,7 +99,8 @@ def tf_print(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=N
     """
 
     def write(values):
-        _write(sep.join(_text(value, summarize) for value in values) + end, output_stream)
+        texts = [_alone(values[0], summarize)] if len(values) == 1 else [_text(value, summarize) for value in values]
+        _write(sep.join(texts) + end, output_stream)
 
     if _tandem.executing_eagerly():
         return write(inputs)

@@ -14,9 +14,9 @@ def _declared(tout, who):
     specs = []
     for item in [tout] if single else tout:
         if not _is_spec(item) or not item.shape.is_fully_defined():
-            from .errors import UnimplementedError
+            from .errors import OpByOpError
 
-            raise UnimplementedError(
+            raise OpByOpError(
                 f"E0702 {who}: in a traced function the shapes of its results must be known, got Tout={tout!r}; give "
                 "tf.TensorSpec(shape, dtype) for each, or call it outside"
             )

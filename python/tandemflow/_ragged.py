@@ -211,6 +211,8 @@ def map_flat_values(op, *args, **kwargs):
 def boolean_mask(data, mask, name=None):
     """The values that the mask keeps, in the rows that they had."""
     data, mask = (value if isinstance(value, RaggedTensor) else _tandem.to_tensor(value) for value in (data, mask))
+    if mask.shape.rank == 1 and not isinstance(data, RaggedTensor):
+        return _ops.gather(data, [i for i, keep in enumerate(mask.numpy().tolist()) if keep])
     if mask.shape.rank == 1:
         return from_rows([row for row, keep in zip(data, mask.numpy().tolist()) if keep], data)
     kept = [_ops.gather(row, [i for i, keep in enumerate(marks.numpy().tolist()) if keep]) for row, marks in zip(data, mask)]

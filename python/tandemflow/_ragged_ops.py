@@ -27,10 +27,12 @@ def run(name, args, kwargs):
 
 def _elementwise(op, args, kwargs):
     like = next(arg for arg in args if isinstance(arg, RaggedTensor))
-    return like.with_flat_values(op(*[_values_beside(arg, like) for arg in args], **kwargs))
+    # The condition of `where` says nothing of the dtype of what is chosen.
+    dtype = next((arg.dtype for arg in args[::-1] if hasattr(arg, "dtype")), like.dtype)
+    return like.with_flat_values(op(*[_values_beside(arg, like, dtype) for arg in args], **kwargs))
 
 
-def _values_beside(value, like):
+def _values_beside(value, like, dtype):
     """A number for each flat value of `like`."""
     if isinstance(value, RaggedTensor):
         same = value.ragged_rank == like.ragged_rank and all(
@@ -39,7 +41,7 @@ def _values_beside(value, like):
         if not same:
             raise ValueError(f"ragged tensors of one row structure are needed, got {value.shape} and {like.shape} with other row lengths")
         return value.flat_values
-    beside = _tandem.to_tensor_beside(value, like.dtype)
+    beside = _tandem.to_tensor_beside(value, dtype)
     if beside.ndim == 0 or beside.ndim <= like.flat_values.ndim - 1:
         return beside
     if like.ragged_rank == 1 and beside.ndim == like.flat_values.ndim + 1 and beside.shape[1] == 1:

@@ -3,6 +3,7 @@ import os
 
 from . import _dtypes, _tandem
 from ._dataset import AUTOTUNE, Dataset
+from ._specs import TensorSpec
 from .errors import InvalidArgumentError
 
 
@@ -30,6 +31,8 @@ def _read(make, filenames, num_parallel_reads):
 class TFRecordDataset(Dataset):
     """The records of TFRecord files, as string tensors."""
 
+    _kind = "TFRecordDatasetV2"
+
     def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None):
         kind = compression_type or ""
         super().__init__(_read(lambda files: _tandem.tfrecord_dataset(files, kind), filenames, num_parallel_reads))
@@ -38,9 +41,42 @@ class TFRecordDataset(Dataset):
 class TextLineDataset(Dataset):
     """The lines of text files, without their ends."""
 
+    _kind = "TextLineDatasetV2"
+
     def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None):
         kind = compression_type or ""
         super().__init__(_read(lambda files: _tandem.text_line_dataset(files, kind), filenames, num_parallel_reads))
+
+
+class FixedLengthRecordDataset(Dataset):
+    """The records of binary files, record_bytes each, as string tensors; headers and footers of the files are left out."""
+
+    _kind = "FixedLengthRecordDatasetV2"
+
+    def __init__(self, filenames, record_bytes, header_bytes=None, footer_bytes=None, buffer_size=None, compression_type=None,
+                 num_parallel_reads=None, name=None):  # fmt: skip
+        size, header, footer = int(record_bytes), int(header_bytes or 0), int(footer_bytes or 0)
+        if size < 1:
+            raise ValueError(f"FixedLengthRecordDataset: record_bytes must be at least 1, got {size}")
+
+        def records():
+            for file in _files(filenames):
+                yield from _records(file, compression_type, size, header, footer)
+
+        super().__init__(_tandem.dataset_from_generator(records, TensorSpec([], _dtypes.string)))
+
+
+def _records(file, compression_type, size, header, footer):
+    import gzip
+    import zlib
+
+    with gzip.open(file) if compression_type == "GZIP" else open(file, "rb") as stream:
+        data = stream.read()
+    data = zlib.decompress(data) if compression_type == "ZLIB" else data
+    body = data[header : len(data) - footer]
+    if len(body) % size:
+        raise InvalidArgumentError(f"Excess bytes in input file {file}: {len(body)} bytes after header and before footer are no multiple of {size}")
+    yield from (body[at : at + size] for at in range(0, len(body), size))
 
 
 class NpyDataset(Dataset):

@@ -3,8 +3,8 @@ import inspect
 import json
 
 from . import _tandem
-from ._arguments import Arguments
-from ._concrete import ConcreteFunction
+from ._arguments import Arguments, specs_in
+from ._concrete import ConcreteFunction, OpenConcreteFunction
 from ._function import Function
 from ._module import Module, children
 from ._nested_json import from_json, to_json
@@ -14,22 +14,9 @@ from ._specs import TensorSpec
 
 
 def _spec_pair(spec):
+    if spec.shape.rank is None:
+        raise ValueError(f"tf.saved_model.save: {spec!r} leaves the number of axes open; give a shape, with None for the sizes that may change")
     return spec.dtype, spec.shape.as_list()
-
-
-def _leaf_specs(structure, out):
-    """The TensorSpecs of an input_signature, in the order in which arguments are taken apart."""
-    if isinstance(structure, TensorSpec):
-        out.append(structure)
-    elif isinstance(structure, dict):
-        for key in sorted(structure):
-            _leaf_specs(structure[key], out)
-    elif isinstance(structure, (list, tuple)):
-        for item in structure:
-            _leaf_specs(item, out)
-    else:
-        raise TypeError(f"an input_signature consists of tf.TensorSpec, got {structure!r}")
-    return out
 
 
 def _with_shapes(structure, shapes):
@@ -109,29 +96,34 @@ class _Collector:
 
     def _function_node(self, function, name):
         if isinstance(function, ConcreteFunction):
-            entries = [self._entry(name, [_spec_pair(spec) for spec in function.inputs], [function])]
+            inputs = [_spec_pair(spec) for spec in function.inputs]
+            traces = [function._concrete]
+            if isinstance(function, OpenConcreteFunction):
+                traces = [function.at_shapes(shapes) for shapes in _tandem.sample_shapes(inputs)]
+            entries = [self._entry(name, inputs, function._key, traces)]
             return {"kind": "function", "name": function.name, "parameters": _parameters(function._arguments._signature), "signature": None, "entries": entries}
         signature = function.input_signature
         if signature is not None:
             entries = [self._open_entry(function, name, signature)]
         else:
-            entries = [self._entry(name, [_spec_pair(spec) for spec in concrete.inputs], [concrete]) for concrete in function._saveable_traces()]
+            traces = function._saveable_traces()
+            entries = [self._entry(name, [_spec_pair(spec) for spec in trace.inputs], trace._key, [trace._concrete]) for trace in traces]
         return {"kind": "function", "name": function.name, "parameters": _parameters(function._arguments._signature),
                 "signature": None if signature is None else to_json(signature), "entries": entries}  # fmt: skip
 
     def _open_entry(self, function, name, signature):
-        inputs = [_spec_pair(spec) for spec in _leaf_specs(signature, [])]
+        inputs = [_spec_pair(spec) for spec in specs_in(signature)]
         traces = [function.get_concrete_function(*_with_shapes(signature, iter(shapes))) for shapes in _tandem.sample_shapes(inputs)]
-        return self._entry(name, inputs, traces)
+        return self._entry(name, inputs, traces[0]._key, [trace._concrete for trace in traces])
 
-    def _entry(self, name, inputs, traces):
+    def _entry(self, name, inputs, key, traces):
         shapes = [[dtype.name, shape] for dtype, shape in inputs]
-        notes = {"key": traces[0]._key, "inputs": shapes, "results": to_json(traces[0]._concrete.structure())}
+        notes = {"key": key, "inputs": shapes, "results": to_json(traces[0].structure())}
         known = {entry[0] for entry in self.functions}
         unique = name or "function"
         while unique in known:
             unique = f"{name} {len(known)}"
-        self.functions.append((unique, inputs, [trace._concrete for trace in traces], json.dumps(notes)))
+        self.functions.append((unique, inputs, traces, json.dumps(notes)))
         return len(self.functions) - 1
 
 
@@ -193,6 +185,10 @@ class _Body:
         self.__signature__ = _signature(node["parameters"])
         self._arguments = Arguments(self, node["name"], None)
 
+    def first_inputs(self):
+        """(dtype, shape) of the tensors of the first graph."""
+        return self._entries[0][1]["inputs"]
+
     def __call__(self, *args, **kwargs):
         tensors, key, _, _ = self._arguments.flatten(args, kwargs)
         known = []
@@ -226,16 +222,39 @@ class _SignatureFunction:
     def __init__(self, function, node):
         self._function = function
         self._names = [entry["name"] for entry in node["parameters"]]
+        specs = function.input_signature or ()
+        # A tf.TensorSpec may have a name of its own, by which the tensor is then given.
+        self._parameter_of = {spec.name: name for name, spec in zip(self._names, specs) if isinstance(spec, TensorSpec) and spec.name}
 
     def __call__(self, *args, **kwargs):
-        results = self._function(*args, **kwargs)
-        if isinstance(results, dict):
-            return results
-        results = results if isinstance(results, (list, tuple)) else [results]
-        return {f"output_{i}": result for i, result in enumerate(results)}
+        return _by_name(self._function(*args, **{self._parameter_of.get(name, name): value for name, value in kwargs.items()}))
+
+    def _concrete(self):
+        body = self._function.python_function
+        specs = [TensorSpec(shape, dtype) for dtype, shape in body.first_inputs()]
+        return self._function.get_concrete_function(*([] if self._function.input_signature else specs))
+
+    @property
+    def structured_input_signature(self):
+        given = {name: given for given, name in self._parameter_of.items()}
+        names = [given.get(name, name) for name in self._names]
+        specs = [TensorSpec(spec.shape, spec.dtype, name) for name, spec in zip(names, self._concrete().inputs)]
+        return (), {spec.name: spec for spec in specs}
+
+    @property
+    def structured_outputs(self):
+        return {name: TensorSpec(spec.shape, spec.dtype, name) for name, spec in _by_name(self._concrete().structured_outputs).items()}
 
     def __repr__(self):
         return f"<signature {self._function.name}({', '.join(self._names)})>"
+
+
+def _by_name(results):
+    """What a signature gives: a dict as it is, the results of others by number."""
+    if isinstance(results, dict):
+        return results
+    results = results if isinstance(results, (list, tuple)) else [results]
+    return {f"output_{i}": result for i, result in enumerate(results)}
 
 
 def _restore_functions(saved):

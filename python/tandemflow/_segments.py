@@ -89,19 +89,25 @@ def segment_min(data, segment_ids, name=None):
 def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=_dtypes.int32, name=None, axis=None, binary_output=False):
     """How often each number occurs, or the sum of its weights; numbers beyond maxlength do not count."""
     arr = _tensor(arr)
-    if axis not in (None, 0, -1) or binary_output or (axis == -1 and arr.ndim != 1):
-        raise NotImplementedError("bincount: axis must be None (or the only one) and binary_output False")
+    if axis not in (None, 0, -1):
+        raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")
     if not arr.dtype.is_integer:
         raise InvalidArgumentError(f"bincount: arr must hold integers, got {arr.dtype.name}")
     length = int(reduce_max(arr).numpy()) + 1 if arr.shape.num_elements() else 0
     length = max(length, 0 if minlength is None else int(minlength))
     length = length if maxlength is None else min(length, int(maxlength))
-    arr = reshape(arr if arr.dtype in (_dtypes.int32, _dtypes.int64) else cast(arr, _dtypes.int32), [-1])
+    rows = arr.shape[0] if axis == -1 and arr.ndim == 2 else None
+    arr = arr if arr.dtype in (_dtypes.int32, _dtypes.int64) else cast(arr, _dtypes.int32)
     if arr.shape.num_elements() and int(records["reduce_min"](arr).numpy()) < 0:
         raise InvalidArgumentError("bincount: arr must not be negative")
-    counted = arr if maxlength is None else _choose(less(arr, length), arr, _ops.ones_like(arr) * -1)
-    values = _ops.ones(arr.shape, dtype) if weights is None else reshape(_tensor(weights), [-1])
-    return records["unsorted_segment_sum"](values, counted, length)
+    outside = None if maxlength is None else _ops.greater_equal(arr, length)
+    if rows is not None:  # every row counts by itself: its numbers follow those of the row before
+        arr = arr + _ops.expand_dims(_ops.range(0, rows, dtype=arr.dtype) * length, 1)
+    counted = reshape(arr if outside is None else _choose(outside, _ops.ones_like(arr) * -1, arr), [-1])
+    values = _ops.ones(counted.shape, dtype) if weights is None or binary_output else reshape(_tensor(weights), [-1])
+    sums = records["unsorted_segment_sum"](values, counted, length * (rows or 1))
+    sums = _ops.minimum(sums, _ops.ones_like(sums)) if binary_output else sums
+    return sums if rows is None else reshape(sums, [rows, length])
 
 
 def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=_dtypes.int32, name=None):

@@ -147,6 +147,8 @@ class TensorShape:
 def _size(value):
     if value is None or isinstance(value, OpenSize):
         return value
+    if not hasattr(value, "__index__"):
+        raise TypeError(f"Dimension value must be integer or None or have an __index__ method, got value '{value!r}' with type '{type(value)!r}'")
     size = value.__index__()
     if size < 0:
         raise ValueError(f"Dimension {size} must be >= 0")

@@ -53,6 +53,12 @@ class SparseTensor:
     def with_values(self, new_values):
         return SparseTensor(self._indices, new_values, self._sizes)
 
+    def __tandem_op__(self, name, args, kwargs):
+        """Ops that leave zero as it is work on the values."""
+        if name not in ("abs", "cast", "erf", "negative", "sign", "sqrt", "square", "tanh"):
+            return NotImplemented
+        return self.with_values(_ops.records[name](self._values, *args[1:], **kwargs))
+
     def _dataset_parts(self):
         return _composites.sparse_parts(self._indices, self._values, self.dense_shape)
 
@@ -119,6 +125,8 @@ def row_of_size(tensor, sizes):
 
 def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
     """The whole tensor; `default_value` where nothing stands."""
+    if not isinstance(sp_input, SparseTensor):
+        raise TypeError(f"Input must be a SparseTensor, got {type(sp_input).__name__}; tf.sparse.from_dense makes one of a tensor")
     sizes = sp_input.shape.as_list()
     if sp_input.dtype == _dtypes.string:
         return _dense_strings(sp_input, sizes, b"" if default_value is None else default_value)

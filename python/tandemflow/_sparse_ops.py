@@ -1,6 +1,9 @@
 """Functions of tf.sparse that make sparse tensors of sparse tensors; the places are computed outside traced functions."""
+import numpy
+
 from . import _ops, _tandem
 from ._sparse import SparseTensor, reorder, to_dense
+from .errors import InvalidArgumentError
 
 
 def _parts(sparse):
@@ -14,8 +17,6 @@ def _kept(sparse, places, chosen, sizes):
 
 def _united(a, b):
     """Two sparse tensors over the places of both: the sum of values that fall together is taken by segments."""
-    import numpy
-
     if a.shape != b.shape:
         raise ValueError(f"sparse tensors of one shape are needed, got {a.shape} and {b.shape}")
     places, where = numpy.unique(numpy.concatenate([a.indices.numpy(), b.indices.numpy()]), axis=0, return_inverse=True)
@@ -47,8 +48,6 @@ maximum, minimum = _of_both("maximum"), _of_both("minimum")
 
 def slice(sp_input, start, size, name=None):  # noqa: A001  TensorFlow's name
     """The part from `start` on, of `size` at most."""
-    import numpy
-
     places, _, sizes = _parts(sp_input)
     start = numpy.array(_tandem.as_ints(start))
     length = numpy.minimum(_tandem.as_ints(size), numpy.maximum(numpy.array(sizes) - start, 0))
@@ -78,8 +77,6 @@ def transpose(sp_input, perm=None, name=None):
 
 def reshape(sp_input, shape, name=None):
     """The same values in another shape; one size may be -1."""
-    import numpy
-
     places, values, sizes = _parts(sp_input)
     wanted = _tandem.as_ints(shape)
     if -1 in wanted:
@@ -89,10 +86,29 @@ def reshape(sp_input, shape, name=None):
     return SparseTensor(numpy.stack(numpy.unravel_index(flat, wanted), axis=1), values, wanted)
 
 
+def reset_shape(sp_input, new_shape=None):
+    """The same values in another shape that holds them; the smallest unless told which."""
+    places = sp_input.indices.numpy()
+    least = [int(size) for size in places.max(0) + 1] if len(places) else [0] * sp_input.shape.rank
+    sizes = least if new_shape is None else _tandem.as_ints(new_shape)
+    if len(sizes) != len(least) or any(size < needed for size, needed in zip(sizes, least)):
+        raise ValueError(f"reset_shape: values stand up to {least}, which new_shape {sizes} does not hold")
+    return SparseTensor(sp_input.indices, sp_input.values, sizes)
+
+
+def to_indicator(sp_input, vocab_size, name=None):
+    """True at the numbers below vocab_size that a row holds: [..., vocab_size]."""
+    rows = sp_input.shape.as_list()[:-1]
+    marks = numpy.zeros([*rows, int(vocab_size)], bool)
+    for place, number in zip(sp_input.indices.numpy(), sp_input.values.numpy()):
+        if not 0 <= number < vocab_size:
+            raise InvalidArgumentError(f"E0105 to_indicator: the value {number} is not between 0 and vocab_size, {vocab_size}")
+        marks[(*place[:-1], number)] = True
+    return _tandem.to_tensor(marks)
+
+
 def expand_dims(sp_input, axis=None, name=None):
     """One more axis of size 1; the last when none is named."""
-    import numpy
-
     places, values, sizes = _parts(sp_input)
     axis = -1 if axis is None else int(axis)
     axis = axis + len(sizes) + 1 if axis < 0 else axis
@@ -101,8 +117,6 @@ def expand_dims(sp_input, axis=None, name=None):
 
 def retain(sp_input, to_retain):
     """The values that are marked."""
-    import numpy
-
     marks = _tandem.to_tensor(to_retain).numpy()
     return _kept(sp_input, sp_input.indices.numpy(), numpy.nonzero(marks)[0], sp_input.shape.as_list())
 
@@ -152,8 +166,6 @@ def scaled(sparse, other, op):
 
 def fill_empty_rows(sp_input, default_value, name=None):
     """Every row has a value: rows without one get the default first; and which rows those were."""
-    import numpy
-
     places, values, sizes = _parts(sp_input)
     empty = ~numpy.isin(numpy.arange(sizes[0]), places[:, 0])
     rows = numpy.nonzero(empty)[0]

@@ -2,12 +2,15 @@
 from . import _dtypes, _ops, _tandem
 from ._shape import TensorShape
 
-_MOVES = {"broadcast_to", "concat", "gather", "gather_nd", "pad", "slice", "strided_slice", "tensor_scatter_nd_update", "transpose", "where"}
+_MOVES_FIRST = {"broadcast_to", "concat", "gather", "gather_nd", "slice", "strided_slice", "transpose"}  # only the first operand may be strings
+_MOVES = _MOVES_FIRST | {"pad", "tensor_scatter_nd_update", "where"}
 
 
 def run(name, args, kwargs):
     """The result of an op that was given strings; NotImplemented where strings mean nothing to it."""
     if not any(_holds_strings(arg) for arg in args):
+        return NotImplemented
+    if name in _MOVES_FIRST and not _holds_strings(args[0]):
         return NotImplemented
     if name in _MOVES:
         return _moved(_ops.records[name], name, args, kwargs)
@@ -73,6 +76,8 @@ def indexed(tensor, key):
 
 def _moved(op, name, args, kwargs):
     numbered = _Numbered()
+    if name == "concat" and isinstance(args[0], (list, tuple)):
+        args = ([_text(item) for item in args[0]], *args[1:])
     if name == "pad":  # what it fills in is one more string
         filling = args[2] if len(args) > 2 else kwargs.get("constant_values", 0)
         args, kwargs = args[:2], {**kwargs, "constant_values": numbered.first(filling or b"")}

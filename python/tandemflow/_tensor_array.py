@@ -3,7 +3,7 @@ from . import _dtypes, _ops, _tandem
 from ._branch_values import at_once
 from ._open_size import OpenSize
 from ._shape import TensorShape
-from .errors import DTypeError, OutOfRangeError
+from .errors import DTypeError, OpByOpError, OutOfRangeError
 
 
 class TensorArray:
@@ -26,8 +26,8 @@ class TensorArray:
         if open_size is not None:
             return open_size
         if _tandem.is_symbolic(size):
-            raise ValueError(
-                "tf.TensorArray: the size must be known while a function is traced, got a symbolic tensor; x.shape[0] is a "
+            raise OpByOpError(
+                "E0702 tf.TensorArray: the size must be known while a function is traced, got a symbolic tensor; x.shape[0] is a "
                 "number where tf.shape(x)[0] of a traced function may not be"
             )
         return int(size)
@@ -53,6 +53,8 @@ class TensorArray:
         return None
 
     def size(self, name=None):
+        if self._dynamic and not _tandem.executing_eagerly():
+            raise OpByOpError("E0702 tf.TensorArray: how far an array of dynamic_size has grown is not known while a function is traced")
         return _tandem.to_tensor(self._count())
 
     def _count(self):
@@ -229,8 +231,8 @@ class TensorArray:
         array._element_shape = after._element_shape
         if self._is_to_grow():
             if turns < 0:
-                raise ValueError(
-                    "tf.TensorArray: dynamic_size=True grows only in loops whose number of turns is known, without break; give size="
+                raise OpByOpError(
+                    "E0702 tf.TensorArray: dynamic_size=True grows only in traced loops whose number of turns is known, without break; give size="
                 )
             array._elements = [None] * turns
         return array

@@ -1,6 +1,6 @@
 """tf.dtypes: dtypes, and tensors of another one."""
 from . import _names
-from ._dtypes import DType, as_dtype, bfloat16, bool, double, float16, float32, float64, half, int8, int16, int32, int64, string, uint8, uint16, uint32, uint64  # noqa: F401
+from ._dtypes import DType, as_dtype, bfloat16, bool, complex64, complex128, double, float16, float32, float64, half, int8, int16, int32, int64, string, uint8, uint16, uint32, uint64  # noqa: F401
 from ._ops import cast  # noqa: F401
 
 

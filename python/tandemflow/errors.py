@@ -7,17 +7,28 @@ from . import _names, _tandem
 
 
 class OpError(Exception):
-    """What goes wrong in an op or in the runtime. The message begins with a code that has a page in docs/errors."""
+    """What goes wrong in an op or in the runtime. The message begins with a code that has a page in docs/errors.
+
+    Made of a message, or as in TensorFlow of node_def, op and message.
+    """
 
     op = None
     node_def = None
+    error_code = UNKNOWN  # TensorFlow's number of the kind
+
+    def __init__(self, *args):
+        super().__init__(*args[2:3] or args)
+        if len(args) > 2:
+            self.node_def, self.op = args[:2]
+        if len(args) > 3:
+            self.error_code = args[3]
 
     @property
     def message(self):
         return str(self)
 
     @property
-    def error_code(self):
+    def code(self):
         """The number of the code, 102 for "E0102 …"; 0 when the message has none."""
         text = str(self)
         return int(text[1:5]) if text[:1] == "E" and text[1:5].isdigit() else 0
@@ -25,6 +36,8 @@ class OpError(Exception):
 
 class InvalidArgumentError(OpError, ValueError):
     """An argument has a value, a shape or a dtype that does not fit."""
+
+    error_code = INVALID_ARGUMENT
 
 
 class DTypeError(InvalidArgumentError, TypeError):
@@ -42,19 +55,27 @@ class IndexOutOfRangeError(InvalidArgumentError, IndexError):
 class NotFoundError(OpError, FileNotFoundError):
     """A file cannot be opened, read or written."""
 
+    error_code = NOT_FOUND
+
     __str__ = Exception.__str__
 
 
 class DataLossError(OpError, ValueError):
     """A file's content is damaged or of another format."""
 
+    error_code = DATA_LOSS
+
 
 class ResourceExhaustedError(OpError, MemoryError, RuntimeError):
     """The memory of a device or of the host does not suffice."""
 
+    error_code = RESOURCE_EXHAUSTED
+
 
 class UnimplementedError(OpError, NotImplementedError):
     """No kernel does this."""
+
+    error_code = UNIMPLEMENTED
 
 
 class NoKernelError(UnimplementedError, InvalidArgumentError):
@@ -72,37 +93,65 @@ class NoGradientError(UnimplementedError, LookupError):
 class FailedPreconditionError(OpError, RuntimeError):
     """The object is not in a state in which this may be asked of it."""
 
+    error_code = FAILED_PRECONDITION
+
+
+class OperatorNotAllowedInGraphError(FailedPreconditionError, TypeError):
+    """A tensor of a traced function was used where a Python value is needed."""
+
 
 class InternalError(OpError, RuntimeError):
     """A check inside TandemFlow failed; please report it."""
+
+    error_code = INTERNAL
 
 
 class UnavailableError(OpError, RuntimeError):
     """A device or service is not there."""
 
+    error_code = UNAVAILABLE
+
 
 class OutOfRangeError(OpError):
     """A sequence has ended."""
+
+    error_code = OUT_OF_RANGE
 
 
 class AlreadyExistsError(OpError):
     """What is to be made exists already."""
 
+    error_code = ALREADY_EXISTS
+
 
 class PermissionDeniedError(OpError):
     """Not allowed."""
+
+    error_code = PERMISSION_DENIED
 
 
 class CancelledError(OpError):
     """Cancelled before it ended."""
 
+    error_code = CANCELLED
+
 
 class DeadlineExceededError(OpError):
     """Took longer than allowed."""
 
+    error_code = DEADLINE_EXCEEDED
+
 
 class AbortedError(OpError):
     """Aborted."""
+
+    error_code = ABORTED
+
+
+class UnauthenticatedError(OpError):
+    """Whoever asks is not known."""
+
+    error_code = UNAUTHENTICATED
 
 
 class UnknownError(OpError):
@@ -131,7 +180,7 @@ _CLASSES = {
     "bad_file": DataLossError,
     "no_gradient": NoGradientError,
     "tape_used_up": FailedPreconditionError,
-    "symbolic_value": FailedPreconditionError,
+    "symbolic_value": OperatorNotAllowedInGraphError,
     "cannot_trace": FailedPreconditionError,
     "not_finite": InvalidArgumentError,
     "internal": InternalError,

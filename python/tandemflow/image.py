@@ -299,7 +299,7 @@ __getattr__, __dir__ = _names.lazy(
     _names.places_of(
         _pictures="decode_image decode_jpeg decode_png encode_jpeg encode_png is_jpeg",
         _image_windows="extract_patches ssim",
-        _boxes="draw_bounding_boxes non_max_suppression non_max_suppression_padded",
+        _boxes="draw_bounding_boxes non_max_suppression non_max_suppression_padded non_max_suppression_with_scores",
         _image_changes="adjust_gamma image_gradients rgb_to_yiq rgb_to_yuv sobel_edges stateless_random_brightness stateless_random_contrast "
         "stateless_random_crop stateless_random_flip_left_right stateless_random_flip_up_down stateless_random_hue stateless_random_saturation "
         "yiq_to_rgb yuv_to_rgb",

@@ -9,4 +9,15 @@ from ._linalg import exported as _composed
 
 globals().update(_composed)
 
-__getattr__, __dir__ = _names.lazy(__name__)
+__getattr__, __dir__ = _names.lazy(
+    __name__,
+    _names.places_of(
+        _linear_operator="LinearOperator",
+        _linear_operators=" ".join(
+            "LinearOperator" + kind
+            for kind in "Adjoint Composition Diag FullMatrix Householder Identity Inversion LowerTriangular Permutation "
+            "ScaledIdentity Toeplitz Tridiag Zeros".split()
+        ),
+        _block_operators="LinearOperatorBlockDiag LinearOperatorBlockLowerTriangular LinearOperatorKronecker LinearOperatorLowRankUpdate",
+    ),
+)

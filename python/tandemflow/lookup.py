@@ -1,6 +1,6 @@
 """tf.lookup: tables from keys to values."""
 from . import _dtypes, _names, _tandem
-from .errors import FailedPreconditionError
+from .errors import FailedPreconditionError, InvalidArgumentError
 
 
 def _items(tensor):
@@ -153,6 +153,23 @@ class experimental:
 
         def lookup(self, keys, dynamic_default_values=None, name=None):
             return self._find(keys, lambda key: self._default)
+
+    class DenseHashTable(MutableHashTable):
+        """A table that insert(), erase() and remove() change; two keys are kept for TensorFlow's sake and cannot be used."""
+
+        def __init__(self, key_dtype, value_dtype, default_value, empty_key, deleted_key, initial_num_buckets=None, name="MutableDenseHashTable",
+                     checkpoint=True, experimental_is_anonymous=False):  # fmt: skip
+            super().__init__(key_dtype, value_dtype, default_value)
+            self._forbidden = {_items(_tandem.to_tensor(key, self._key_dtype))[0]: role for key, role in ((empty_key, "empty"), (deleted_key, "deleted"))}
+
+        def insert(self, keys, values, name=None):
+            for key in _items(_tandem.to_tensor(keys, self._key_dtype)):
+                if key in self._forbidden:
+                    raise InvalidArgumentError(f"E0104 DenseHashTable: {key!r} is the {self._forbidden[key]}_key and cannot be inserted")
+            super().insert(keys, values)
+
+        def erase(self, keys, name=None):
+            self.remove(keys)
 
 
 __getattr__, __dir__ = _names.lazy(__name__)

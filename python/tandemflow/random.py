@@ -1,5 +1,6 @@
 """tf.random: the same numbers for the same seed, whatever the device and the number of threads."""
 import builtins
+import enum
 
 import numpy as np
 
@@ -232,7 +233,40 @@ def fold_in(seed, data, alg="auto_select"):
     return _Stateless([first, mixed - 2**64 if mixed >= 2**63 else mixed]).uniform([2], -(2**31), 2**31 - 1, _dtypes.int64)
 
 
-__getattr__, __dir__ = _names.lazy(__name__, _names.places_of(
+class Algorithm(enum.Enum):
+    """TensorFlow's; the generator is Philox here, whichever is asked for."""
+
+    PHILOX = 1
+    THREEFRY = 2
+    AUTO_SELECT = 3
+
+
+def _spread(values, dtype, sizes):
+    """A parameter for every sample."""
+    return _ops.broadcast_to(_ops.cast(_tandem.to_tensor(values), dtype), sizes)
+
+
+def stateless_binomial(shape, seed, counts, probs, output_dtype=_dtypes.int32, name=None):
+    """How many of `counts` trials succeed, each with the chance `probs`."""
+    sizes = _tandem.as_ints(shape)
+    counts, probs = _spread(counts, _dtypes.float32, sizes), _spread(probs, _dtypes.float32, sizes)
+    most = int(_ops.reduce_max(counts).numpy()) if counts.shape.num_elements() else 0
+    draws = _Stateless(seed).uniform([*sizes, most], 0.0, 1.0, _dtypes.float32)
+    tried = _ops.less(_ops.range(most, dtype=_dtypes.float32), _ops.expand_dims(counts, -1))
+    return _ops.cast(_ops.reduce_sum(_ops.cast(_ops.logical_and(tried, _ops.less(draws, _ops.expand_dims(probs, -1))), _dtypes.int32), -1), output_dtype)
+
+
+def stateless_parameterized_truncated_normal(shape, seed, means=0.0, stddevs=1.0, minvals=-2.0, maxvals=2.0, name=None):
+    """Normal numbers between minvals and maxvals: of uniform ones by the inverse of their distribution."""
+    sizes = _tandem.as_ints(shape)
+    dtype = next((value.dtype for value in (means, stddevs, minvals, maxvals) if isinstance(value, _tandem.Tensor)), _dtypes.float32)
+    means, stddevs, low, high = (_spread(value, dtype, sizes) for value in (means, stddevs, minvals, maxvals))
+    below, above = (0.5 * (1.0 + _ops.records["erf"]((bound - means) / stddevs * 0.5**0.5)) for bound in (low, high))
+    draws = _Stateless(seed).uniform(sizes, 0.0, 1.0, dtype)
+    return _ops.minimum(_ops.maximum(means + stddevs * _ops.records["ndtri"](below + draws * (above - below)), low), high)
+
+
+__getattr__, __dir__ = _names.lazy(__name__, {"experimental": "_random_experimental:"} | _names.places_of(
     _candidates="all_candidate_sampler fixed_unigram_candidate_sampler log_uniform_candidate_sampler uniform_candidate_sampler",
     _generator="Generator get_global_generator set_global_generator",
 ))  # fmt: skip

@@ -5,6 +5,7 @@ from . import _dtypes, _names, _tandem
 from ._branch_values import is_tensor as _is_tensor
 from ._ragged import RaggedTensor
 from ._shape import TensorShape
+from .errors import InvalidArgumentError
 
 
 def _text(value):
@@ -109,15 +110,22 @@ def _replacement(rewrite):
     return _re.sub(rb"\\(\d)", rb"\\g<\1>", _as_bytes(rewrite))
 
 
+def _compiled(pattern):
+    try:
+        return _re.compile(_as_bytes(pattern))
+    except _re.error as error:
+        raise InvalidArgumentError(f"E0104 Invalid pattern: {pattern}, error: {error}") from None
+
+
 def regex_replace(input, pattern, rewrite, replace_global=True, name=None):
     """What matches the pattern replaced; \\1 stands for the first group."""
-    compiled, new = _re.compile(_as_bytes(pattern)), _replacement(rewrite)
+    compiled, new = _compiled(pattern), _replacement(rewrite)
     return _each(lambda s: compiled.sub(new, s, count=0 if replace_global else 1), input)
 
 
 def regex_full_match(input, pattern, name=None):
     """Whether the whole string matches."""
-    compiled = _re.compile(_as_bytes(pattern))
+    compiled = _compiled(pattern)
     return _each(lambda s: compiled.fullmatch(s) is not None, input, _dtypes.bool)
 
 
@@ -150,7 +158,24 @@ def to_hash_bucket_strong(input, num_buckets, key, name=None):
     return _each(lambda s: siphash(s, key) % num_buckets, input, _dtypes.int64)
 
 
-to_hash_bucket = to_hash_bucket_fast
+def to_hash_bucket(input, num_buckets, name=None):
+    """A number below num_buckets for each string, by MurmurHash; TensorFlow's numbers."""
+    return _each(lambda s: _murmur64(s) % int(num_buckets), input, _dtypes.int64)
+
+
+def _murmur64(data, seed=0xDECAFCAFFE):
+    """MurmurHash64A."""
+    mask, factor = 2**64 - 1, 0xC6A4A7935BD1E995
+    value = seed ^ (len(data) * factor & mask)
+    whole = len(data) & ~7
+    for at in range(0, whole, 8):
+        part = int.from_bytes(data[at : at + 8], "little") * factor & mask
+        part = (part ^ part >> 47) * factor & mask
+        value = (value ^ part) * factor & mask
+    if whole < len(data):
+        value = (value ^ int.from_bytes(data[whole:], "little")) * factor & mask
+    value = (value ^ value >> 47) * factor & mask
+    return value ^ value >> 47
 
 
 def as_string(input, precision=-1, scientific=False, shortest=False, width=-1, fill="", name=None):
@@ -278,6 +303,53 @@ def unicode_decode(input, input_encoding="UTF-8", errors="replace", replacement_
     parts = unicode_split(input, input_encoding, errors)
     number = lambda s: ord(s.decode())  # noqa: E731
     return _each(number, parts, _dtypes.int32)
+
+
+def _offsets(input, input_encoding, errors):
+    """Where each character begins, in bytes of UTF-8."""
+    lengths = unicode_split(input, input_encoding, errors)
+
+    def begins(row):
+        sizes = [len(character) for character in row]
+        return [sum(sizes[:i]) for i in range(len(sizes))]
+
+    if isinstance(lengths, RaggedTensor):
+        rows = [begins(row) for row in lengths.to_list()]
+        return lengths.with_flat_values(_tandem.to_tensor([at for row in rows for at in row], _dtypes.int64))
+    return _tandem.to_tensor(begins(lengths.numpy()), _dtypes.int64)
+
+
+def unicode_split_with_offsets(input, input_encoding="UTF-8", errors="replace", replacement_char=65533, name=None):
+    """The single characters, and where each begins."""
+    return unicode_split(input, input_encoding, errors), _offsets(input, input_encoding, errors)
+
+
+def unicode_decode_with_offsets(input, input_encoding="UTF-8", errors="replace", replacement_char=65533, replace_control_characters=False, name=None):
+    """The numbers of the characters, and where each begins."""
+    return unicode_decode(input, input_encoding, errors), _offsets(input, input_encoding, errors)
+
+
+def unicode_transcode(input, input_encoding, output_encoding, errors="replace", replacement_char=65533, replace_control_characters=False, name=None):
+    """The strings in another encoding; characters that are none in theirs are replaced, left out or refused."""
+    def again(text):
+        decoded = text.decode(input_encoding, errors).replace("\ufffd", chr(replacement_char))
+        return decoded.encode(output_encoding, "replace" if errors == "strict" else errors)
+
+    return _each(again, input)
+
+
+def unsorted_segment_join(inputs, segment_ids, num_segments, separator="", name=None):
+    """The strings of each segment, joined."""
+    words, ids = _tandem.to_tensor(inputs).numpy(), _tandem.as_ints(segment_ids)
+    if len(words) != len(ids):
+        raise ValueError(f"unsorted_segment_join: {len(words)} strings, but {len(ids)} segment_ids")
+    parts = [[] for _ in range(int(num_segments))]
+    for word, number in zip(words, ids):
+        if number >= len(parts):
+            raise InvalidArgumentError(f"E0105 unsorted_segment_join: the segment id {number} is not below num_segments, {len(parts)}")
+        if number >= 0:
+            parts[number].append(word)
+    return _tandem.to_tensor([_as_bytes(separator).join(part) for part in parts], _dtypes.string)
 
 
 def unicode_encode(input, output_encoding="UTF-8", errors="replace", replacement_char=65533, name=None):

@@ -1,5 +1,5 @@
 """tf.train.Example and SequenceExample, and their lists: named values, as records of data files hold them."""
-from . import _names, _tandem
+from . import _message_text, _names, _tandem
 
 
 class _List:
@@ -12,10 +12,14 @@ class _List:
         return self.value == other.value if type(other) is type(self) else NotImplemented
 
     def __repr__(self):
-        return "".join(f"value: {v!r}\n" for v in self.value)
+        return "".join(f"value: {self._text(v)}\n" for v in self.value)
+
+    _text = staticmethod(str)
 
 
 class BytesList(_List):
+    _text = staticmethod(_message_text.quoted)
+
     @staticmethod
     def _checked(value):
         value = value.numpy() if hasattr(value, "numpy") else value
@@ -25,6 +29,8 @@ class BytesList(_List):
 
 
 class FloatList(_List):
+    _text = staticmethod(_message_text.number)
+
     @staticmethod
     def _checked(value):
         return float(value)
@@ -64,7 +70,7 @@ class Feature:
         return _sequence_message.feature_bytes(self)
 
     def __repr__(self):
-        return f"{self._kind} {{\n{getattr(self, self._kind)!r}}}\n" if self._kind else ""
+        return _message_text.block(self._kind, repr(getattr(self, self._kind))) if self._kind else ""
 
 
 class Features:
@@ -72,6 +78,9 @@ class Features:
 
     def __init__(self, feature=None):
         self.feature = dict(feature or {})
+
+    def __repr__(self):
+        return _message_text.entries("feature", self.feature)
 
 
 class _Message:
@@ -105,7 +114,7 @@ class Example(_Message):
         return len(data)
 
     def __repr__(self):
-        return "".join(f"{name}: {feature!r}" for name, feature in sorted(self.features.feature.items()))
+        return _message_text.block("features", repr(self.features))
 
 
 class FeatureList:
@@ -114,12 +123,18 @@ class FeatureList:
     def __init__(self, feature=()):
         self.feature = list(feature)
 
+    def __repr__(self):
+        return "".join(_message_text.block("feature", repr(step)) for step in self.feature)
+
 
 class FeatureLists:
     """Sequences by name."""
 
     def __init__(self, feature_list=None):
         self.feature_list = dict(feature_list or {})
+
+    def __repr__(self):
+        return _message_text.entries("feature_list", self.feature_list)
 
 
 class SequenceExample(_Message):
@@ -142,8 +157,7 @@ class SequenceExample(_Message):
         return len(data)
 
     def __repr__(self):
-        lists = "".join(f"{name}: {[*steps.feature]!r}\n" for name, steps in sorted(self.feature_lists.feature_list.items()))
-        return f"context {{\n{Example(self.context)!r}}}\nfeature_lists {{\n{lists}}}\n"
+        return _message_text.block("context", repr(self.context)) + _message_text.block("feature_lists", repr(self.feature_lists))
 
 
 __getattr__, __dir__ = _names.lazy(

@@ -45,10 +45,12 @@ class Scan {
 
  private:
   void visit(PyObject* value, std::size_t depth) {
+    if (leaves_ == Leaves::tensor) return;  // stacking them says what does not fit
     if (is_sequence(value)) return visit_list(value, depth);
     if (leaves_ == Leaves::none) open_ = false;
-    if (depth != sizes_.size()) ragged();
-    meet(kind(value));
+    const Leaves leaf = kind(value);
+    if (depth != sizes_.size() && leaf != Leaves::tensor) ragged();
+    meet(leaf);
   }
   void visit_list(PyObject* value, std::size_t depth) {
     const Object items(checked(PySequence_Fast(value, "expected a sequence")));
@@ -239,7 +241,7 @@ Tensor convert(PyObject* value, std::optional<DType> dtype, bool is_wish) {
            tensor.dtype(), "; use tf.cast");
     return tensor;
   }
-  if (is_numpy(value)) return from_numpy(value, dtype);
+  if (is_numpy(value)) return is_wish ? from_numpy(value, dtype) : cast_numpy(value, dtype);
   if (!is_sequence(value) && PyObject_HasAttrString(value, "__fspath__")) {  // pathlib's names of files
     const Object path(checked(PyOS_FSPath(value)));
     return convert(path.get(), dtype, is_wish);

@@ -56,6 +56,8 @@ void add_functions(nb::module_& module) {
   module.def(
       "as_dtype", [](nb::handle value) { return nb::steal(dtype_object(to_dtype(value.ptr()))); },
       nb::arg("value").none());
+  module.def("set_name_scope", [](const char* scope) { return nb::str(std::exchange(name_scope(), std::string(scope)).c_str()); },
+             "What variables of this thread are named under from now on; returns what it was before.");
   module.def(
       "as_ints",
       [](nb::handle value) {

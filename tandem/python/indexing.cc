@@ -4,6 +4,7 @@
 #include "tandem/op/arrays.h"
 #include "tandem/op/open_size.h"
 #include "tandem/python/convert.h"
+#include "tandem/python/numpy_bridge.h"
 #include "tandem/python/objects.h"
 #include "tandem/python/open_sizes.h"
 #include "tandem/python/string_operators.h"
@@ -208,7 +209,19 @@ PyObject* variable_part(PyObject* variable, PyObject* key) {
   return checked(PyObject_CallMethod(module.get(), "assignable", "OOO", part.get(), variable, key));
 }
 
+bool is_mask(PyObject* key) {
+  if (is_tensor(key)) return tensor_of(key).dtype() == DType::boolean;
+  return is_numpy(key) && to_tensor(key).dtype() == DType::boolean;
+}
+
+/// tensor[tensor > 0]: the elements, or the rows, where a mask is true.
+PyObject* masked(PyObject* self, PyObject* mask) {
+  const Object module(checked(PyImport_ImportModule("tandemflow")));
+  return checked(PyObject_CallMethod(module.get(), "boolean_mask", "OO", self, mask));
+}
+
 PyObject* subscript(PyObject* self, PyObject* key) {
+  if (is_mask(key)) return guarded([&] { return masked(self, key); });
   return guarded([&] { return is_variable(self) ? variable_part(self, key) : indexed(value_of(self), key); });
 }
 

@@ -216,7 +216,14 @@ bool is_numpy(PyObject* object) {
 
 PyObject* as_array(PyObject* object) { return checked(PyObject_CallOneArg(numpy().asarray, object)); }
 
+Tensor cast_numpy(PyObject* object, std::optional<DType> dtype) {
+  if (!dtype || !is_integer(*dtype) || kind_of(object) != 'f') return from_numpy(object, dtype);
+  return from_numpy(call_method(object, "astype", std::string(dtype_name(*dtype)).c_str()).get(), dtype);
+}
+
 Tensor from_numpy(PyObject* object, std::optional<DType> dtype) {
+  if (PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(numpy().generic)) && (kind_of(object) == 'M' || kind_of(object) == 'm'))
+    refuse(object);  // lends its bytes as if they were numbers
   if (std::optional<Buffer> buffer = Buffer::dense(object))
     if (const auto source = dtype_of_format((*buffer)->format, (*buffer)->itemsize))
       return from_buffer(*buffer, dtype, *source);

@@ -14,6 +14,8 @@ bool is_numpy(PyObject* object);
 PyObject* as_array(PyObject* object);
 /// A tensor with a copy of the array's values, converted to `dtype` if one is given.
 Tensor from_numpy(PyObject* array, std::optional<DType> dtype);
+/// The same where the dtype was asked for by name: floats become integers, as NumPy casts them.
+Tensor cast_numpy(PyObject* array, std::optional<DType> dtype);
 /// A tensor over the array's own memory, which it keeps alive; none where dtype or layout do not allow it. For whoever
 /// knows that the array does not change meanwhile.
 std::optional<Tensor> lend_numpy(PyObject* array);

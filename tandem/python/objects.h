@@ -33,6 +33,8 @@ PyObject* wrap(Tensor value);
 PyObject* wrap(Variable value);
 /// The object of the variable with this id, borrowed; null when it is gone.
 PyObject* find_variable(std::uint64_t id);
+/// What this thread's variables are named under: "dense/" inside `with tf.name_scope("dense")`, else empty.
+std::string& name_scope();
 PyObject* make_op_function(const OpDef& op);
 
 /// A method that takes keywords, as method tables want it.

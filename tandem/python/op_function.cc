@@ -23,12 +23,32 @@ using Given = std::array<PyObject*, kMaxParameters>;  // borrowed; null where no
 
 int input_count(const OpDef& op) { return op.inputs.size(); }
 
+/// Arguments of TensorFlow that are ours under another name; what changes nothing here has none.
+struct Spelling {
+  std::string_view op, theirs, ours;
+};
+constexpr Spelling kSpellings[] = {
+    {"matmul", "adjoint_a", "transpose_a"}, {"matmul", "adjoint_b", "transpose_b"}, {"matmul", "a_is_sparse", ""},
+    {"matmul", "b_is_sparse", ""},          {"matmul", "grad_a", ""},               {"matmul", "grad_b", ""},
+};
+constexpr int kUnknown = -1, kIgnored = -2;
+
+int find_spelling(const OpFunction& f, std::string_view name) {
+  for (const Spelling& known : kSpellings) {
+    if (f.op->name != known.op || name != known.theirs) continue;
+    for (int i = 0; i < f.parameter_count; ++i)
+      if (known.ours == PyUnicode_AsUTF8(f.names[static_cast<std::size_t>(i)])) return i;
+    return kIgnored;
+  }
+  return kUnknown;
+}
+
 int find_parameter(const OpFunction& f, PyObject* name) {
   for (int i = 0; i < f.parameter_count; ++i)
     if (f.names[static_cast<std::size_t>(i)] == name) return i;
   for (int i = 0; i < f.parameter_count; ++i)
     if (PyUnicode_Compare(f.names[static_cast<std::size_t>(i)], name) == 0) return i;
-  return -1;
+  return find_spelling(f, PyUnicode_AsUTF8(name));
 }
 
 Given match_arguments(const OpFunction& f, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
@@ -41,7 +61,8 @@ Given match_arguments(const OpFunction& f, PyObject* const* args, Py_ssize_t pos
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* name = PyTuple_GET_ITEM(keywords, i);
     const int at = find_parameter(f, name);
-    if (at < 0)
+    if (at == kIgnored) continue;
+    if (at == kUnknown)
       raise(PyExc_TypeError, f.op->name, "() got an unexpected keyword argument '", PyUnicode_AsUTF8(name),
             "'");
     if (given[static_cast<std::size_t>(at)])
@@ -277,9 +298,10 @@ PyObject* asked(F ask) {
 }
 
 /// The operands of a call, those in lists too.
-std::vector<PyObject*> operands_of(PyObject* const* args, Py_ssize_t positional) {
+std::vector<PyObject*> operands_of(PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
   std::vector<PyObject*> out;
-  for (Py_ssize_t i = 0; i < positional; ++i) {
+  const Py_ssize_t count = positional + (keywords ? PyTuple_GET_SIZE(keywords) : 0);
+  for (Py_ssize_t i = 0; i < count; ++i) {
     out.push_back(args[i]);
     if (!PyList_Check(args[i]) && !PyTuple_Check(args[i])) continue;
     out.insert(out.end(), PySequence_Fast_ITEMS(args[i]), PySequence_Fast_ITEMS(args[i]) + PySequence_Fast_GET_SIZE(args[i]));
@@ -289,6 +311,8 @@ std::vector<PyObject*> operands_of(PyObject* const* args, Py_ssize_t positional)
 
 bool may_be_strings(PyObject* operand) {
   if (is_tensor(operand)) return tensor_of(operand).dtype() == DType::string;
+  if (PyList_Check(operand) || PyTuple_Check(operand))
+    return PySequence_Fast_GET_SIZE(operand) > 0 && may_be_strings(PySequence_Fast_GET_ITEM(operand, 0));
   return PyUnicode_Check(operand) || PyBytes_Check(operand);
 }
 
@@ -297,7 +321,7 @@ bool may_be_strings(PyObject* operand) {
 /// as it was, where nobody knows.
 PyObject* asked_operands(const OpFunction& f, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
   bool has_strings = false;
-  for (PyObject* operand : operands_of(args, positional)) {
+  for (PyObject* operand : operands_of(args, positional, keywords)) {
     has_strings |= may_be_strings(operand);
     if (Py_TYPE(operand) == &tensor_type || Py_TYPE(operand) == &variable_type) continue;
     PyObject* result = asked([&]() -> PyObject* {

@@ -31,7 +31,12 @@ struct Operators {
   const OpDef* greater_equal = find("greater_equal");
   const OpDef* logical_and = find("logical_and");
   const OpDef* logical_or = find("logical_or");
+  const OpDef* logical_xor = find("logical_xor");
   const OpDef* logical_not = find("logical_not");
+  const OpDef* bitwise_and = find("bitwise_and");
+  const OpDef* bitwise_or = find("bitwise_or");
+  const OpDef* bitwise_xor = find("bitwise_xor");
+  const OpDef* invert = find("invert");
 
   static const OpDef* find(std::string_view name) {
     const OpDef* op = find_op(name);
@@ -97,6 +102,39 @@ PyObject* unary(PyObject* a) {
   });
 }
 
+/// &, | and ^: of the bits of integers, of bools what logic says.
+template <const OpDef* Operators::*kLogical, const OpDef* Operators::*kBitwise>
+PyObject* of_bits(PyObject* a, PyObject* b) {
+  return guarded([&] {
+    return with_operands(a, b, [](const Tensor& x, const Tensor& y) {
+      return run_two(*(operators().*(is_integer(x.dtype()) ? kBitwise : kLogical)), x, y);
+    });
+  });
+}
+
+PyObject* inverted(PyObject* a) {
+  return guarded([&] {
+    const Tensor x = value_of(a);
+    return run_one(is_integer(x.dtype()) ? *operators().invert : *operators().logical_not, x);
+  });
+}
+
+/// `variable += 1` would leave the name with a tensor, the variable as it was: refused, as TensorFlow does. Keras' own, which
+/// have a path, and tensors become the sum.
+PyObject* not_in_place(PyObject* self, const char* symbol, const char* instead) {
+  PyObject* attributes = is_variable(self) ? reinterpret_cast<VariableObject*>(self)->attributes : nullptr;
+  if (!is_variable(self) || (attributes && PyDict_GetItemString(attributes, "path"))) Py_RETURN_NOTIMPLEMENTED;
+  PyErr_Format(PyExc_RuntimeError,
+               "`variable %s= value` with `tf.Variable`s is not supported. Use `%s` to modify the variable, or "
+               "`out = variable %s value` if you need to get a new output Tensor.",
+               symbol, instead, symbol);
+  return nullptr;
+}
+PyObject* add_in_place(PyObject* a, PyObject*) { return not_in_place(a, "+", "variable.assign_add(value)"); }
+PyObject* subtract_in_place(PyObject* a, PyObject*) { return not_in_place(a, "-", "variable.assign_sub(value)"); }
+PyObject* multiply_in_place(PyObject* a, PyObject*) { return not_in_place(a, "*", "variable.assign(variable * value)"); }
+PyObject* divide_in_place(PyObject* a, PyObject*) { return not_in_place(a, "/", "variable.assign(variable / value)"); }
+
 template <Tensor (*kFunction)(const Tensor&, const Tensor&)>
 PyObject* composed(PyObject* a, PyObject* b) {
   return guarded([&] {
@@ -124,8 +162,7 @@ struct Refusal {
 };
 
 /// The value of a tensor that has only one.
-Tensor only(PyObject* self, const Refusal& refusal) {
-  Tensor tensor = value_of(self);
+Tensor only(const Tensor& tensor, const Refusal& refusal) {
   require_value(tensor, refusal.use, refusal.instead);
   if (tensor.size() != 1) raise(refusal.error, refusal.what);
   return tensor;
@@ -134,8 +171,10 @@ Tensor only(PyObject* self, const Refusal& refusal) {
 int truth(PyObject* self) {
   return guarded(
       [&]() -> int {
+        const Tensor value = value_of(self);
+        if (!value.is_symbolic() && value.size() == 0) return 0;
         const Tensor tensor = only(
-            self,
+            value,
             {.use = "as a Python bool",
              .instead = "choose with tf.where, or decide on shapes and Python values, which are known then",
              .error = PyExc_ValueError,
@@ -149,7 +188,7 @@ int truth(PyObject* self) {
 constexpr const char* kNotScalar = "only 0-dimensional arrays can be converted to Python scalars";
 
 Tensor number(PyObject* self) {
-  Tensor tensor = only(self, {.use = "as a Python number",
+  Tensor tensor = only(value_of(self), {.use = "as a Python number",
                               .instead = "compute with ops and return the tensor, or pass the number in",
                               .error = PyExc_TypeError,
                               .what = kNotScalar});
@@ -216,13 +255,18 @@ PyNumberMethods operator_methods = {
     .nb_positive = itself,
     .nb_absolute = unary<&Operators::abs>,
     .nb_bool = truth,
-    .nb_invert = unary<&Operators::logical_not>,
-    .nb_and = binary<&Operators::logical_and>,
-    .nb_or = binary<&Operators::logical_or>,
+    .nb_invert = inverted,
+    .nb_and = of_bits<&Operators::logical_and, &Operators::bitwise_and>,
+    .nb_xor = of_bits<&Operators::logical_xor, &Operators::bitwise_xor>,
+    .nb_or = of_bits<&Operators::logical_or, &Operators::bitwise_or>,
     .nb_int = to_int,
     .nb_float = to_float,
+    .nb_inplace_add = add_in_place,
+    .nb_inplace_subtract = subtract_in_place,
+    .nb_inplace_multiply = multiply_in_place,
     .nb_floor_divide = composed<floordiv>,
     .nb_true_divide = binary<&Operators::divide>,
+    .nb_inplace_true_divide = divide_in_place,
     .nb_index = to_index,
     .nb_matrix_multiply = composed<plain_matmul>,
 };

@@ -9,8 +9,10 @@
 namespace tandem::python {
 namespace {
 
-/// Unique in the process.
-std::string name_of(const Tensor& tensor) { return text("symbolic_", tensor.impl()->id.number, ":0"); }
+/// The given name, or one that is unique in the process.
+std::string name_of(const Tensor& tensor, const std::string& given) {
+  return given.empty() ? text("symbolic_", tensor.impl()->id.number, ":0") : given;
+}
 
 /// The source text of a line; empty when it is not known.
 std::string source_line(PyObject* file, int line) {
@@ -73,12 +75,12 @@ std::string shape_text(const Shape& shape) {
 
 }  // namespace
 
-std::string symbolic_repr(const Tensor& tensor) {
-  return text("<tf.Tensor '", name_of(tensor), "' shape=", shape_text(tensor.shape()), " dtype=", tensor.dtype(), ">");
+std::string symbolic_repr(const Tensor& tensor, const std::string& name) {
+  return text("<tf.Tensor '", name_of(tensor, name), "' shape=", shape_text(tensor.shape()), " dtype=", tensor.dtype(), ">");
 }
 
-std::string symbolic_str(const Tensor& tensor) {
-  return text("Tensor(\"", name_of(tensor), "\", shape=", shape_text(tensor.shape()), ", dtype=", tensor.dtype(), ")");
+std::string symbolic_str(const Tensor& tensor, const std::string& name) {
+  return text("Tensor(\"", name_of(tensor, name), "\", shape=", shape_text(tensor.shape()), ", dtype=", tensor.dtype(), ")");
 }
 
 void require_value(const Tensor& tensor, const char* use, const char* instead) {

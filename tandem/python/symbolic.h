@@ -7,8 +7,8 @@
 namespace tandem::python {
 
 /// As TensorFlow shows them: <tf.Tensor 'symbolic_7:0' shape=(2,) dtype=float32>, Tensor("symbolic_7:0", …)
-std::string symbolic_repr(const Tensor& tensor);
-std::string symbolic_str(const Tensor& tensor);
+std::string symbolic_repr(const Tensor& tensor, const std::string& name = {});
+std::string symbolic_str(const Tensor& tensor, const std::string& name = {});
 
 /// Throws symbolic_value when the tensor has no value yet. `use` says what was tried: "as a Python bool"; `instead` what to
 /// write. The message names the line of the program.

@@ -19,16 +19,24 @@ PyObject* text_object(const std::string& text) {
   return checked(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
 }
 
+/// The name that a traced function gave its argument; empty for others.
+std::string given_name(PyObject* self) {
+  PyObject* attributes = reinterpret_cast<TensorObject*>(self)->attributes;
+  PyObject* name = attributes ? PyDict_GetItemString(attributes, "name") : nullptr;
+  const char* utf8 = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
+  return utf8 ? utf8 : "";
+}
+
 PyObject* to_str(PyObject* self) {
   return guarded([&] {
     const Tensor& tensor = tensor_of(self);
-    return text_object(tensor.is_symbolic() ? symbolic_str(tensor) : tensor.to_string());
+    return text_object(tensor.is_symbolic() ? symbolic_str(tensor, given_name(self)) : tensor.to_string());
   });
 }
 PyObject* to_repr(PyObject* self) {
   return guarded([&] {
     const Tensor& tensor = tensor_of(self);
-    return text_object(tensor.is_symbolic() ? symbolic_repr(tensor) : tensor.repr());
+    return text_object(tensor.is_symbolic() ? symbolic_repr(tensor, given_name(self)) : tensor.repr());
   });
 }
 

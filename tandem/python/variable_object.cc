@@ -32,19 +32,30 @@ void keep(PyObject* variable, const char* name, PyObject* value) {
   if (value && PyObject_SetAttrString(variable, name, value) < 0) throw PythonErrorSet{};
 }
 
+/// shape= may leave sizes open that the initial value says: a variable keeps the shape it has first.
+void require_shape(PyObject* wanted, const Shape& shape) {
+  const Object given(shape_object(shape));
+  const Object fits(checked(PyObject_CallMethod(given.get(), "is_compatible_with", "O", wanted)));
+  if (fits.get() == Py_True) return;
+  const Object text(checked(PyObject_Str(wanted)));
+  raise(PyExc_ValueError, "tf.Variable: the initial_value has shape ", shape, ", which does not fit shape=", PyUnicode_AsUTF8(text.get()));
+}
+
 /// Accepts what TensorFlow accepts; what has no meaning here is ignored.
 PyObject* make(PyTypeObject*, PyObject* args, PyObject* keywords) {
   return guarded([&] {
-    static const char* names[] = {"initial_value", "trainable",       "validate_shape", "caching_device", "name",
-                                  "variable_def",  "dtype",           "import_scope",   "constraint",     "synchronization",
-                                  "aggregation",   "shape",           "experimental_enable_variable_lifting", nullptr};
-    PyObject *initial = nullptr, *trainable = Py_None, *ignored = nullptr, *dtype = Py_None, *constraint = nullptr;
+    static const char* names[] = {"initial_value", "trainable",       "validate_shape", "caching_device",
+                                  "name",          "variable_def",    "dtype",          "import_scope",
+                                  "constraint",    "synchronization", "aggregation",    "shape",
+                                  "experimental_enable_variable_lifting", nullptr};
+    PyObject *initial = nullptr, *trainable = Py_None, *ignored = nullptr, *dtype = Py_None, *constraint = nullptr, *shape = Py_None;
     PyObject *synchronization = nullptr, *aggregation = nullptr;
     const char* name = nullptr;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOOzOOOOOOOO:Variable", const_cast<char**>(names), &initial,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OOOOzOOOOOOOO:Variable", const_cast<char**>(names), &initial,
                                      &trainable, &ignored, &ignored, &name, &ignored, &dtype, &ignored, &constraint,
-                                     &synchronization, &aggregation, &ignored, &ignored))
+                                     &synchronization, &aggregation, &shape, &ignored))
       throw PythonErrorSet{};
+    if (!initial || initial == Py_None) raise(PyExc_ValueError, "tf.Variable needs an initial_value: a tensor, a number, a list, or a function that makes one");
     note_variable_creation();
     Object made;
     if (PyCallable_Check(initial) && !has_own_dtype(initial)) {
@@ -53,7 +64,9 @@ PyObject* make(PyTypeObject*, PyObject* args, PyObject* keywords) {
     }
     const bool is_trainable = trainable == Py_None || PyObject_IsTrue(trainable) == 1;
     const std::optional<DType> wanted = dtype == Py_None ? std::nullopt : std::optional(to_dtype(dtype));
-    Object variable(wrap(Variable(to_tensor(initial, wanted), is_trainable, name ? name : "Variable")));
+    const Tensor value = to_tensor(initial, wanted);
+    if (shape != Py_None) require_shape(shape, value.shape());
+    Object variable(wrap(Variable(value, is_trainable, name_scope() + (name ? name : "Variable"))));
     keep(variable.get(), "constraint", constraint);
     keep(variable.get(), "synchronization", synchronization);
     keep(variable.get(), "aggregation", aggregation);
@@ -223,6 +236,11 @@ PyTypeObject variable_type = {
     .tp_dictoffset = offsetof(VariableObject, attributes),
     .tp_new = make,
 };
+
+std::string& name_scope() {
+  thread_local std::string scope;
+  return scope;
+}
 
 PyObject* wrap(Variable value) {
   auto* object = PyObject_New(VariableObject, &variable_type);

@@ -219,3 +219,28 @@ def test_gradients_pass_through():
     same(tape.gradient(sums[1], x), (X > 0).astype("float32"))
     same(tape.gradient(sums[2], x), np.exp(X) / np.exp(X).sum())
     same(tape.gradient(sums[3], x)[0, :2, 0], X[0, 1::-1, 0])
+
+
+def test_a_slice_of_size_minus_one_goes_to_the_end():
+    x = tf.reshape(tf.range(12), [3, 4])
+    assert tf.slice(x, [1, 2], [-1, -1]).numpy().tolist() == [[6, 7], [10, 11]]
+    assert tf.slice(tf.constant(["a", "b", "c"]), [1], [-1]).numpy().tolist() == [b"b", b"c"]
+
+
+def test_lists_of_strings_are_moved_as_tensors_of_them_are():
+    assert tf.concat([["a"], ["b", "c"]], 0).numpy().tolist() == [b"a", b"b", b"c"]
+    assert tf.transpose([["a", "b"]]).numpy().tolist() == [[b"a"], [b"b"]]
+    assert tf.gather_nd([["a", "b"], ["c", "d"]], [[0, 1], [1, 0]]).numpy().tolist() == [b"b", b"c"]
+
+
+def test_numbers_are_counted_in_each_row():
+    assert tf.math.bincount([[1, 2], [0, 0]], axis=-1).numpy().tolist() == [[0, 1, 1], [2, 0, 0]]
+    assert tf.math.bincount([[0, 0], [1, 9]], axis=-1, binary_output=True, maxlength=3).numpy().tolist() == [[1, 0, 0], [0, 1, 0]]
+    assert tf.math.bincount([[0, 1], [1, 1]], weights=[[0.5, 1.0], [2.0, 3.0]], axis=-1).numpy().tolist() == [[0.5, 1], [0, 5]]
+
+
+def test_unstack_and_split_refuse_numbers_that_do_not_fit():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="has 2 parts, but num=3"):
+        tf.unstack(tf.ones([2, 2]), num=3)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="does not divide into 3"):
+        tf.split(tf.ones([4]), 3)

@@ -316,3 +316,35 @@ def test_iterators_of_datasets():
     ragged = iter(tf.data.Dataset.range(5).batch(2))
     with pytest.raises(NotImplementedError, match="drop_remainder=True"):
         tf.function(lambda: next(ragged))()
+
+
+def test_an_array_grows_in_loops_whose_number_of_turns_only_the_call_knows():
+    @tf.function
+    def by_index(n):
+        squares = tf.TensorArray(tf.int32, size=0, dynamic_size=True)
+        for i in tf.range(n):
+            squares = squares.write(i, i * i)
+        return squares.stack()
+
+    @tf.function
+    def by_size(n):
+        squares = tf.TensorArray(tf.int32, size=0, dynamic_size=True)
+        for i in tf.range(n):
+            if i % 2 == 0:
+                squares = squares.write(squares.size(), i * i)
+        return squares.stack()
+
+    assert by_index(tf.constant(4)).numpy().tolist() == [0, 1, 4, 9]
+    assert by_size(tf.constant(5)).numpy().tolist() == [0, 4, 16]
+
+
+def test_a_loop_may_change_shapes_when_it_says_so():
+    @tf.function
+    def f(n):
+        x = tf.zeros([1], tf.int32)
+        for i in tf.range(n):
+            tf.autograph.experimental.set_loop_options(shape_invariants=[(x, tf.TensorShape([None]))])
+            x = tf.concat([x, [i]], 0)
+        return x
+
+    assert f(tf.constant(3)).numpy().tolist() == [0, 0, 1, 2]

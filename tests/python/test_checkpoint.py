@@ -56,7 +56,7 @@ def test_saves_and_restores(tmp_path):
     for a, b in zip(first.variables, second.variables):
         np.testing.assert_array_equal(a.numpy(), b.numpy())
     assert checkpoint.save(str(tmp_path / "ckpt")).endswith("ckpt-2")
-    assert ("step", []) in tf.train.list_variables(path) and tf.train.load_variable(path, "step") == 5
+    assert ("step/.ATTRIBUTES/VARIABLE_VALUE", []) in tf.train.list_variables(path) and tf.train.load_variable(path, "step") == 5
 
 
 def test_says_what_does_not_fit(tmp_path):
@@ -204,8 +204,8 @@ def test_checkpoints_are_read_by_name_and_awaited(tmp_path):
     manager = tf.train.CheckpointManager(tf.train.Checkpoint(a=tf.Variable([1.0, 2.0])), tmp_path, 2)
     path = manager.save()
     reader = tf.train.load_checkpoint(path)
-    assert reader.get_variable_to_shape_map()["a"] == [2] and reader.has_tensor("a") and reader.get_tensor("a").tolist() == [1, 2]
-    assert reader.get_variable_to_dtype_map()["a"] == tf.float32
+    assert reader.get_variable_to_shape_map()["a/.ATTRIBUTES/VARIABLE_VALUE"] == [2] and reader.has_tensor("a/.ATTRIBUTES/VARIABLE_VALUE") and reader.get_tensor("a").tolist() == [1, 2]
+    assert reader.get_variable_to_dtype_map()["a/.ATTRIBUTES/VARIABLE_VALUE"] == tf.float32
     with pytest.raises(KeyError, match="it has a, save_counter"):
         reader.get_tensor("b")
     assert list(tf.train.checkpoints_iterator(tmp_path, timeout=0)) == [path]
@@ -217,7 +217,7 @@ def test_objects_set_after_construction_are_saved_and_restored(tmp_path):
     first.listed.append(tf.Variable(2.0))
     first.inner = tf.train.Checkpoint(two=first.listed[1])
     path = first.save(str(tmp_path / "x"))
-    assert [name for name, _ in tf.train.list_variables(path)] == ["inner/two", "listed/0", "listed/1", "save_counter"]
+    assert [name.removesuffix("/.ATTRIBUTES/VARIABLE_VALUE") for name, _ in tf.train.list_variables(path)] == ["inner/two", "listed/0", "listed/1", "save_counter"]
     second, late = tf.train.Checkpoint(), tf.Variable(0.0)
     status = second.restore(path)
     second.inner = tf.train.Checkpoint(two=late)
@@ -286,3 +286,9 @@ def test_a_manager_does_not_mind_that_an_old_one_is_gone(tmp_path):
     manager = tf.train.CheckpointManager(tf.train.Checkpoint(a=tf.Variable(1.0)), tmp_path, max_to_keep=1)
     os.unlink(manager.save() + ".index")
     assert manager.save().endswith("ckpt-2") and manager.checkpoints == [str(tmp_path / "ckpt-2")]
+
+
+def test_functions_may_be_part_of_a_checkpoint_and_are_not_saved(tmp_path):
+    root = tf.train.Checkpoint(v=tf.Variable(3.0), f=tf.function(lambda x: 2.0 * x))
+    root.save(tmp_path / "c")
+    assert root.f(tf.constant(1.0)).numpy() == 2 and root.restore(tf.train.latest_checkpoint(tmp_path)).assert_consumed() is not None

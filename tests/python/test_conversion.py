@@ -223,3 +223,21 @@ def test_integer_lists_may_be_anything_integral():
 def test_dlpack_shares_values_with_other_libraries():
     tensor = tf.constant([[1.0, 2.0], [3.0, 4.0]])
     assert np.from_dlpack(tensor).tolist() == [[1, 2], [3, 4]]
+
+
+def test_an_array_of_floats_becomes_integers_where_the_dtype_is_named():
+    assert tf.constant(np.array([1.5, -1.5]), tf.int32).numpy().tolist() == [1, -1]
+    with pytest.raises(TypeError, match="does not become int32 by itself"):
+        tf.constant([1, 2]) + np.array([1.5, 2.5])
+
+
+def test_lists_may_mix_tensors_and_lists():
+    for rows in ([tf.constant([1, 2]), [3, 4]], [[1, 2], tf.constant([3, 4])]):
+        assert tf.convert_to_tensor(rows).numpy().tolist() == [[1, 2], [3, 4]]
+    with pytest.raises(ValueError, match="must have one shape"):
+        tf.convert_to_tensor([tf.constant([1, 2]), [3]])
+
+
+def test_times_of_numpy_are_refused():
+    with pytest.raises(TypeError, match=r"no dtype here holds NumPy's datetime64\[D\]"):
+        tf.constant(np.datetime64("2020-01-01"))

@@ -284,3 +284,36 @@ def test_elements_arrive_on_the_device_they_were_sent_to():
     gpu = "/job:localhost/replica:0/task:0/device:GPU:0"
     sums = [sum(range(i, i + 16)) for i in range(0, 64, 16)]
     assert lines == [line for total in sums for line in (f"{gpu} {gpu} 1600.0 {total}", gpu)] + ["True"]
+
+
+def test_datasets_print_as_tensorflow_prints_them():
+    spec = "element_spec=TensorSpec(shape=(), dtype=tf.int64, name=None)>"
+    numbers = tf.data.Dataset.range(3)
+    for dataset, kind in [(numbers, "_RangeDataset"), (numbers.map(lambda x: x), "_MapDataset"), (numbers.map(lambda x: x, tf.data.AUTOTUNE), "_ParallelMapDataset"),
+                          (numbers.shuffle(2), "_ShuffleDataset"), (numbers.repeat(), "_RepeatDataset"), (numbers.prefetch(1), "_PrefetchDataset"),
+                          (numbers.cache(), "CacheDataset"), (tf.data.Dataset.zip(numbers), "_ZipDataset")]:  # fmt: skip
+        assert repr(dataset) == f"<{kind} {spec}"
+    assert repr(tf.data.Dataset.from_tensor_slices([1, 2]).batch(2, drop_remainder=True)) == "<_BatchDataset element_spec=TensorSpec(shape=(2,), dtype=tf.int32, name=None)>"
+
+
+def test_records_of_fixed_length_are_read_between_header_and_footer(tmp_path):
+    path = tmp_path / "records"
+    path.write_bytes(b"H" + bytes(range(6)) + b"FF")
+    dataset = tf.data.FixedLengthRecordDataset([path, path], 2, header_bytes=1, footer_bytes=2)
+    assert list(dataset.as_numpy_iterator()) == [b"\x00\x01", b"\x02\x03", b"\x04\x05"] * 2
+    with pytest.raises(ValueError, match="8 bytes after header and before footer are no multiple of 3"):
+        list(tf.data.FixedLengthRecordDataset(path, 3, header_bytes=1))
+
+
+def test_a_number_is_the_padded_shape_of_vectors():
+    dataset = tf.data.Dataset.range(1, 4).map(lambda x: tf.fill([x], x)).padded_batch(3, padded_shapes=4, padding_values=tf.constant(-1, tf.int64))
+    assert next(iter(dataset)).numpy().tolist() == [[1, -1, -1, -1], [2, 2, -1, -1], [3, 3, 3, -1]]
+
+
+def test_options_have_only_the_names_that_they_have():
+    options = tf.data.Options()
+    options.deterministic, options.threading.private_threadpool_size = False, 2
+    with pytest.raises(AttributeError, match="Cannot set the property nonsense"):
+        options.nonsense = 1
+    with pytest.raises(ValueError, match="must be a callable"):
+        tf.data.Dataset.range(3).map(1)

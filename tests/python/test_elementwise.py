@@ -125,3 +125,15 @@ def test_atan2_and_clipping():
     np.testing.assert_allclose(tf.nn.swish(x, beta=2.0).numpy(), x / (1 + np.exp(-2 * x)), rtol=1e-5)
     np.testing.assert_allclose(tf.nn.mish(x).numpy(), x * np.tanh(softplus(x.astype("float64"))), rtol=1e-5)
     np.testing.assert_allclose(tf.nn.hard_silu(x * 4).numpy(), x * 4 * np.clip(x * 4 + 3, 0, 6) / 6, rtol=1e-5, atol=1e-7)
+
+
+def test_operators_of_bits_are_logical_for_bools_and_bitwise_for_integers():
+    x, y = tf.constant([1, 2, 3]), tf.constant([True, False])
+    assert [(x & 1).numpy().tolist(), (x | 4).numpy().tolist(), (x ^ 1).numpy().tolist(), (~x).numpy().tolist()] == [[1, 0, 1], [5, 6, 7], [0, 3, 2], [-2, -3, -4]]
+    assert [(y & True).numpy().tolist(), (y ^ True).numpy().tolist(), (~y).numpy().tolist()] == [[True, False], [False, True], [False, True]]
+    with pytest.raises(TypeError, match="not defined for float32"):
+        tf.constant(1.0) & 1
+
+
+def test_an_empty_tensor_is_false():
+    assert not tf.constant([]) and not tf.zeros([0, 3])

@@ -27,7 +27,7 @@ def test_the_code_and_message_can_be_read():
     try:
         tf.reshape(tf.ones(3), [2])
     except tf.errors.InvalidArgumentError as error:
-        assert error.error_code == 102 and error.message.startswith("E0102 reshape")
+        assert error.code == 102 and error.error_code == tf.errors.INVALID_ARGUMENT and error.message.startswith("E0102 reshape")
 
 
 @pytest.mark.parametrize(
@@ -76,3 +76,15 @@ def test_a_list_that_contains_itself_is_refused():
     loop.append(loop)
     with pytest.raises((ValueError, RecursionError)):
         tf.constant(loop)
+
+
+def test_errors_are_made_as_tensorflow_makes_them_and_know_its_numbers():
+    for kind, number in [("InvalidArgumentError", 3), ("NotFoundError", 5), ("ResourceExhaustedError", 8), ("OutOfRangeError", 11), ("DataLossError", 15)]:
+        error = getattr(tf.errors, kind)(None, None, "what is wrong")
+        assert (str(error), error.message, error.error_code, error.op) == ("what is wrong", "what is wrong", number, None)
+
+
+def test_a_traced_tensor_used_as_a_python_value_is_a_type_error():
+    with pytest.raises(tf.errors.OperatorNotAllowedInGraphError, match="was used as a Python bool") as caught:
+        tf.function(lambda x: 1 if x > 0 else 2, autograph=False)(tf.constant(1))
+    assert isinstance(caught.value, TypeError)

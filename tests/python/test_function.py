@@ -177,8 +177,8 @@ def test_symbolic_tensors_know_dtype_and_shape_but_no_value():
 
     assert f(tf.ones([3, 2])).numpy().tolist() == [3, 3]
     assert seen[:3] == [(3, 2), tf.float32, 3] and seen[6] is False and tf.executing_eagerly()
-    assert seen[3].startswith("<tf.Tensor 'symbolic_") and seen[3].endswith(" shape=(3, 2) dtype=float32>")
-    assert seen[4] == seen[5] and seen[4].startswith('Tensor("symbolic_')
+    assert seen[3] == "<tf.Tensor 'x:0' shape=(3, 2) dtype=float32>"  # named after the parameter
+    assert seen[4] == seen[5] == 'Tensor("x:0", shape=(3, 2), dtype=float32)'
 
 
 @pytest.mark.parametrize("read", [bool, int, float, range, np.asarray, lambda x: x.numpy(), lambda x: 1 if x > 0 else 2])
@@ -309,7 +309,7 @@ def test_concrete_functions_can_be_called_and_looked_into():
     assert "matmul" in concrete.graph.as_text() and "digraph" in concrete.graph.to_dot()
     assert concrete.graph.op_count == concrete.graph.optimized.op_count == 1
     assert concrete.inputs == [tf.TensorSpec([2, 2])] and concrete.structured_outputs == {"y": tf.TensorSpec([2, 2])}
-    assert concrete.structured_input_signature == ((tf.TensorSpec([2, 2]), True), {})
+    assert concrete.structured_input_signature == ((tf.TensorSpec([2, 2], name="x"), True), {})
     assert any("matmul" in text for text in concrete.decisions())
     for wrong in ((x, False), (tf.ones([3, 3]),), (x, x)):
         with pytest.raises(tf.errors.InvalidArgumentError):
@@ -445,22 +445,56 @@ def test_the_operations_of_a_graph_can_be_looked_at():
         graph.get_operation_by_name("zz")
 
 
-def test_a_concrete_function_may_leave_sizes_open(tmp_path):
+def test_a_concrete_function_of_open_sizes_takes_all_of_them():
     @tf.function
-    def scaled(x, factor=2.0, training=False):
-        if tf.reduce_sum(x) > 0:
-            x = x * factor
-        return {"sum": tf.reduce_sum(x, axis=0), "x": x}
+    def power(a, b):
+        return a**b
 
-    concrete = scaled.get_concrete_function(tf.TensorSpec([None, 3]), training=True)
-    for rows in (4, 1, 7):
-        assert concrete(tf.ones([rows, 3]))["sum"].numpy().tolist() == [2.0 * rows] * 3
-        assert concrete(x=tf.ones([rows, 3]))["x"].shape == (rows, 3)
-    assert concrete.structured_input_signature == ((tf.TensorSpec([None, 3]), 2.0, True), {})
-    assert concrete.structured_outputs == {"sum": tf.TensorSpec([3]), "x": tf.TensorSpec([None, 3])}
-    assert concrete.experimental_get_tracing_count() == 1
-    with pytest.raises(tf.errors.InvalidArgumentError, match="input_signature says"):
-        concrete(tf.ones([4, 4]))
+    square = power.get_concrete_function(tf.TensorSpec([None, 2], tf.float32), b=2)
+    assert square(tf.fill([3, 2], 2.0)).numpy().tolist() == [[4, 4]] * 3 and square(tf.ones([1, 2])).shape == (1, 2)
+    assert square.output_shapes.as_list() == [None, 2] and square.output_dtypes == tf.float32
+    assert square.structured_input_signature == ((tf.TensorSpec([None, 2], tf.float32, name="a"), 2), {})
+    assert str(square).splitlines()[1:3] == [
+        "  a (POSITIONAL_OR_KEYWORD): TensorSpec(shape=(None, 2), dtype=tf.float32, name=None)",
+        "  b (POSITIONAL_OR_KEYWORD): Literal[2]",
+    ]
+    with pytest.raises(ValueError, match=r"shape=\(None, 2\).*got TensorSpec\(shape=\(3,\)"):
+        square(tf.ones([3]))
+    with pytest.raises(TypeError, match="traced for .*b=2.*got .*b=3"):
+        square(tf.ones([3, 2]), b=3)
+
+
+def test_a_concrete_function_of_open_rank_takes_tensors_of_any():
+    double = tf.function(lambda x: x * 2).get_concrete_function(tf.TensorSpec(None, tf.float32))
+    assert double(tf.constant(3.0)).numpy() == 6 and double(tf.ones([2, 2])).shape == (2, 2)
+    assert double.output_shapes.rank is None
+
+
+def test_tensors_of_a_trace_are_named_after_their_parameters():
+    seen = []
+    tf.function(lambda a, *, rest: seen.extend([str(a), *map(str, rest)]))(tf.constant(1), rest=[tf.constant(1.0), tf.constant(2.0)])
+    assert [text.split('"')[1] for text in seen] == ["a:0", "rest:0", "rest_1:0"]
+
+
+def test_reduce_retracing_leaves_sizes_open_that_change():
+    @tf.function(reduce_retracing=True)
+    def f(x):
+        return tf.reduce_sum(x, axis=0)
+
+    for rows in range(1, 6):
+        assert f(tf.ones([rows, 2])).numpy().tolist() == [rows, rows]
+    assert f.experimental_get_tracing_count() == 2
+    assert f(tf.ones([3, 4])).shape == (4,)
+
+    class Model:
+        @tf.function(reduce_retracing=True)
+        def double(self, x):
+            return x * 2
+
+    model = Model()
+    for size in range(1, 5):
+        model.double(tf.ones([size]))
+    assert model.double.experimental_get_tracing_count() == 2
 
 
 def test_a_concrete_function_that_leaves_sizes_open_can_be_a_signature(tmp_path):

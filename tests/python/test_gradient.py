@@ -166,3 +166,43 @@ def test_gradients_at_zeros_and_steps_are_those_of_tensorflow():
 def test_remainders_are_right_where_the_quotient_has_more_digits_than_a_float():
     x = np.array([1e8 + 8, 123456789.0, -987654321.0, 3e13], "float32")
     np.testing.assert_array_equal(tf.math.floormod(x, np.float32(3)), np.mod(x.astype("float64"), 3).astype("float32"))
+
+
+def test_a_variable_has_the_gradient_one_with_respect_to_itself():
+    v, w = tf.Variable(2.0), tf.Variable(3.0)
+    with tf.GradientTape(persistent=True) as tape:
+        y = v * 4.0
+    assert [g if g is None else g.numpy() for g in tape.gradient(v, [v, w])] == [1, None]
+    assert tape.gradient([y, v], v).numpy() == 5
+    assert tape.gradient(v, v, output_gradients=tf.constant(7.0)).numpy() == 7
+    with tf.GradientTape(persistent=True) as tape:
+        chosen = v if y > 0 else w  # neither is read
+    assert tape.gradient(chosen, v).numpy() == 1 and tape.gradient(chosen, w) is None
+    assert [g.numpy() for g in tape.gradient(chosen, [v, w], unconnected_gradients=tf.UnconnectedGradients.ZERO)] == [1, 0]
+
+
+def test_only_tensors_and_variables_are_watched():
+    with tf.GradientTape() as tape:
+        for wrong in ("a", 3.0, [1]):
+            with pytest.raises(ValueError, match="not tf.Tensor or tf.Variable"):
+                tape.watch(wrong)
+
+
+def test_derivatives_forwards_are_those_of_the_tape():
+    x, direction = tf.constant([1.0, 2.0, 3.0]), tf.constant([1.0, 0.0, -1.0])
+    with tf.autodiff.ForwardAccumulator(x, direction) as accumulator:
+        y, z = tf.reduce_sum(x**3), tf.sin(x)
+    assert accumulator.jvp(y).numpy() == 3 - 27
+    np.testing.assert_allclose(accumulator.jvp({"z": z})["z"], np.cos(x) * direction, rtol=1e-6)
+    assert accumulator.jvp(tf.constant(1.0)) is None and accumulator.jvp(tf.constant(1.0), tf.UnconnectedGradients.ZERO).numpy() == 0
+
+
+def test_the_hessian_times_a_vector_is_a_derivative_forwards_of_a_gradient():
+    v = tf.Variable([1.0, 2.0])
+    with tf.autodiff.ForwardAccumulator(v, tf.constant([1.0, 0.0])) as accumulator:
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum(v**3)
+        gradient = tape.gradient(y, v)
+    assert accumulator.jvp(gradient).numpy().tolist() == [6, 0]
+    with pytest.raises(ValueError, match=r"shape \(2,\) has a tangent of shape \(3,\)"):
+        tf.autodiff.ForwardAccumulator(v, tf.ones([3]))

@@ -64,3 +64,11 @@ def test_indices_outside_are_errors(key):
 def test_what_is_no_index_is_refused(key):
     with pytest.raises((TypeError, ValueError)):
         tf.constant(ARRAY)[key]
+
+
+def test_a_mask_picks_elements_or_rows():
+    x = tf.reshape(tf.range(6), [3, 2])
+    assert x[x > 3].numpy().tolist() == [4, 5]
+    assert x[np.array([True, False, True])].numpy().tolist() == [[0, 1], [4, 5]]
+    assert tf.Variable(x)[x < 2].numpy().tolist() == [0, 1]
+    assert tf.function(lambda x: x[x > 3])(x).numpy().tolist() == [4, 5]

@@ -1,4 +1,5 @@
 """The names that programs use: which are there, what is said of those that are not, and how fast they are loaded."""
+import copy
 import importlib
 import os
 import re
@@ -169,3 +170,52 @@ def test_the_program_of_the_documentation_runs(tmp_path):
     program = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)).replace("/tmp/tandem-docs", str(tmp_path))
     exec(program, {})
     assert tf.train.latest_checkpoint(tmp_path) == str(tmp_path / "ckpt-1") and list((tmp_path / "logs").glob("*tfevents*"))
+
+
+def test_name_scopes_lead_the_names_of_variables():
+    class Block(tf.Module):
+        @tf.Module.with_name_scope
+        def __call__(self):
+            return tf.Variable(1.0, name="w").name
+
+    with tf.name_scope("outer"):
+        assert Block(name="inner")() == "outer/inner/w:0"
+    assert Block()() == "block/w:0" and tf.Variable(1.0).name == "Variable:0"
+
+
+def test_variables_take_the_arguments_of_tensorflow():
+    v = tf.Variable([1.0, 2.0], shape=[None], constraint=abs, synchronization=tf.VariableSynchronization.AUTO)
+    assert v.constraint is abs and v.shape == (2,)
+    with pytest.raises(ValueError, match=r"shape \[2\], which does not fit shape=\[3\]"):
+        tf.Variable([1.0, 2.0], shape=[3])
+    with pytest.raises(ValueError, match="needs an initial_value"):
+        tf.Variable()
+    with pytest.raises(RuntimeError, match=r"assign_add\(value\)"):
+        v += 1
+
+
+def test_variables_are_copied_with_their_settings():
+    v = tf.Variable([1.0, 2.0], trainable=False, name="v", constraint=abs)
+    for copied in (copy.copy(v), copy.deepcopy({"v": v})["v"]):
+        copied.assign([5.0, 6.0])
+        assert (copied.name, copied.trainable, copied.constraint) == ("v:0", False, abs)
+    assert v.numpy().tolist() == [1, 2]
+
+
+def test_rows_of_variables_are_multiplied_divided_and_replaced():
+    v = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
+    v.scatter_mul(tf.IndexedSlices([[2.0, 2.0], [3.0, 3.0]], [0, 0]))
+    v.scatter_div(tf.IndexedSlices([[3.0, 4.0]], [1]))
+    assert v.numpy().tolist() == [[6, 12], [1, 1]]
+    v.batch_scatter_update(tf.IndexedSlices(tf.constant([[9.0], [8.0]]), tf.constant([[0], [1]])))
+    assert v.numpy().tolist() == [[9, 12], [1, 8]]
+
+
+def test_names_of_the_first_version_are_found_where_they_are_today():
+    v1 = tf.compat.v1
+    assert v1.random_uniform is tf.random.uniform and v1.log is tf.math.log and v1.nn is tf.nn and v1.keras is tf.keras
+    assert v1.to_float(1).dtype == tf.float32 and v1.to_int32(1.7).numpy() == 1
+    with pytest.raises(AttributeError, match="use a tf.function, or eager execution"):
+        v1.Session
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        v1.nonsense

@@ -97,3 +97,15 @@ def test_shapes_and_dtypes_read_as_in_tensorflow():
         "[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]"
     )
     assert repr(tf.config.list_logical_devices("CPU")) == "[LogicalDevice(name='/device:CPU:0', device_type='CPU')]"
+
+
+def test_strings_are_printed_with_quotation_marks_unless_they_stand_alone(capfd):
+    word = tf.constant('q"uo\\te\n')
+    tf.print(tf.constant("alone"))
+    tf.print("beside", word, tf.constant(["a", "b"]), {"k": tf.constant("s")}, [tf.constant("s"), "t"])
+    tf.print("rows", tf.ragged.constant([["a"], []]), tf.ragged.constant([[1, 2], [3]]), tf.ragged.constant([[1.5]]), tf.ragged.constant([list(range(9))]))
+    assert capfd.readouterr().err.splitlines() == [
+        "alone",
+        """beside "q\\"uo\\\\te\\n" ["a" "b"] {'k': "s"} ["s", 't']""",
+        "rows [['a'], []] [[1, 2], [3]] [[1.500000]] [[0, 1, 2, ..., 6, 7, 8]]",
+    ]

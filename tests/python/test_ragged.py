@@ -104,3 +104,9 @@ def test_rows_that_do_not_fit_are_refused():
         tf.concat([FLOATS, tf.cast(DIGITS, tf.float32)], axis=1)
     with pytest.raises(TypeError, match="unsupported type"):
         tf.matmul(FLOATS, FLOATS)
+
+
+def test_where_and_masks_choose_among_rows():
+    rows = tf.ragged.constant([[3, 1], [], [5]])
+    assert tf.where(rows > 2, rows, 0).to_list() == [[3, 0], [], [5]]
+    assert tf.ragged.boolean_mask([1, 2, 3], [True, False, True]).numpy().tolist() == [1, 3]

@@ -61,3 +61,12 @@ def test_bad_parameters_are_refused():
         tf.random.poisson([2], -1.0)
     with pytest.raises(ValueError, match="classes"):
         tf.random.categorical([1.0, 2.0], 3)
+
+
+def test_stateless_draws_of_few_programs_follow_their_distributions():
+    successes = tf.random.stateless_binomial([20000], [1, 2], 10.0, 0.3)
+    assert successes.dtype == tf.int32 and abs(float(tf.reduce_mean(tf.cast(successes, tf.float32))) - 3) < 0.05
+    cut = tf.random.stateless_parameterized_truncated_normal([20000], [1, 2], means=1.0, stddevs=2.0, minvals=0.0, maxvals=3.0).numpy()
+    assert 0 <= cut.min() < 0.01 and 2.99 < cut.max() <= 3 and abs(cut.mean() - 1.43) < 0.05
+    assert tf.random.experimental.Generator is tf.random.Generator and tf.random.experimental.stateless_split([1, 2], 3).shape == (3, 2)
+    assert tf.random.experimental.create_rng_state(1, tf.random.Algorithm.PHILOX).shape == (3,)

@@ -123,7 +123,7 @@ class Strange:
     pass
 
 
-@pytest.mark.parametrize("value", [Strange(), object, lambda x: x, {1: 2}, {1, 2}, [Strange()], ..., 1j, np.array([Strange()])])
+@pytest.mark.parametrize("value", [Strange(), object, lambda x: x, {1: 2}, {1, 2}, [Strange()], ..., np.array([Strange()])])
 def test_objects_that_are_no_tensors_are_refused(value):
     for use in (tf.constant, tf.exp, lambda v: tf.ones(2) + v, lambda v: tf.concat([tf.ones(2), v], 0), tf.Variable):
         with pytest.raises((TypeError, ValueError)) as caught:
@@ -167,3 +167,21 @@ def test_a_deeply_nested_list_is_refused():
         nested = [nested]
     with pytest.raises((TypeError, ValueError, RecursionError)):
         tf.constant(nested)
+
+
+@pytest.mark.parametrize(
+    "bad, message",
+    [
+        (lambda: tf.TensorShape([1, "a"]), "Dimension value must be integer or None"),
+        (lambda: tf.TensorSpec("a"), "Dimension value must be integer or None"),
+        (lambda: tf.sparse.to_dense(5), "must be a SparseTensor, got int"),
+        (lambda: tf.gather([1, 2], "a"), "indices must be int32 or int64, got string"),
+        (lambda: tf.data.Dataset.range("a"), "a limit must be a whole number, got 'a'"),
+        (lambda: tf.data.Dataset.range(3).batch("a"), "batch_size must be a whole number, got 'a'"),
+        (lambda: tf.data.Dataset.range(3).take([1, 2]), r"count must be a whole number, got \[1, 2\]"),
+        (lambda: tf.data.Dataset.range(3).shuffle(None), "buffer_size must be a whole number, got None"),
+    ],
+)
+def test_what_is_no_size_and_no_index_is_a_type_error_that_says_so(bad, message):
+    with pytest.raises(TypeError, match=message):
+        bad()

@@ -210,3 +210,35 @@ def test_a_file_of_cpp_gives_functions_by_name(tmp_path):
     loaded = tf.saved_model.load(path)
     np.testing.assert_array_equal(loaded.scale(data(5))[0], data(5) * np.float32([2, 3, 4]))
     assert len(loaded.trainable_variables) == 1
+
+
+def test_signatures_are_called_by_the_names_of_their_specs_and_say_what_they_give(tmp_path):
+    class Doubling(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32, name="rows")])
+        def __call__(self, x):
+            return {"doubled": x * 2}
+
+        @tf.function
+        def plain(self, x):
+            return x + 1
+
+    module = Doubling()
+    plain = module.plain.get_concrete_function(tf.TensorSpec([None], tf.float32))
+    tf.saved_model.save(module, tmp_path, signatures={"serving_default": module.__call__, "plain": plain})
+
+    signatures = tf.saved_model.load(tmp_path).signatures
+    serving = signatures["serving_default"]
+    assert serving(rows=tf.ones([1, 2]))["doubled"].numpy().tolist() == [[2, 2]]
+    assert serving.structured_outputs == {"doubled": tf.TensorSpec([None, 2], tf.float32, name="doubled")}
+    assert serving.structured_input_signature == ((), {"rows": tf.TensorSpec([None, 2], tf.float32, name="rows")})
+    assert signatures["plain"](x=tf.ones([4]))["output_0"].shape == (4,)
+
+
+def test_a_function_of_open_rank_is_not_saved(tmp_path):
+    class Any(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec(None)])
+        def __call__(self, x):
+            return x
+
+    with pytest.raises(ValueError, match="leaves the number of axes open"):
+        tf.saved_model.save(Any(), tmp_path)

@@ -244,3 +244,35 @@ def test_shapes_are_joined_and_checked():
         with pytest.raises(ValueError, match="hape"):
             wrong()
     assert tf.uint8.limits == (0, 255) and tf.float32.limits == (0, 1) and tf.int32.is_numeric and tf.int32.is_compatible_with("int32")
+
+
+def test_a_dense_hash_table_refuses_the_keys_that_it_keeps():
+    table = tf.lookup.experimental.DenseHashTable(tf.int64, tf.int64, default_value=-1, empty_key=-2, deleted_key=-3)
+    table.insert([1, 2], [10, 20])
+    table.erase([2])
+    assert table.lookup([1, 2]).numpy().tolist() == [10, -1] and table.size().numpy() == 1
+    with pytest.raises(tf.errors.InvalidArgumentError, match="is the deleted_key"):
+        table.insert([-3], [0])
+
+
+def test_boxes_are_kept_with_their_scores():
+    boxes, scores = [[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 0.9], [2.0, 2.0, 3.0, 3.0]], [0.9, 0.8, 0.7]
+    kept, values = tf.image.non_max_suppression_with_scores(boxes, scores, 3)
+    assert kept.numpy().tolist() == [0, 2] and values.numpy().tolist() == pytest.approx([0.9, 0.7])
+    kept, values = tf.image.non_max_suppression_with_scores(boxes, scores, 3, soft_nms_sigma=0.5)
+    assert kept.numpy().tolist() == [0, 2, 1] and values.numpy()[2] == pytest.approx(0.8 * 2.718281828 ** -(0.9**2), abs=1e-4)
+
+
+def test_matmul_takes_the_spellings_of_tensorflow():
+    a, b = tf.ones([2, 3]), tf.ones([2, 3])
+    assert tf.matmul(a, b, adjoint_b=True, a_is_sparse=False).shape == (2, 2)
+    with pytest.raises(TypeError, match="multiple values"):
+        tf.matmul(a, b, transpose_b=True, adjoint_b=True)
+
+
+def test_integers_and_iterables_are_told_from_others():
+    tf.debugging.assert_integer(1)
+    tf.debugging.assert_proper_iterable([1])
+    for check, wrong in [(tf.debugging.assert_integer, 1.0), (tf.debugging.assert_proper_iterable, "a"), (tf.debugging.assert_proper_iterable, tf.ones(2))]:
+        with pytest.raises(TypeError):
+            check(wrong)

@@ -132,3 +132,13 @@ def test_features_of_numpys_bools_and_tensors(tmp_path):
     assert [record.numpy() for record in tf.data.TFRecordDataset(path)] == EXAMPLES
     with pytest.raises(TypeError, match="single strings"):
         tf.data.experimental.TFRecordWriter(path).write(tf.data.Dataset.range(2))
+
+
+def test_messages_print_as_protobuf_prints_them():
+    bytes_feature = tf.train.Feature(bytes_list=tf.train.BytesList(value=[b'a\n\x00"\xff']))
+    numbers = tf.train.Feature(float_list=tf.train.FloatList(value=[2.718281828459045, 1.0]))
+    assert str(bytes_feature) == 'bytes_list {\n  value: "a\\n\\000\\"\\377"\n}\n'
+    assert str(numbers) == "float_list {\n  value: 2.71828175\n  value: 1\n}\n"
+    example = tf.train.Example(features=tf.train.Features(feature={"n": tf.train.Feature(int64_list=tf.train.Int64List(value=[-2]))}))
+    lines = ["features {", "  feature {", '    key: "n"', "    value {", "      int64_list {", "        value: -2", "      }", "    }", "  }", "}", ""]
+    assert str(example) == "\n".join(lines)

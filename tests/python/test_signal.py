@@ -101,4 +101,29 @@ def test_complex_numbers_in_expressions():
     with pytest.raises(TypeError, match="float32 or of float64"):
         tf.complex([1], [2])
     with pytest.raises((TypeError, ValueError), match="complex128"):
-        tf.sqrt(x)
+        tf.sin(x)
+
+
+def test_complex_dtypes_name_what_they_make():
+    z = tf.constant([1 + 2j, 3 - 1j], tf.complex64)
+    assert z.dtype == tf.complex64 == tf.as_dtype("complex64") and z.dtype.is_complex and z.dtype.real_dtype == tf.float32
+    assert repr(z) == "<tf.Tensor: shape=(2,), dtype=complex64, numpy=array([1.+2.j, 3.-1.j], dtype=complex64)>"
+    assert repr(tf.constant(1 + 2j)) == "<tf.Tensor: shape=(), dtype=complex128, numpy=(1+2j)>"
+    assert tf.cast(tf.constant([1, 2]), dtype=tf.complex128).numpy().tolist() == [1, 2] and tf.cast(z, tf.float32).numpy().tolist() == [1, 3]
+    assert tf.zeros([2], tf.complex64).dtype == tf.ones([2], "complex64").dtype == tf.eye(2, dtype=tf.complex64).dtype == tf.complex64
+    with pytest.raises(TypeError, match="complex"):
+        tf.constant(1 + 2j, tf.float32)
+
+
+def test_complex_tensors_are_joined_compared_multiplied_and_raised():
+    a = complex_values(3, 3)
+    x = tf.constant(a)
+    np.testing.assert_allclose((x @ x).numpy(), a @ a)
+    np.testing.assert_allclose(tf.matmul(x, tf.eye(3, dtype=tf.complex128)).numpy(), a)
+    np.testing.assert_allclose((x**2).numpy(), a**2)
+    np.testing.assert_allclose(tf.sqrt(x).numpy(), np.sqrt(a))
+    np.testing.assert_allclose(tf.math.log(x).numpy(), np.log(a))
+    np.testing.assert_allclose(tf.linalg.adjoint(x).numpy(), a.conj().T)
+    np.testing.assert_allclose(tf.stack([x, x]).numpy(), np.stack([a, a]))
+    np.testing.assert_allclose(tf.concat([x, x], 1).numpy(), np.concatenate([a, a], 1))
+    assert (x == x).numpy().all() and not (x != x).numpy().any()

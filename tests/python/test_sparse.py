@@ -92,3 +92,21 @@ def test_parts_and_rows_of_variables_are_assigned():
 
     clear(tf.constant(1))
     assert v.numpy().tolist() == [[4.0, 5.0, 6.0], [0.0, 0.0, 0.0]]
+
+
+def test_ops_that_keep_zeros_work_on_the_values():
+    sparse = tf.SparseTensor([[0, 1], [2, 0]], [-4, 9], [3, 2])
+    assert tf.cast(sparse, tf.float32).values.numpy().tolist() == [-4.0, 9.0] and tf.abs(sparse).values.numpy().tolist() == [4, 9]
+    assert tf.sparse.sparse_dense_matmul(tf.cast(sparse, tf.float32), tf.ones([2, 1])).numpy().ravel().tolist() == [-4, 0, 9]
+    with pytest.raises(TypeError):
+        tf.exp(sparse)
+
+
+def test_shapes_are_reset_and_numbers_marked():
+    sparse = tf.SparseTensor([[0, 1], [1, 0]], tf.constant([2, 0], tf.int64), [5, 5])
+    assert tf.sparse.reset_shape(sparse).shape == (2, 2) and tf.sparse.reset_shape(sparse, [3, 4]).shape == (3, 4)
+    with pytest.raises(ValueError, match="does not hold"):
+        tf.sparse.reset_shape(sparse, [1, 4])
+    assert tf.sparse.to_indicator(tf.sparse.reset_shape(sparse), 3).numpy().tolist() == [[False, False, True], [True, False, False]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="the value 2 is not between 0 and vocab_size, 2"):
+        tf.sparse.to_indicator(sparse, 2)

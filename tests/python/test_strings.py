@@ -106,3 +106,26 @@ def test_lookup_tables():
     changing = tf.lookup.experimental.MutableHashTable(tf.int64, tf.string, "none")
     changing.insert([1], ["one"])
     assert changing.lookup(tf.constant([1, 2], tf.int64)).numpy().tolist() == [b"one", b"none"]
+
+
+def test_characters_come_with_the_places_where_they_begin():
+    numbers, begins = tf.strings.unicode_decode_with_offsets("h\u00e9y", "UTF-8")
+    assert numbers.numpy().tolist() == [104, 233, 121] and begins.numpy().tolist() == [0, 1, 3]
+    parts, begins = tf.strings.unicode_split_with_offsets(["\u00e9a", ""], "UTF-8")
+    assert parts.to_list() == [["\u00e9".encode(), b"a"], []] and begins.to_list() == [[0, 2], []]
+
+
+def test_strings_change_their_encoding_and_are_joined_by_segment():
+    assert tf.strings.unicode_transcode("a", "UTF-8", "UTF-16-BE").numpy() == b"\x00a"
+    assert tf.strings.unsorted_segment_join(["a", "b", "c"], [0, 1, 0], 3, separator="-").numpy().tolist() == [b"a-c", b"b", b""]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="segment id 3 is not below num_segments, 2"):
+        tf.strings.unsorted_segment_join(["a"], [3], 2)
+
+
+def test_buckets_are_those_of_tensorflow():
+    assert tf.strings.to_hash_bucket(["a", "b", "hello world, this is long"], 10).numpy().tolist() == [8, 0, 7]
+
+
+def test_a_pattern_that_is_none_is_refused():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid pattern: "):
+        tf.strings.regex_replace("a", "(", "b")

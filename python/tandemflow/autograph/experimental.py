@@ -1,6 +1,8 @@
 """tf.autograph.experimental."""
 import enum
 
+from .. import _tandem
+from ..errors import OpByOpError
 from .convert import do_not_convert  # noqa: F401
 
 
@@ -17,6 +19,6 @@ class Feature(enum.Enum):
 
 
 def set_loop_options(parallel_iterations=None, swap_memory=None, maximum_iterations=None, shape_invariants=None):
-    """Loops keep dtypes and shapes; parallel_iterations and swap_memory change nothing here."""
-    if shape_invariants:
-        raise NotImplementedError("set_loop_options: a traced loop has fixed shapes; collect parts in a tf.TensorArray of known size")
+    """Traced loops keep dtypes and shapes: with shape_invariants a function runs op by op. The rest changes nothing here."""
+    if shape_invariants and not _tandem.executing_eagerly():
+        raise OpByOpError("E0702 set_loop_options: a traced loop has fixed shapes; collect parts in a tf.TensorArray of known size")

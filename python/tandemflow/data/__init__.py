@@ -2,7 +2,7 @@
 from .. import _names
 from . import experimental
 from .._dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset, DatasetIterator, Options
-from .._readers import NpyDataset, NpzDataset, TextLineDataset, TFRecordDataset
+from .._readers import FixedLengthRecordDataset, NpyDataset, NpzDataset, TextLineDataset, TFRecordDataset
 from .._specs import DatasetSpec
 
 Iterator = DatasetIterator

@@ -87,7 +87,7 @@ class MirroredStrategy(Strategy):
         """Takes the device that an error names out of the group; False when there is none, or when told to stop."""
         text = str(error)
         failed = [i for i, name in enumerate(self.devices) if _names(text, name)]
-        by_device = getattr(error, "error_code", 0) in _DEVICE_ERRORS
+        by_device = getattr(error, "code", 0) in _DEVICE_ERRORS
         if not by_device or not failed or self._on_failure == "stop" or len(self.devices) == 1:
             return False
         if self._sharded or self.devices[failed[0]] == self.home:

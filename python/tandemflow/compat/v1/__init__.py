@@ -28,4 +28,53 @@ def disable_eager_execution():
 
 
 disable_v2_behavior = disable_eager_execution
-__getattr__, __dir__ = _names.lazy(__name__)
+
+
+def to_float(x, name=None):
+    """tf.cast(x, tf.float32)."""
+    from ..._ops import cast
+
+    return cast(x, "float32")
+
+
+def to_int32(x, name=None):
+    """tf.cast(x, tf.int32)."""
+    from ..._ops import cast
+
+    return cast(x, "int32")
+
+
+# Where names of then are today.
+_MOVED = {
+    "log": "math.log", "random_normal": "random.normal", "random_uniform": "random.uniform", "truncated_normal": "random.truncated_normal",
+    "multinomial": "random.categorical", "matrix_inverse": "linalg.inv", "matrix_determinant": "linalg.det", "diag": "linalg.tensor_diag",
+    "lgamma": "math.lgamma", "erf": "math.erf", "is_nan": "math.is_nan", "is_inf": "math.is_inf", "is_finite": "math.is_finite",
+    "ceil": "math.ceil", "rsqrt": "math.rsqrt", "log1p": "math.log1p", "div": "math.divide", "floor_div": "math.floordiv", "mod": "math.mod",
+    "string_split": "strings.split", "string_join": "strings.join", "string_to_number": "strings.to_number", "regex_replace": "strings.regex_replace",
+    "decode_raw": "io.decode_raw", "decode_csv": "io.decode_csv", "parse_example": "io.parse_example", "parse_single_example": "io.parse_single_example",
+    "read_file": "io.read_file", "write_file": "io.write_file", "FixedLenFeature": "io.FixedLenFeature", "VarLenFeature": "io.VarLenFeature",
+    "gfile": "io.gfile", "sparse_to_dense": "sparse.to_dense", "unsorted_segment_sum": "math.unsorted_segment_sum", "segment_sum": "math.segment_sum",
+}  # fmt: skip
+# What only sessions and graphs have; tf says what to use instead.
+_OF_SESSIONS = {"Session", "InteractiveSession", "placeholder", "get_variable", "variable_scope", "global_variables_initializer", "get_default_graph"}
+_own, _own_names = _names.lazy(__name__)
+
+
+def __getattr__(name):
+    import tandemflow
+
+    if name.startswith("__"):
+        return _own(name)
+    place = tandemflow
+    try:
+        for word in _MOVED.get(name, name).split("."):
+            place = getattr(place, word)
+    except AttributeError:
+        return getattr(tandemflow, name) if name in _OF_SESSIONS else _own(name)
+    return place
+
+
+def __dir__():
+    import tandemflow
+
+    return sorted({*_own_names(), *_MOVED, *dir(tandemflow)})
