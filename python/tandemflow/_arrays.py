@@ -208,7 +208,8 @@ def roll(input, shift, axis, name=None):
     shifts, axes = _sizes(shift), _sizes(axis)
     if len(shifts) != len(axes):
         raise InvalidArgumentError(f"roll: shift and axis must have the same length, got {len(shifts)} and {len(axes)}")
-    return records["roll"](x, shifts, axes)
+    rolled = lambda numbers: records["roll"](numbers, shifts, axes)  # noqa: E731
+    return _string_ops.moved(rolled, x) if x.dtype == _dtypes.string else rolled(x)
 
 
 def repeat(input, repeats, axis=None, name=None):

@@ -197,10 +197,6 @@ def as_string(input, precision=-1, scientific=False, shortest=False, width=-1, f
     return _computed(lambda array: numpy.vectorize(show, otypes=[object])(array) if array.size else array, [tensor], tensor.shape, _dtypes.string)
 
 
-def _quoted(tensor):
-    return _each(lambda s: b'"' + s + b'"', tensor) if tensor.dtype == _dtypes.string else tensor
-
-
 def format(template, inputs, placeholder="{}", summarize=3, name=None):
     """The template with the values in place, as tf.print shows them; strings in quotes."""
     from ._print import _text as shown
@@ -212,7 +208,7 @@ def format(template, inputs, placeholder="{}", summarize=3, name=None):
 
     def fill(tensors):
         pieces = template.split(placeholder)
-        text = "".join(piece + mid for piece, mid in zip(pieces, [*(shown(_quoted(t), summarize) for t in tensors), ""]))
+        text = "".join(piece + mid for piece, mid in zip(pieces, [*(shown(t, summarize) for t in tensors), ""]))
         return [_tandem.to_tensor(text.encode())]
 
     if _tandem.executing_eagerly():

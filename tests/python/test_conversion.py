@@ -86,8 +86,8 @@ def test_what_would_lose_more_than_precision_is_refused():
 
 @pytest.mark.parametrize(
     "value",
-    [[[1, 2], [3]], [1, [2]], [[1], 2], None, object(), {"a": 1}, 2**70, ["a", 1], np.array([object()]), 1j,
-     np.array([1 + 2j]), np.array(["2020-01-01"], "datetime64[D]"), lambda: 1],
+    [[[1, 2], [3]], [1, [2]], [[1], 2], None, object(), {"a": 1}, 2**70, ["a", 1], np.array([object()]),
+     np.array(["2020-01-01"], "datetime64[D]"), lambda: 1],
 )  # fmt: skip
 def test_what_is_no_tensor_is_refused_with_a_message(value):
     with pytest.raises((ValueError, TypeError)) as caught:

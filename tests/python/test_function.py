@@ -368,7 +368,7 @@ def test_threads_call_one_function():
 def test_print_prints_tensors(capsys):
     tf.print(tf.constant([1.0, 2.5]), "and", tf.range(10), [tf.constant(3)], tf.constant(["a"]))
     tf.print(tf.constant([[1, 2], [3, 4]]), end="!\n")
-    assert capsys.readouterr().err == "[1 2.5] and [0 1 2 ... 7 8 9] [3] [a]\n[[1 2]\n [3 4]]!\n"
+    assert capsys.readouterr().err == "[1 2.5] and [0 1 2 ... 7 8 9] [3] [\"a\"]\n[[1 2]\n [3 4]]!\n"
 
 
 def test_the_programs_of_the_documentation_run(capsys, tmp_path):

@@ -20,13 +20,14 @@ MODELS = {
 def _model(name):
     layers, shape = MODELS[name]
     keras.utils.set_random_seed(1)
-    keras.config.set_floatx("float64")
+    policy = keras.config.dtype_policy()
+    keras.config.set_dtype_policy("float64")
     try:
         model = keras.Sequential(layers())
         x = tf.constant(np.random.default_rng(0).normal(size=shape))
         model(x)
     finally:
-        keras.config.set_floatx("float32")
+        keras.config.set_dtype_policy(policy)
     return model, x
 
 
