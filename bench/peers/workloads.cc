@@ -34,6 +34,11 @@ Body square_mean(const Inputs& in) {
   return [traced, x = in.at("x")] { return Tensors{traced(x)}; };
 }
 
+Body elementwise_chain(const Inputs& in) {
+  auto traced = function([](Tensor x, Tensor y) { return erf(tanh(x * y + 0.5) * exp(-x * x)) + y; });
+  return [traced, x = in.at("x"), y = in.at("y")] { return Tensors{traced(x, y)}; };
+}
+
 Body eager_chain(const Inputs& in) {
   return [first = in.at("x"), w = in.at("w")] {
     Tensor x = first;
@@ -113,10 +118,10 @@ Body fit(const Inputs& in) {
   };
 }
 
-Body predict(const Inputs& in) {
+Body predict(const Inputs& in, int batch) {
   Model model = dense_model(in);
   model->compile({.loss = "sparse_categorical_crossentropy", .from_logits = true});
-  return [model, x = in.at("x")] { return Tensors{model->predict(x, 256)}; };
+  return [model, batch, x = in.at("x")] { return Tensors{model->predict(x, batch)}; };
 }
 
 Model cnn_model(const Inputs& in) {
@@ -176,6 +181,7 @@ const std::map<std::string, Workload>& peer_workloads() {
       {"matmul_1000", matmul_of},
       {"matmul_1024", matmul_of},
       {"square_mean_1000x1000", square_mean},
+      {"elementwise_chain_1000000", elementwise_chain},
       {"pipeline_10000x100", batches},
       {"data_map_shuffle_100000x32", map_shuffle_batch},
       {"tape_step_eager", [](const Inputs& in) { return tape_step(in, false); }},
@@ -184,7 +190,8 @@ const std::map<std::string, Workload>& peer_workloads() {
       {"cnn_train_step", cnn_train_step},
       {"fit_100000x100", fit},
       {"fit_784_128_10", fit},
-      {"predict_10000x784", predict},
+      {"predict_10000x784", [](const Inputs& in) { return predict(in, 256); }},
+      {"predict_10000x100", [](const Inputs& in) { return predict(in, 32); }},
       {"lstm_train_64x50x32", lstm_train},
       {"attention_train_64x128x256", attention_train},
   };

@@ -52,6 +52,8 @@ class Cnn(Workload):
 
 
 class CnnForward(Cnn):
+    goals = {"tensorflow": 0.4}
+
     def __init__(self, batch):
         super().__init__(batch)
         self.name, self.flops = "cnn_forward", self.forward_flops
@@ -78,6 +80,7 @@ class CnnForward(Cnn):
 
 class CnnTrainStep(Cnn):
     tolerance = 1e-3
+    goals = {"torch": 0.5}
 
     def __init__(self, batch):
         super().__init__(batch)

@@ -41,8 +41,40 @@ class MatmulSmall(Matmul):
         return lambda: jax.numpy.matmul(a, b)
 
 
+class ElementwiseChain(Workload):
+    """Fused, it reads its operands once; PyTorch compiles it."""
+
+    goals = {"torch": 0.8, "jax": 0.8}
+
+    def __init__(self, n):
+        self.name, self.n = f"elementwise_chain_{n}", n
+        self.doc = f"erf(tanh(x · y + 0.5) · exp(-x · x)) + y of {n:,} elements, traced where the library traces"
+        self.flops, self.bytes = 7 * n, 3 * 4 * n
+
+    def inputs(self, rng):
+        return {"x": normal(rng, self.n), "y": normal(rng, self.n)}
+
+    def tf(self, tf, x, y):
+        traced = tf.function(lambda x, y: self.chain(x, y, tf.exp, tf.tanh, tf.math.erf))
+        return lambda: traced(x, y)
+
+    def torch(self, torch, x, y):
+        compiled = torch.compile(lambda x, y: self.chain(x, y, torch.exp, torch.tanh, torch.erf))
+        return lambda: compiled(x, y)
+
+    def jax(self, jax, x, y):
+        traced = jax.jit(lambda x, y: self.chain(x, y, jax.numpy.exp, jax.numpy.tanh, jax.scipy.special.erf))
+        return lambda: traced(x, y)
+
+    @staticmethod
+    def chain(x, y, exp, tanh, erf):
+        return erf(tanh(x * y + 0.5) * exp(-x * x)) + y
+
+
 class SquareMean(Workload):
     """Fused, it reads the operand once."""
+
+    goals = {"torch": 0.7, "jax": 0.7}
 
     def __init__(self, n):
         self.name, self.n = f"square_mean_{n}x{n}", n

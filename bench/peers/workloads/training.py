@@ -41,8 +41,9 @@ class Fit(Dense):
 
     raw, long, tolerance = True, True, 5e-3
 
-    def __init__(self, name, rows, features, hidden, batch=32):
+    def __init__(self, name, rows, features, hidden, goals, batch=32):
         super().__init__(name, rows, features, hidden, batch)
+        self.goals = goals
         self.doc = f"fit, {rows:,} × {features} → {hidden} → {CLASSES}, Adam, batch {batch}, one epoch"
         self.flops = 6 * rows * self.multiplications()
         self.bytes = 4 * rows * features
@@ -142,8 +143,9 @@ class TapeStep(Dense):
 class Predict(Dense):
     raw = True
 
-    def __init__(self, rows, features, hidden):
-        super().__init__(f"predict_{rows}x{features}", rows, features, hidden, batch=256)
+    def __init__(self, rows, features, hidden, batch, goals=None):
+        super().__init__(f"predict_{rows}x{features}", rows, features, hidden, batch)
+        self.goals = goals or {}
         self.doc = f"predict, {rows:,} × {features} → {hidden} → {CLASSES}, batch {self.batch}"
         self.flops = 2 * rows * self.multiplications()
         self.bytes = 4 * rows * features
