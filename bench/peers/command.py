@@ -1,6 +1,6 @@
 """scripts/bench --peers [--quick] [NAME…]: TandemFlow beside TensorFlow, PyTorch, JAX and NumPy, in one run.
 
-    --quick            fewer and shorter rounds, no scaling: at most five minutes
+    --quick            fewer and shorter rounds, no scaling, no networks of examples/ unless named: at most five minutes
     --suite SUITES     these only, by comma: workloads,names,scaling,hybrid
     --only COLUMNS     these only, by comma: tandem_cpp,tandemflow,tensorflow,torch,jax,numpy
     --threads N        cores that every library may use (all)
@@ -58,8 +58,9 @@ def arguments(words):
     return given
 
 
-def chosen(names):
-    kept = [w for w in WORKLOADS if not names or any(name in w.name for name in names)]
+def chosen(names, quick):
+    """Those with such names; without names all, or all that --quick has time for."""
+    kept = [w for w in WORKLOADS if (any(name in w.name for name in names) if names else w.quick or not quick)]
     if not kept:
         sys.exit(f"bench: no workload has such a name; there are {', '.join(w.name for w in WORKLOADS)}")
     return kept
@@ -71,7 +72,7 @@ def run(given):
     report = measure.header(given.threads, given.rounds, given.quick)
     report |= {"versions": {}, "problems": {}, "limits": {}, "workloads": {}}
     if "workloads" in given.suite:
-        report |= measure.workloads(given.only, given.threads, chosen(given.names), given.rounds, seconds)
+        report |= measure.workloads(given.only, given.threads, chosen(given.names, given.quick), given.rounds, seconds)
     report["coverage"] = measure.names(given.only) if "names" in given.suite else None
     report["scaling"] = measure.curves(given.only, given.threads) if "scaling" in given.suite else {}
     report["hybrid"] = measure.hybrid_programs(given.rounds, seconds) if "hybrid" in given.suite else {}

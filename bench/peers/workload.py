@@ -17,6 +17,7 @@ class Workload:
     tolerance = 1e-4  # of the largest value of an output
     goals = {}  # {column: the share of its time that ours may take}
     raw = False  # inputs stay NumPy arrays
+    quick = True  # --quick has time for it
     long = False  # seconds a call: one call a round, no warm-up but the check
 
     def inputs(self, rng):

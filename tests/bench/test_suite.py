@@ -149,9 +149,14 @@ def test_arguments_that_make_no_sense_are_refused(words, complaint, capsys):
 
 
 def test_a_name_that_no_workload_has_is_refused_with_those_there_are():
-    assert [w.name for w in chosen(["matmul_10"])] == ["matmul_1000", "matmul_1024"]
+    assert [w.name for w in chosen(["matmul_10"], quick=True)] == ["matmul_1000", "matmul_1024"]
     with pytest.raises(SystemExit, match="matmul_1000"):
-        chosen(["nothing"])
+        chosen(["nothing"], quick=True)
+
+
+def test_a_quick_run_has_the_long_networks_only_by_name():
+    whole, quick = ({w.name for w in chosen([], quick=quick)} for quick in (False, True))
+    assert whole - quick == {w.name for w in chosen(["resnet", "lstm_train_step", "transformer"], quick=True)}
 
 
 def test_a_bad_file_to_compare_with_is_refused_before_anything_is_measured(tmp_path):
