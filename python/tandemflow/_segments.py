@@ -5,7 +5,6 @@ from ._ops import (
     clip_by_value,
     floor,
     greater,
-    less,
     maximum,
     records,
     reduce_max,
