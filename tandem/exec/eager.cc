@@ -3,6 +3,7 @@
 #include <array>
 
 #include "tandem/base/event_sink.h"
+#include "tandem/core/lent_memory.h"
 #include "tandem/core/link.h"
 #include "tandem/core/spill.h"
 #include "tandem/core/working_set.h"
@@ -115,6 +116,21 @@ const DeviceName* device_of_operands(const OpCall& call) {
   return device ? &device->name() : nullptr;
 }
 
+/// A block of an operand on the host lies there already. Not where it is little: it would keep all of the operand.
+bool lend_block(const PreparedCall& prepared, OpCall& call) {
+  constexpr std::size_t kLeastBytes = 4096, kLeastShare = 32;
+  const Tensor& whole = *call.inputs[0];
+  Storage& storage = whole.storage();
+  const TensorSpec& spec = prepared.outputs[0];
+  const std::size_t bytes = spec.bytes();
+  if (bytes < kLeastBytes || bytes * kLeastShare < storage.bytes() || !prepared.device->memory().is_host() || !storage.space().is_host()) return false;
+  const std::int64_t at = call.op.block_at(whole.shape(), spec.shape(), call.attrs);
+  if (at < 0) return false;
+  auto* begin = const_cast<char*>(static_cast<const char*>(storage.host())) + static_cast<std::size_t>(at) * dtype_size(spec.dtype());
+  call.outputs[0] = lent_tensor(spec, begin, prepared.decision, [kept = whole.impl()->storage] {});
+  return true;
+}
+
 }  // namespace
 
 void EagerDispatcher::run(OpCall& call) {
@@ -177,6 +193,7 @@ void EagerDispatcher::run_prepared(const PreparedCall& prepared, OpCall& call) {
     call.outputs[0] = call.inputs[0]->sharing(prepared.outputs[0], prepared.decision);
     return;
   }
+  if (call.op.block_at && lend_block(prepared, call)) return;
   try {
     execute(prepared, call);
   } catch (const Error& error) {

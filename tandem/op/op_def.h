@@ -86,6 +86,8 @@ struct OpDef {
   bool data_dependent_shape = false;                      // the result's shape depends on values: cannot be traced
   double (*depth)(const InferContext&) = nullptr;         // steps that must follow one another (scans, recurrences)
   bool view = false;                                      // the output is the input's bytes under another spec
+  /// Where the output begins in input 0, in elements, when it is one block of it; else -1.
+  std::int64_t (*block_at)(const Shape& whole, const Shape& block, const Attrs& attrs) = nullptr;
 
   // Ops made at run time (traced functions, control flow, fused regions) derive from OpDef and carry more.
   const OpDef* like = nullptr;                            // has the kernels of this op

@@ -26,6 +26,19 @@ Specs infer_slice(const InferContext& c) {
   return {{c.dtype(0), Shape(size)}};
 }
 
+/// Rows that follow each other are a block: whole but for one axis, and nothing but one element before it.
+std::int64_t slice_at(const Shape& whole, const Shape& block, const Attrs& attrs) {
+  const auto begin = AttrView(slice_op, attrs).ints("begin");
+  std::int64_t at = 0;
+  bool cut = false;
+  for (int i = 0; i < whole.rank(); ++i) {
+    if (begin[i] < 0 || begin[i] + block[i] > whole[i] || (cut && block[i] != whole[i])) return -1;
+    at = at * whole[i] + begin[i];
+    cut |= block[i] != 1;
+  }
+  return at;
+}
+
 Tensors slice_grad(GradContext& g) {
   const auto begin = g.attrs().ints("begin"), size = g.attrs().ints("size");
   Ints paddings;
@@ -59,6 +72,7 @@ const OpDef slice_op{
     .infer = infer_slice,
     .grad = slice_grad,
     .flops_per_element = 0,
+    .block_at = slice_at,
 };
 
 const OpDef gather_op{

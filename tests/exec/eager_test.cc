@@ -83,6 +83,34 @@ TEST(Eager, AReshapedTensorSharesItsBytes) {
   EXPECT_EQ(explain(reshape(x, Ints{4})).kernel, "view");
 }
 
+TEST(Eager, RowsThatFollowEachOtherAreNotCopied) {
+  const Tensor x = reshape(range(0, 6 * 4096, 1, DType::f32), Ints{3, 2, 4096});
+  const auto bytes_between = [&](const Tensor& part) { return static_cast<const char*>(part.raw_data()) - static_cast<const char*>(x.raw_data()); };
+  EXPECT_EQ(bytes_between(slice(x, {1, 0, 0}, {2, 2, 4096})), 4 * 2 * 4096);
+  EXPECT_EQ(bytes_between(slice(x, {2, 1, 0}, {1, 1, 4096})), 4 * 5 * 4096);
+  const Tensor apart = slice(x, {0, 1, 0}, {3, 1, 4096});  // rows with others between them
+  EXPECT_EQ(apart.data<float>()[4096], 3 * 4096);
+}
+
+TEST(Eager, ALittleOfALargeTensorDoesNotKeepAllOfIt) {
+  const Tensor x = zeros({1024, 1024});
+  EXPECT_NE(slice(x, {0, 0}, {1, 1024}).raw_data(), x.raw_data());
+}
+
+TEST(Eager, RowsOfAVariableStayWhenItIsAssigned) {
+  Variable v(zeros({4, 4096}));
+  const Tensor before = slice(v.value(), {1, 0}, {2, 4096});
+  v.assign(ones({4, 4096}));
+  EXPECT_EQ(before.data<float>()[0], 0);
+  EXPECT_EQ(v.value().data<float>()[4096], 1);
+}
+
+TEST(Eager, RowsOutsideATensorAreAnError) {
+  const Tensor x = zeros({4, 4096});
+  EXPECT_THROW(slice(x, {3, 0}, {2, 4096}), Error);
+  EXPECT_THROW(slice(x, {-1, 0}, {2, 4096}), Error);
+}
+
 TEST(EagerThreads, AnyNumberOfThreadsMayRunOps) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 6; ++t)
