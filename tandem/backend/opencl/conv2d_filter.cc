@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::string_view kFilterSums = R"(
 #define LINE(r) (P)T_load(x, from[r] + at)
-#define EDGE(r) (ok[r] && ox * g.sx + kx[r] >= 0 && ox * g.sx + kx[r] < g.w ? (P)T_load(x, from[r] + at) : (P)0)
+#define EDGE(r) (oy * g.sy + ky[r] >= 0 && oy * g.sy + ky[r] < g.h && ox * g.sx + kx[r] >= 0 && ox * g.sx + kx[r] < g.w \
+                     ? (P)T_load(x, from[r] + at) : (P)0)
 #define COLUMNS const P8 b0 = AS_P8(full ? T_load8(dy, q) : T_part(dy, q, 1, first, 0)), \
                          b1 = AS_P8(full ? T_load8(dy, q + 8) : T_part(dy, q + 8, 1, second, 0));
 #define KEEP(r, low, high) if (r < rows) keep_row(mine + (row * 6 + r) * n + column * 16, columns, low, high, image > begin);
@@ -37,30 +38,25 @@ KERNEL filter_sums(__global const T_mem* x, __global const T_mem* dy, __global P
   __global P* mine = sums + part * patch * n;
   for (long image = begin; image < end; ++image)
     for (long row = 0; row * 6 < patch; ++row) {
-      long ky[6], kx[6], channel[6], from[6], low = 0, high = g.ow;
-      int ok[6];
+      long ky[6], kx[6], from[6], top = 0, bottom = g.oh, low = 0, high = g.ow;
       for (int r = 0; r < 6; ++r) {
         const long element = min(row * 6 + r, patch - 1), tap = element / g.c, line = tap / g.kw;
-        channel[r] = element - tap * g.c;
         ky[r] = line * g.dy - g.py;
         kx[r] = (tap - line * g.kw) * g.dx - g.px;
+        from[r] = ((image * g.h + ky[r]) * g.w + kx[r]) * g.c + element - tap * g.c;
         // Where the whole tile is inside: the pixels that need no look.
+        top = max(top, (-ky[r] + g.sy - 1) / g.sy);
+        bottom = min(bottom, ky[r] >= g.h ? 0 : (g.h - 1 - ky[r]) / g.sy + 1);
         low = max(low, (-kx[r] + g.sx - 1) / g.sx);
-        high = min(high, (g.w - 1 - kx[r]) / g.sx + 1);
+        high = min(high, kx[r] >= g.w ? 0 : (g.w - 1 - kx[r]) / g.sx + 1);
       }
       low = min(low, g.ow);
       high = max(high, low);
       TILE
       for (long oy = 0; oy < g.oh; ++oy) {
-        int inside = 1;
-        for (int r = 0; r < 6; ++r) {
-          const long iy = oy * g.sy + ky[r];
-          ok[r] = iy >= 0 && iy < g.h;
-          inside &= ok[r];
-          from[r] = ((image * g.h + iy) * g.w + kx[r]) * g.c + channel[r];
-        }
+        const int inside = oy >= top && oy < bottom;
         const long from_pixel = inside ? low : g.ow, to_pixel = inside ? high : g.ow;
-        long ox = 0, at = 0, q = (image * g.oh + oy) * g.ow * n + column * 16;
+        long ox = 0, at = oy * g.sy * g.w * g.c, q = (image * g.oh + oy) * g.ow * n + column * 16;
         for (; ox < from_pixel; ++ox, at += g.sx * g.c, q += n) { COLUMNS STEP_TILE(EDGE) }
         for (; ox < to_pixel; ++ox, at += g.sx * g.c, q += n) { COLUMNS STEP_TILE(LINE) }
         for (; ox < g.ow; ++ox, at += g.sx * g.c, q += n) { COLUMNS STEP_TILE(EDGE) }
