@@ -19,6 +19,18 @@ struct EpilogueStride {
   std::int64_t row = 0, column = 0;
 };
 
+/// The loop after a product and where its operands lie; input 0 is the product.
+struct EpilogueLayout {
+  expr::Program program;
+  ScalarInputs scalars = 0;
+  int arity = 0;  // of the product
+  std::vector<EpilogueStride> inputs, outputs;
+
+  /// Of the first element of a block.
+  const void* input(const KernelArgs& args, std::size_t i, const ProductBlock& block) const;
+  void* output(const KernelArgs& args, std::size_t k, const ProductBlock& block) const;
+};
+
 class Epilogue {
  public:
   Epilogue() = default;  // of a product alone: does nothing
@@ -26,14 +38,15 @@ class Epilogue {
 
   /// Simple operations an element.
   double work() const { return work_; }
+  /// Null for a product alone.
+  const std::shared_ptr<const EpilogueLayout>& layout() const { return layout_; }
   /// The product lies in output 0, and so does the first result afterwards.
   void run(const KernelArgs& args, const ProductBlock& block) const;
   void run_all(const KernelArgs& args) const;
 
  private:
+  std::shared_ptr<const EpilogueLayout> layout_;
   std::shared_ptr<const Loop> loop_;
-  int arity_ = 0;                        // of the product
-  std::vector<EpilogueStride> inputs_, outputs_;  // input 0 is the product
   bool flat_ = false;                    // no operand is repeated for each row
   std::int64_t rows_ = 0, columns_ = 0;  // of all
   double work_ = 0;

@@ -120,6 +120,16 @@ std::string unsupported(const expr::Program& program, JitTarget target, int& lan
   return {};
 }
 
+x86::Gp VectorEmitter::begin_function() {
+  asmjit::FuncNode* function = cc.addFunc(asmjit::FuncSignatureT<void, const void*>(asmjit::CallConvId::kHost));
+  function->frame().setAvxEnabled();
+  function->frame().setAvxCleanup();
+  if (wide_) function->frame().setAvx512Enabled();
+  const x86::Gp args = cc.newUIntPtr("args");
+  function->setArg(0, args);
+  return args;
+}
+
 x86::Reg VectorEmitter::take(std::vector<x86::Reg>& free, bool mask) {
   x86::Reg reg;
   if (!free.empty()) reg = free.back(), free.pop_back();

@@ -14,6 +14,11 @@ namespace x86 = asmjit::x86;
 /// Why `program` has no machine code for `target`; empty when it has. `lane_bytes` becomes 4 or 8.
 std::string unsupported(const expr::Program& program, JitTarget target, int& lane_bytes);
 
+/// A word of the struct that generated functions are given, which lies at `args`.
+inline x86::Mem field(const x86::Gp& args, std::size_t offset, std::size_t element = 0) {
+  return x86::qword_ptr(args, static_cast<std::int32_t>(offset + 8 * element));
+}
+
 /// An operand of an instruction: a register, or a whole vector in the constant pool.
 struct Arg {
   asmjit::Operand operand;
@@ -30,6 +35,9 @@ class VectorEmitter {
       : cc(compiler), wide_(target == JitTarget::avx512), lane_bytes_(lane_bytes) {}
 
   x86::Compiler& cc;
+
+  /// Opens a function void(const Args*); returns where its argument is.
+  x86::Gp begin_function();
 
   bool wide() const { return wide_; }
   int lane_bytes() const { return lane_bytes_; }

@@ -19,10 +19,6 @@ constexpr int kShortProgram = 10;
 /// Instructions in the main loop up to which it is unrolled.
 constexpr int kLongestStep = 256;
 
-x86::Mem field(const x86::Gp& args, std::size_t offset, int element = 0) {
-  return x86::qword_ptr(args, static_cast<std::int32_t>(offset) + 8 * element);
-}
-
 class FoldWriter {
  public:
   FoldWriter(x86::Compiler& cc, const FoldProgram& program, JitTarget target, int lane_bytes)
@@ -56,12 +52,7 @@ class FoldWriter {
 
  private:
   void begin() {
-    asmjit::FuncNode* func = cc_.addFunc(asmjit::FuncSignatureT<void, const void*>(asmjit::CallConvId::kHost));
-    func->frame().setAvxEnabled();
-    func->frame().setAvxCleanup();
-    if (emit_.wide()) func->frame().setAvx512Enabled();
-    args_ = cc_.newUIntPtr("args");
-    func->setArg(0, args_);
+    args_ = emit_.begin_function();
     length_ = cc_.newInt64("length");
     rows_ = cc_.newInt64("rows");
     at_ = cc_.newInt64("at");
@@ -75,7 +66,7 @@ class FoldWriter {
     cc_.mov(output_, field(args_, offsetof(FoldArgs, output)));
     for (std::size_t i = 0; i < program_.map.inputs.size(); ++i) {
       inputs_.push_back(cc_.newUIntPtr());
-      cc_.mov(inputs_.back(), field(args_, offsetof(FoldArgs, inputs), static_cast<int>(i)));
+      cc_.mov(inputs_.back(), field(args_, offsetof(FoldArgs, inputs), i));
     }
   }
 
@@ -253,7 +244,7 @@ class FoldWriter {
 
   void next_row(const Label& row) {
     for (std::size_t i = 0; i < inputs_.size(); ++i)
-      cc_.add(inputs_[i], field(args_, offsetof(FoldArgs, input_row_strides), static_cast<int>(i)));
+      cc_.add(inputs_[i], field(args_, offsetof(FoldArgs, input_row_strides), i));
     cc_.add(output_, imm(emit_.lane_bytes()));
     cc_.dec(rows_);
     cc_.jnz(row);

@@ -13,10 +13,6 @@ using asmjit::Label;
 /// Instructions in the main loop up to which it is unrolled.
 constexpr int kLongestStep = 256;
 
-x86::Mem field(const x86::Gp& args, std::size_t offset, int element = 0) {
-  return x86::qword_ptr(args, static_cast<std::int32_t>(offset) + 8 * element);
-}
-
 class LoopWriter {
  public:
   LoopWriter(x86::Compiler& cc, const expr::Program& program, ScalarInputs scalars, JitTarget target, int lane_bytes)
@@ -54,12 +50,7 @@ class LoopWriter {
   bool is_scalar(int input) const { return scalars_ >> input & 1; }
 
   void begin() {
-    asmjit::FuncNode* func = cc_.addFunc(asmjit::FuncSignatureT<void, const void*>(asmjit::CallConvId::kHost));
-    func->frame().setAvxEnabled();
-    func->frame().setAvxCleanup();
-    if (emit_.wide()) func->frame().setAvx512Enabled();
-    args_ = cc_.newUIntPtr("args");
-    func->setArg(0, args_);
+    args_ = emit_.begin_function();
     length_ = cc_.newInt64("length");
     rows_ = cc_.newInt64("rows");
     at_ = cc_.newInt64("at");
@@ -70,11 +61,11 @@ class LoopWriter {
   void load_pointers() {
     for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
       inputs_.push_back(cc_.newUIntPtr());
-      cc_.mov(inputs_.back(), field(args_, offsetof(LoopArgs, inputs), static_cast<int>(i)));
+      cc_.mov(inputs_.back(), field(args_, offsetof(LoopArgs, inputs), i));
     }
     for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
       outputs_.push_back(cc_.newUIntPtr());
-      cc_.mov(outputs_.back(), field(args_, offsetof(LoopArgs, outputs), static_cast<int>(i)));
+      cc_.mov(outputs_.back(), field(args_, offsetof(LoopArgs, outputs), i));
     }
     if (!body_.uses_index()) return;
     index_ = cc_.newUInt64("index");
@@ -177,9 +168,9 @@ class LoopWriter {
     cc_.dec(rows_);
     cc_.jz(end);
     for (std::size_t i = 0; i < inputs_.size(); ++i)
-      cc_.add(inputs_[i], field(args_, offsetof(LoopArgs, input_row_strides), static_cast<int>(i)));
+      cc_.add(inputs_[i], field(args_, offsetof(LoopArgs, input_row_strides), i));
     for (std::size_t i = 0; i < outputs_.size(); ++i)
-      cc_.add(outputs_[i], field(args_, offsetof(LoopArgs, output_row_strides), static_cast<int>(i)));
+      cc_.add(outputs_[i], field(args_, offsetof(LoopArgs, output_row_strides), i));
     if (body_.uses_index()) cc_.add(index_, field(args_, offsetof(LoopArgs, index_stride)));
     cc_.jmp(row);
     cc_.bind(end);

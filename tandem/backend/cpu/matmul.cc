@@ -10,6 +10,7 @@
 #include "tandem/backend/cpu/epilogue.h"
 #include "tandem/backend/cpu/gemm.h"
 #include "tandem/backend/cpu/library_kernels.h"
+#include "tandem/backend/cpu/product_tiles.h"
 #include "tandem/backend/cpu/reference/reference.h"
 #include "tandem/base/cores.h"
 #include "tandem/kernel/in_plan.h"
@@ -141,6 +142,13 @@ ProductBlock block_of(const MatmulPlan<T>& plan, std::int64_t block) {
 }
 
 template <class T>
+std::vector<ProductBlock> blocks_of(const MatmulPlan<T>& plan) {
+  std::vector<ProductBlock> blocks;
+  for (std::int64_t block = 0; block < plan.grid.blocks; ++block) blocks.push_back(block_of(plan, block));
+  return blocks;
+}
+
+template <class T>
 Gemm<T> part(const MatmulPlan<T>& plan, const KernelArgs& args, std::int64_t product, const ProductBlock& block) {
   Gemm<T> g = plan.whole;
   g.a = args.input<T>(0) + plan.offsets[product].a + (g.transpose_a ? block.row : block.row * g.lda);
@@ -151,15 +159,33 @@ Gemm<T> part(const MatmulPlan<T>& plan, const KernelArgs& args, std::int64_t pro
   return g;
 }
 
+/// A library's product, then its epilogue.
 template <class T, void (*gemm)(const Gemm<T>&)>
+struct LibraryProduct {
+  LibraryProduct(const MatmulPlan<T>&, Epilogue epilogue) : epilogue(std::move(epilogue)) {}
+  void run(const Gemm<T>& part, const KernelArgs& args, const ProductBlock& block) const {
+    gemm(part);
+    epilogue.run(args, block);
+  }
+  Epilogue epilogue;
+};
+
+struct TileProduct : ProductTiles {
+  TileProduct(const MatmulPlan<float>& plan, Epilogue epilogue) : ProductTiles(plan.whole, blocks_of(plan), std::move(epilogue)) {}
+};
+
+template <class T, class Product>
 Prepared prepare(const KernelCall& call, Epilogue epilogue) {
-  const auto more = static_cast<std::int64_t>(epilogue.work() / 2);
-  return prepared([plan = plan_of<T>(call, more), bytes = call.outputs[0].spec.bytes(), epilogue = std::move(epilogue)](const KernelArgs& args) {
-    if (bytes == 0) return;
-    if (plan.whole.k == 0) {
+  auto plan = plan_of<T>(call, static_cast<std::int64_t>(epilogue.work() / 2));
+  const std::size_t bytes = call.outputs[0].spec.bytes();
+  if (bytes == 0) return prepared([](const KernelArgs&) {});
+  if (plan.whole.k == 0)
+    return prepared([bytes, epilogue = std::move(epilogue)](const KernelArgs& args) {
       std::memset(args.outputs[0], 0, bytes);
-      return epilogue.run_all(args);
-    }
+      epilogue.run_all(args);
+    });
+  Product product(plan, std::move(epilogue));
+  return prepared([plan = std::move(plan), product = std::move(product)](const KernelArgs& args) {
     const Grid& grid = plan.grid;
     const auto products = static_cast<std::int64_t>(plan.offsets.size());
     const auto run_slice = [&](std::int64_t slice) {
@@ -168,9 +194,9 @@ Prepared prepare(const KernelCall& call, Epilogue epilogue) {
       const std::int64_t row = block.row;
       for (std::int64_t i = first; i < std::min(first + grid.group, products); ++i) {
         block.row = row;
-        gemm(part(plan, args, i, block));
+        const Gemm<T> at = part(plan, args, i, block);
         block.row += i * plan.whole.m;
-        epilogue.run(args, block);
+        product.run(at, args, block);
       }
     };
     if (!grid.stays_in_plan || !InPlan::running()) return parallel(grid.slices, run_slice);
@@ -186,6 +212,14 @@ Support readable(const KernelCall& call) {
     for (std::int64_t size : operand.shape())
       if (size > INT_MAX) return no("needs sizes below 2^31");
   return yes();
+}
+
+/// `followed`: the product is the first op of a fused region.
+template <bool followed>
+Support jit_matmul(const KernelCall& call) {
+  if (call.dtype() != DType::f32) return no("generated tiles multiply float32, got ", call.dtype());
+  const Support support = readable(call);
+  return support ? tiles_serve(plan_of<float>(call).whole, followed) : support;
 }
 
 Support onednn_matmul(const KernelCall& call) {
@@ -208,35 +242,39 @@ Support plain_matmul(const KernelCall& call) {
   return readable(call);
 }
 
+Prepared prepare_jit(const KernelCall& call, Epilogue epilogue) { return prepare<float, TileProduct>(call, std::move(epilogue)); }
+
 Prepared prepare_onednn(const KernelCall& call, Epilogue epilogue) {
-  if (call.dtype() == DType::bf16) return prepare<BFloat16, &onednn_gemm>(call, std::move(epilogue));
-  return prepare<float, &onednn_gemm>(call, std::move(epilogue));
+  if (call.dtype() == DType::bf16) return prepare<BFloat16, LibraryProduct<BFloat16, &onednn_gemm>>(call, std::move(epilogue));
+  return prepare<float, LibraryProduct<float, &onednn_gemm>>(call, std::move(epilogue));
 }
 
 Prepared prepare_openblas(const KernelCall& call, Epilogue epilogue) {
-  if (call.dtype() == DType::f64) return prepare<double, &openblas_gemm>(call, std::move(epilogue));
-  return prepare<float, &openblas_gemm>(call, std::move(epilogue));
+  if (call.dtype() == DType::f64) return prepare<double, LibraryProduct<double, &openblas_gemm>>(call, std::move(epilogue));
+  return prepare<float, LibraryProduct<float, &openblas_gemm>>(call, std::move(epilogue));
 }
 
 Prepared prepare_plain(const KernelCall& call, Epilogue epilogue) {
   switch (call.dtype()) {
-    case DType::i32: return prepare<std::int32_t, &plain_gemm>(call, std::move(epilogue));
-    case DType::i64: return prepare<std::int64_t, &plain_gemm>(call, std::move(epilogue));
-    case DType::f16: return prepare<Half, &plain_gemm>(call, std::move(epilogue));
-    default: return prepare<BFloat16, &plain_gemm>(call, std::move(epilogue));
+    case DType::i32: return prepare<std::int32_t, LibraryProduct<std::int32_t, &plain_gemm>>(call, std::move(epilogue));
+    case DType::i64: return prepare<std::int64_t, LibraryProduct<std::int64_t, &plain_gemm>>(call, std::move(epilogue));
+    case DType::f16: return prepare<Half, LibraryProduct<Half, &plain_gemm>>(call, std::move(epilogue));
+    default: return prepare<BFloat16, LibraryProduct<BFloat16, &plain_gemm>>(call, std::move(epilogue));
   }
 }
 
 }  // namespace
 
 KernelList matmul_kernels() {
-  return {product_kernel<onednn_matmul, prepare_onednn>("onednn"),
+  return {product_kernel<jit_matmul<false>, prepare_jit>("jit"),
+          product_kernel<onednn_matmul, prepare_onednn>("onednn"),
           product_kernel<openblas_matmul, prepare_openblas>("openblas"),
           product_kernel<plain_matmul, prepare_plain>("plain")};
 }
 
 KernelList fused_matmul_kernels() {
-  return {fused_product_kernel<onednn_matmul, prepare_onednn>("onednn"),
+  return {fused_product_kernel<jit_matmul<true>, prepare_jit>("jit"),
+          fused_product_kernel<onednn_matmul, prepare_onednn>("onednn"),
           fused_product_kernel<openblas_matmul, prepare_openblas>("openblas"),
           fused_product_kernel<plain_matmul, prepare_plain>("plain"),
           fused_after<reference_matmul>()};

@@ -1,0 +1,121 @@
+#include "tandem/backend/cpu/product_tiles.h"
+
+#include <algorithm>
+
+namespace tandem::cpu {
+namespace {
+
+constexpr std::int64_t kFloat = sizeof(float);
+
+/// `size` cut into parts of at most `most`, as evenly as possible: some of `large`, then the rest one smaller.
+struct EvenCut {
+  std::int64_t large_parts = 0, small_parts = 0, large = 0;
+
+  EvenCut(std::int64_t size, std::int64_t most) {
+    const std::int64_t parts = (size + most - 1) / most, small = size / parts;
+    large_parts = size % parts;
+    small_parts = parts - large_parts;
+    large = small + 1;
+  }
+  template <class F>  // visit(size of a part, how many, where the first begins)
+  void each(const F& visit) const {
+    if (large_parts > 0) visit(large, large_parts, std::int64_t(0));
+    if (small_parts > 0) visit(large - 1, small_parts, large_parts * large);
+  }
+};
+
+/// Calls visit(shape, first row, tiles below each other, first column) for all tiles of a block.
+template <class F>
+void each_tile(const TileLimits& limits, std::int64_t rows, std::int64_t columns, bool transposed_a, const F& visit) {
+  const std::int64_t vectors = (columns + limits.lanes - 1) / limits.lanes;
+  EvenCut(vectors, limits.vectors).each([&](std::int64_t width, std::int64_t count, std::int64_t first) {
+    EvenCut(rows, limits.rows[width]).each([&](std::int64_t height, std::int64_t tiles, std::int64_t row) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t column = (first + i * width) * limits.lanes;
+        const bool partial = columns - column < width * limits.lanes;
+        visit(TileShape{static_cast<int>(height), static_cast<int>(width), partial, transposed_a}, row, tiles, column);
+      }
+    });
+  });
+}
+
+}  // namespace
+
+ProductTiles::ProductTiles(const Gemm<float>& whole, std::span<const ProductBlock> blocks, Epilogue epilogue) {
+  std::string refusal;
+  limits_ = tile_limits(whole.n, refusal);
+  inside_ = epilogue.layout();
+  if (inside_ && prepare(whole, blocks, {inside_->program, inside_->scalars})) return;
+  inside_ = nullptr;
+  after_ = std::move(epilogue);
+  TANDEM_CHECK(prepare(whole, blocks, {}), "no code for the tiles of a product");
+}
+
+bool ProductTiles::prepare(const Gemm<float>& whole, std::span<const ProductBlock> blocks, const TileEpilogue& inside) {
+  functions_.clear();
+  std::string refusal;
+  for (const ProductBlock& block : blocks)
+    each_tile(limits_, block.rows, block.columns, whole.transpose_a, [&](const TileShape& shape, auto...) {
+      const auto same = [&](const Function& function) { return function.shape == shape; };
+      if (refusal.empty() && std::none_of(functions_.begin(), functions_.end(), same))
+        functions_.push_back({shape, tile_code(shape, inside, limits_.target, refusal)});
+    });
+  return refusal.empty();
+}
+
+void ProductTiles::run_tiles(const TileShape& shape, TileArgs& args) const {
+  for (const Function& function : functions_)
+    if (function.shape == shape) return reinterpret_cast<void (*)(TileArgs*)>(function.code->entry())(&args);
+}
+
+void ProductTiles::run(const Gemm<float>& g, const KernelArgs& kernel, const ProductBlock& block) const {
+  TileArgs args;
+  args.a_row = (g.transpose_a ? 1 : g.lda) * kFloat;
+  args.a_depth = (g.transpose_a ? g.lda : 1) * kFloat;
+  args.b_depth = g.ldb * kFloat;
+  args.depth = g.k;
+  each_tile(limits_, g.m, g.n, g.transpose_a, [&](const TileShape& shape, std::int64_t row, std::int64_t tiles, std::int64_t column) {
+    args.a = reinterpret_cast<const char*>(g.a) + row * args.a_row;
+    args.b = g.b + column;
+    args.tiles = tiles;
+    args.last_columns = g.n - column - (shape.vectors - 1) * limits_.lanes;
+    args.outputs[0] = g.c + row * g.ldc + column;
+    args.output_rows[0] = g.ldc * kFloat;
+    if (inside_) {
+      const ProductBlock at{.row = block.row + row, .column = block.column + column};
+      for (std::size_t i = 1; i < inside_->inputs.size(); ++i) {
+        args.inputs[i] = inside_->input(kernel, i, at);
+        args.input_rows[i] = inside_->inputs[i].row;
+      }
+      for (std::size_t k = 0; k < inside_->outputs.size(); ++k) {
+        args.outputs[k] = inside_->output(kernel, k, at);
+        args.output_rows[k] = inside_->outputs[k].row;
+      }
+    }
+    run_tiles(shape, args);
+  });
+  after_.run(kernel, block);
+}
+
+// One thread, Zen 4, GFLOP/s tiles / oneDNN / OpenBLAS (m x k x n):
+//   AVX-512  32x100x64 112 / 97 / 112    1024x100x64 116 / 104 / 99   32x784x128 117 / 106 / 90   128x1024x512 116 / 112 / 100
+//            1024x64x10 65 / 50 / 72     1024x256x10 65 / 50 / 49     32x100x4 44 / 17 / 65      32x100x10 (a transposed) 63 / 42 / 88
+//   AVX2     32x100x64 109               1024x100x64 116              32x1024x512 83             1024x256x64 (a transposed) 84
+// What follows a narrow product costs a pass of its own with a library, of short rows: a third of 1024x64x10. Without
+// AVX-512 tiles are 16 columns wide, and rows of b far apart, or columns of a, fight for the same cache sets.
+Support tiles_serve(const Gemm<float>& g, bool followed) {
+  std::string refusal;
+  const TileLimits limits = tile_limits(g.n, refusal);
+  if (limits.target == JitTarget::none) return no(refusal);
+  if (g.transpose_b) return no("tiles read rows of the second operand");
+  constexpr std::int64_t kTiny = 8 << 10, kSmall = 1 << 20, kLeastColumns = 5, kFarApart = 128, kFarRows = 512;
+  constexpr std::int64_t kMostBytes = 2 << 20, kMostBytesAvx2 = 256 << 10;
+  const bool wide = limits.target == JitTarget::avx512, narrow = g.n <= kNarrowColumns;
+  const std::int64_t work = g.m * g.n * g.k;
+  const bool slow = work < kTiny || g.m == 1 || g.n < kLeastColumns || g.k * g.n * kFloat > (wide ? kMostBytes : kMostBytesAvx2) ||
+                    (!wide && (g.n > kFarApart || (g.transpose_a && g.m > kFarRows))) ||
+                    (narrow && work < kSmall && (g.transpose_a || !followed));
+  return slow ? no("a library is faster for a product of this size") : yes();
+}
+
+}  // namespace tandem::cpu
