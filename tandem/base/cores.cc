@@ -21,16 +21,21 @@
 #include "tandem/base/core_share.h"
 #include "tandem/base/environment.h"
 #include "tandem/base/event_sink.h"
+#include "tandem/base/seats.h"
 #include "tandem/base/threads.h"
 
 namespace tandem {
 namespace {
 
-/// Of the main thread: threads with a role of their own are confined to other cores.
-int affinity_cores() {
+/// Those dedicated to it, or those of the main thread: threads with a role of their own are confined to other cores.
+std::vector<int> compute_cores() {
+  std::vector<int> cores = core_roles().compute;
+  if (!cores.empty()) return cores;
   cpu_set_t set;
-  if (sched_getaffinity(getpid(), sizeof set, &set) != 0) return static_cast<int>(std::thread::hardware_concurrency());
-  return CPU_COUNT(&set);
+  if (sched_getaffinity(getpid(), sizeof set, &set) != 0) return process_cores();
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  return cores;
 }
 
 constexpr int kNoQuota = 1 << 20;
@@ -72,8 +77,7 @@ int quota_cores() {
 }
 
 int usable_cores() {
-  const int dedicated = static_cast<int>(core_roles().compute.size());
-  int cores = std::max(1, std::min(dedicated ? dedicated : affinity_cores(), quota_cores()));
+  int cores = std::max(1, std::min(static_cast<int>(compute_cores().size()), quota_cores()));
   if (const auto wish = environment_number("TANDEM_CPU_THREADS", 0, 256); wish && *wish > 0) cores = static_cast<int>(*wish);
   return cores;
 }
@@ -84,10 +88,15 @@ struct Cores::State {
   static constexpr std::uint32_t kOpen = 1u << 31;
   std::atomic<std::uint32_t> gate{0};
   std::atomic<int> round{0};  // changes with each job; what workers wait for (an int: a plain futex)
-  std::atomic<std::int64_t> next_slice{0};
   std::atomic<bool> stop{false};
-  std::int64_t slices = 0;
-  std::atomic<std::uint32_t> most_inside{0};  // workers this job may have
+  /// Slices that follow each other, first taken by one thread and, when it is late, by the others. Ops on arrays of one size
+  /// are cut alike, so a part of them stays in the cache of one core.
+  struct alignas(64) Part {
+    std::atomic<std::int64_t> next{0};
+    std::int64_t end = 0;
+  };
+  std::vector<Part> parts;                  // one a thread, the caller's first
+  std::atomic<std::size_t> parts_used{1};  // by this job: whose threads may come in
   const SliceBody* body = nullptr;
 
   std::mutex error_mutex;
@@ -95,15 +104,15 @@ struct Cores::State {
 
   std::mutex job_mutex;  // one job at a time; held while workers are changed
   std::vector<std::thread> workers;
+  Seats seats;
   std::atomic<int> threads{1};
   std::function<int()> usable;  // how many threads there should be; none: as many as were asked for
   std::uint64_t asked = 0;      // when `usable` was, in ticks
 
-  void take_slices() {
-    inside_slice = true;
-    for (;;) {
-      const std::int64_t slice = next_slice.fetch_add(1, std::memory_order_relaxed);
-      if (slice >= slices) break;
+  void take_slices(Part& part) {
+    while (part.next.load(std::memory_order_relaxed) < part.end) {
+      const std::int64_t slice = part.next.fetch_add(1, std::memory_order_relaxed);
+      if (slice >= part.end) return;
       try {
         (*body)(slice);
       } catch (...) {
@@ -111,12 +120,19 @@ struct Cores::State {
         if (!error) error = std::current_exception();
       }
     }
+  }
+
+  /// Those of the thread's own part first.
+  void take_slices(std::size_t thread) {
+    inside_slice = true;
+    const std::size_t count = parts_used.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < count; ++i) take_slices(parts[(thread + i) % count]);
     inside_slice = false;
   }
 
-  bool enter() {
+  bool enter(std::size_t thread) {
     std::uint32_t inside = gate.load(std::memory_order_acquire);
-    while ((inside & kOpen) && (inside & ~kOpen) < most_inside.load(std::memory_order_relaxed))
+    while ((inside & kOpen) && thread < parts_used.load(std::memory_order_relaxed))
       if (gate.compare_exchange_weak(inside, inside + 1, std::memory_order_acq_rel)) return true;
     return false;
   }
@@ -134,13 +150,14 @@ struct Cores::State {
     }
   }
 
-  void work(int seen) {
+  void work(std::size_t thread, int seen) {
+    seats.sit(thread);
     for (;;) {
       wait_for_round(seen);
       seen = round.load(std::memory_order_acquire);
       if (stop.load(std::memory_order_acquire)) return;
-      if (!enter()) continue;
-      take_slices();
+      if (!enter(thread)) continue;
+      take_slices(thread);
       leave();
     }
   }
@@ -148,9 +165,11 @@ struct Cores::State {
   void start(int count) {
     stop = false;
     threads = std::max(1, count);
+    parts = std::vector<Part>(static_cast<std::size_t>(threads));
+    seats.assign(parts.size(), compute_cores());
     const int seen = round.load();
     for (int i = 1; i < threads; ++i)
-      workers.push_back(start_thread(ThreadRole::compute, "cpu" + std::to_string(i), [this, seen] { work(seen); }));
+      workers.push_back(start_thread(ThreadRole::compute, "cpu" + std::to_string(i), [this, i, seen] { work(static_cast<std::size_t>(i), seen); }));
   }
 
   /// About once a second: a quota or an affinity mask may have changed.
@@ -175,14 +194,22 @@ struct Cores::State {
     workers.clear();
   }
 
+  void share_out(std::int64_t slices, std::int64_t among) {
+    parts_used.store(static_cast<std::size_t>(among), std::memory_order_relaxed);
+    for (std::int64_t i = 0; i < among; ++i) {
+      Part& part = parts[static_cast<std::size_t>(i)];
+      part.next.store(slices * i / among, std::memory_order_relaxed);
+      part.end = slices * (i + 1) / among;
+    }
+  }
+
   void run(std::int64_t count, const SliceBody& job, int helpers) {
     body = &job;
-    most_inside.store(static_cast<std::uint32_t>(helpers), std::memory_order_relaxed);
-    slices = count;
-    next_slice.store(0, std::memory_order_relaxed);
+    seats.make_room(workers);
+    share_out(count, std::min<std::int64_t>(helpers + 1, count));
     gate.store(kOpen, std::memory_order_release);
     wake();
-    take_slices();
+    take_slices(std::size_t(0));
     gate.fetch_and(~kOpen, std::memory_order_acq_rel);
     const std::uint64_t begin = ticks();
     for (std::uint32_t inside; (inside = gate.load(std::memory_order_acquire)) != 0;) {

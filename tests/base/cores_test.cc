@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -18,6 +21,37 @@ TEST(Cores, EverySliceRunsOnce) {
     cores.parallel(1000, [&](std::int64_t slice) { ++runs[static_cast<std::size_t>(slice)]; });
     for (const auto& count : runs) ASSERT_EQ(count, 1);
   }
+}
+
+/// The thread that runs each of `slices`, when every slice waits until all threads of the pool have one.
+std::vector<std::thread::id> threads_of_slices(Cores& cores, int threads, std::int64_t slices) {
+  std::vector<std::thread::id> ids(static_cast<std::size_t>(slices));
+  std::mutex mutex;
+  std::set<std::thread::id> seen;
+  std::condition_variable all_here;
+  cores.parallel(slices, [&](std::int64_t slice) {
+    std::unique_lock lock(mutex);
+    ids[static_cast<std::size_t>(slice)] = std::this_thread::get_id();
+    seen.insert(std::this_thread::get_id());
+    all_here.notify_all();
+    all_here.wait(lock, [&] { return static_cast<int>(seen.size()) == threads; });
+  });
+  return ids;
+}
+
+TEST(Cores, AThreadTakesItsOwnPartOfTheSlicesFirst) {
+  constexpr int kThreads = 3;
+  Cores cores(kThreads);
+  for (int round = 0; round < 20; ++round) {
+    const auto ids = threads_of_slices(cores, kThreads, 9);
+    EXPECT_EQ(ids[0], std::this_thread::get_id());
+    EXPECT_EQ(std::set({ids[0], ids[3], ids[6]}).size(), 3u) << "each part was begun by its thread";
+  }
+}
+
+TEST(Cores, FewSlicesAreForTheFirstThreads) {
+  Cores cores(4);
+  for (int round = 0; round < 20; ++round) EXPECT_EQ(threads_of_slices(cores, 2, 2)[0], std::this_thread::get_id());
 }
 
 TEST(Cores, NoSlicesAreNoWork) {

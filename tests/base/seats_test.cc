@@ -1,0 +1,83 @@
+#include "tandem/base/seats.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <future>
+
+#include "tandem/base/core_roles.h"
+
+namespace tandem {
+namespace {
+
+std::vector<int> allowed_cores() {
+  cpu_set_t set;
+  sched_getaffinity(0, sizeof set, &set);
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  return cores;
+}
+
+/// A worker that sits down and tells where it may run whenever it is asked.
+struct Worker {
+  std::promise<void> ask;
+  std::future<std::vector<int>> cores;
+  std::vector<std::thread> threads;
+
+  explicit Worker(Seats& seats) {
+    std::packaged_task<std::vector<int>()> task([&seats, asked = ask.get_future().share()] {
+      seats.sit(1);
+      asked.wait();
+      return allowed_cores();
+    });
+    cores = task.get_future();
+    threads.emplace_back(std::move(task));
+  }
+  std::vector<int> where() {
+    ask.set_value();
+    threads[0].join();
+    return cores.get();
+  }
+};
+
+TEST(Seats, AWorkerGetsTheCoreThatTheCallerIsNotOn) {
+  const std::vector<int> cores = process_cores();
+  if (cores.size() < 2) GTEST_SKIP() << "one core";
+  const std::vector<int> two{cores[0], cores[1]};
+  std::thread caller([&] {
+    confine_thread({two[0]});
+    Seats seats;
+    seats.assign(2, two);
+    Worker worker(seats);
+    EXPECT_EQ(worker.where(), std::vector<int>{two[1]});
+  });
+  caller.join();
+}
+
+TEST(Seats, AWorkerChangesPlacesWithACallerThatComesToItsCore) {
+  const std::vector<int> cores = process_cores();
+  if (cores.size() < 2) GTEST_SKIP() << "one core";
+  const std::vector<int> two{cores[0], cores[1]};
+  std::thread caller([&] {
+    confine_thread({two[0]});
+    Seats seats;
+    seats.assign(2, two);
+    Worker worker(seats);
+    confine_thread({two[1]});
+    seats.make_room(worker.threads);
+    // It may sit down after that as well: then it takes the new place at once.
+    EXPECT_EQ(worker.where(), std::vector<int>{two[0]});
+  });
+  caller.join();
+}
+
+TEST(Seats, ThreadsStayWhereTheyAreWithoutACoreForEach) {
+  Seats seats;
+  seats.assign(2, {process_cores()[0]});
+  Worker worker(seats);
+  EXPECT_EQ(worker.where(), allowed_cores());
+}
+
+}  // namespace
+}  // namespace tandem
