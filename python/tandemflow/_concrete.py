@@ -26,7 +26,7 @@ class FunctionGraph:
         """The operations as nodes: `.node` lists their names, ops and inputs."""
         return _graph_ops.graph_def(self.get_operations())
 
-    def as_text(self):
+    def to_string(self):
         """One line a node: "%3 = matmul(%0, %1) : float32 [32, 10]"."""
         return self._concrete.text(self._optimized)
 
@@ -44,7 +44,7 @@ class FunctionGraph:
         return FunctionGraph(self._concrete, optimized=True)
 
     def __str__(self):
-        return self.as_text()
+        return self.to_string()
 
 
 class ConcreteFunction:

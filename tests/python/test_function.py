@@ -306,7 +306,7 @@ def test_concrete_functions_can_be_called_and_looked_into():
     for result in (concrete(x), concrete(x, True), concrete(x=x, training=True)):
         np.testing.assert_array_equal(result["y"].numpy(), tf.matmul(x, x).numpy())
     assert f.experimental_get_tracing_count() == 1
-    assert "matmul" in concrete.graph.as_text() and "digraph" in concrete.graph.to_dot()
+    assert "matmul" in concrete.graph.to_string() and "digraph" in concrete.graph.to_dot()
     assert concrete.graph.op_count == concrete.graph.optimized.op_count == 1
     assert concrete.inputs == [tf.TensorSpec([2, 2])] and concrete.structured_outputs == {"y": tf.TensorSpec([2, 2])}
     assert concrete.structured_input_signature == ((tf.TensorSpec([2, 2], name="x"), True), {})

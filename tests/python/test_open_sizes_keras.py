@@ -169,5 +169,5 @@ def test_what_a_function_runs_can_be_explained_for_each_size():
     f = tf.function(lambda x: tf.nn.relu(x) * 2.0, input_signature=[tf.TensorSpec([None, 3])])
     for size in (2, 7):
         f(numbers(size, 3))
-        assert f"[{size}, 3]" in f.get_concrete_function(tf.TensorSpec([size, 3])).graph.as_text()
+        assert f"[{size}, 3]" in f.get_concrete_function(tf.TensorSpec([size, 3])).graph.to_string()
         assert tf.explain(f, tf.constant(numbers(size, 3)))
