@@ -51,7 +51,8 @@ double seconds(std::uint64_t tick_count) { return static_cast<double>(tick_count
 /// How long a stage takes by the clock: several threads share its work.
 double time_of(const StageStats& stage) { return stage.busy_seconds / std::max(1, stage.workers); }
 
-std::string remedy_for(const StageStats& stage) {
+/// `overlaps`: a prefetch comes last.
+std::string remedy_for(const StageStats& stage, bool overlaps) {
   if (stage.name == "Map" && stage.workers == 0)
     return "write the function with tf ops only, so that it is recorded and runs over whole batches, or give map num_parallel_calls=AUTOTUNE";
   if (stage.name == "Map") return "the function itself limits: let it do less, or cache() what does not change between epochs";
@@ -59,9 +60,11 @@ std::string remedy_for(const StageStats& stage) {
   if (stage.name == "Filter") return "filter earlier, or cache() the elements that pass";
   if (stage.name == "TFRecord" || stage.name == "TextLine" || stage.name == "Csv")
     return "read several files at once: list_files(...).interleave(..., num_parallel_calls=AUTOTUNE), or cache() after parsing";
-  if (stage.name == "Shuffle" || stage.name == "Batch")
-    return "copying elements limits: put prefetch(AUTOTUNE) last, so that it overlaps with the consumer";
-  return "put prefetch(AUTOTUNE) last, so that it overlaps with the consumer, and cache() what does not change between epochs";
+  const bool copies = stage.name == "Shuffle" || stage.name == "Batch";
+  if (overlaps && copies) return "copying elements limits, beside a consumer that does little with them: make smaller elements, or shuffle() before map()";
+  if (overlaps) return "cache() what does not change between epochs";
+  const std::string overlap = "put prefetch(AUTOTUNE) last, so that it overlaps with the consumer";
+  return copies ? "copying elements limits: " + overlap : overlap + ", and cache() what does not change between epochs";
 }
 
 }  // namespace
@@ -123,7 +126,8 @@ DatasetStats Session::stats() const {
   out.consumer_wait = std::min(1.0, waited * per_second);
   if (slowest) {
     out.bottleneck = slowest->name;
-    out.remedy = out.consumer_wait < 0.02 ? "none needed: the input keeps up with its consumer" : remedy_for(*slowest);
+    out.remedy = out.consumer_wait < 0.02 ? "none needed: the input keeps up with its consumer"
+                                            : remedy_for(*slowest, out.stages.front().name == "Prefetch");
   }
   return out;
 }

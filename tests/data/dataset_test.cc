@@ -412,6 +412,18 @@ TEST(Dataset, StatsNameTheStagesAndTheBottleneck) {
   EXPECT_NE(stats.to_string().find("Generator"), std::string::npos);
 }
 
+TEST(Dataset, WhatEndsInAPrefetchIsNotToldToPrefetch) {
+  const Dataset slices = Dataset::from_tensor_slices(zeros({64, 100'000})).shuffle(32).batch(4);
+  const auto remedy = [](const Dataset& dataset) {
+    DatasetIterator pass = dataset.iterate();
+    while (pass.next()) {
+    }
+    return pass.stats().remedy;
+  };
+  EXPECT_NE(remedy(slices).find("put prefetch(AUTOTUNE) last"), std::string::npos);
+  EXPECT_EQ(remedy(slices.prefetch(1)).find("put prefetch"), std::string::npos);
+}
+
 TEST(Dataset, PaddedBatchesPadToTheLongest) {
   const Dataset dataset = Dataset::range(1, 4).map([](const Tensor& x) { return fill({x.item<std::int64_t>()}, x.item<double>(), DType::i32); });
   const Value batch = *dataset.padded_batch(3, {.padding_values = {Tensor(-1)}}).begin();
