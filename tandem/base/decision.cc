@@ -81,10 +81,13 @@ std::string Decision::remedy() const {
     case ReasonCode::not_visible:
       return "make it visible: config::set_visible_devices, or the variables TANDEM_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES";
     case ReasonCode::device_lost: return "restart the program; the system's log may say what happened to the device";
-    case ReasonCode::no_kernel:
+    case ReasonCode::no_kernel: {
+      const bool refused = kernel.empty();  // nobody took it: `device` is the one that was asked for
       for (const Candidate& c : candidates)
-        if (c.device != device && c.refusal.find("float64") != std::string::npos) return "cast the operands to float32";
-      return tandem::text("`tandem ops ", op, "` lists the dtypes each device has kernels for; cast, or ask for ", device);
+        if ((refused || c.device != device) && c.refusal.find("float64") != std::string::npos) return "cast the operands to float32";
+      return tandem::text("`tandem ops ", op, "` lists the dtypes each device has kernels for; cast, or ask for ",
+                          refused ? "another device" : device);
+    }
     case ReasonCode::memory: return "work on smaller pieces, drop tensors that are no longer needed, or raise the device's memory limit";
     default: return "";
   }

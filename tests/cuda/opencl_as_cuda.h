@@ -26,18 +26,18 @@ template <> struct MaskLane<1> { typedef char type; };
 template <> struct MaskLane<2> { typedef short type; };
 template <> struct MaskLane<8> { typedef long type; };
 
-#define LANES for (int i = 0; i < 8; ++i)
+#define LANES for (int i = 0; i < N; ++i)
 #define INFIX(op) \
   friend __device__ Vec operator op(const Vec& a, const Vec& b) { Vec r; LANES r.s[i] = (T)(a.s[i] op b.s[i]); return r; }
 #define BITWISE(op) \
   friend __device__ Vec operator op(const Vec& a, const Vec& b) { Vec r; LANES r.s[i] = (T)(a.s[i] op b.s[i]); return r; }
 #define COMPARE(op) \
   friend __device__ Mask operator op(const Vec& a, const Vec& b) { Mask r; LANES r.s[i] = a.s[i] op b.s[i] ? -1 : 0; return r; }
-template <class T> struct Vec<T, 8> {
-  typedef Vec<typename MaskLane<sizeof(T)>::type, 8> Mask;
+template <class T, int N> struct Vec {  // of 8 or 16
+  typedef Vec<typename MaskLane<sizeof(T)>::type, N> Mask;
   union {
-    T s[8];
-    struct { Vec<T, 4> lo, hi; };
+    T s[N];
+    struct { Vec<T, N / 2> lo, hi; };
     struct { T s0, s1, s2, s3, s4, s5, s6, s7; };
   };
   Vec() = default;
@@ -54,7 +54,7 @@ template <class T> struct Vec<T, 8> {
 };
 // Floats have no bits to combine; an instance that nobody calls is not compiled, but a friend's return type is: so the
 // operators above stand for all lanes, and these two say what a float would do.
-template <class To, class T> __device__ Vec<To, 8> converted(const Vec<T, 8>& v) { Vec<To, 8> r; LANES r.s[i] = (To)v.s[i]; return r; }
+template <class To, class T, int N> __device__ Vec<To, N> converted(const Vec<T, N>& v) { Vec<To, N> r; LANES r.s[i] = (To)v.s[i]; return r; }
 template <class To, class T> __device__ To bits_as(const T& v) {
   static_assert(sizeof(To) == sizeof(T), "as_ keeps the size");
   To r;
@@ -62,11 +62,14 @@ template <class To, class T> __device__ To bits_as(const T& v) {
   return r;
 }
 #define TYPE8(type) \
+  typedef Vec<type, 16> type##16; \
   typedef Vec<type, 8> type##8; \
   typedef Vec<type, 4> type##4; \
   typedef Vec<type, 2> type##2; \
   template <class T> HERE type##8 convert_##type##8(const Vec<T, 8>& v) { return converted<type>(v); } \
   template <class T> HERE type##8 as_##type##8(const T& v) { return bits_as<type##8>(v); } \
+  template <class T> HERE type##16 convert_##type##16(const Vec<T, 16>& v) { return converted<type>(v); } \
+  template <class T> HERE type##16 as_##type##16(const T& v) { return bits_as<type##16>(v); } \
   template <class T> HERE type as_##type(const T& v) { return bits_as<type>(v); }
 #define char2 opencl_char2
 #define char4 opencl_char4
@@ -90,26 +93,27 @@ template <class To, class T> __device__ To bits_as(const T& v) {
 #define double4 opencl_double4
 TYPE8(char) TYPE8(uchar) TYPE8(short) TYPE8(ushort) TYPE8(int) TYPE8(uint) TYPE8(long) TYPE8(ulong) TYPE8(float) TYPE8(double)
 
-template <class T> HERE Vec<T, 8> vload8(long at, const T* p) { Vec<T, 8> r; LANES r.s[i] = p[at * 8 + i]; return r; }
-template <class T, class P> HERE void vstore8(const Vec<T, 8>& v, long at, P* p) { LANES p[at * 8 + i] = v.s[i]; }
-template <class T> struct Sixteen { T s[16]; };
-template <class T> HERE Sixteen<T> vload16(long at, const T* p) { Sixteen<T> r; for (int i = 0; i < 16; ++i) r.s[i] = p[at * 16 + i]; return r; }
-template <class T> HERE void vstore16(const Sixteen<T>& v, long at, T* p) { for (int i = 0; i < 16; ++i) p[at * 16 + i] = v.s[i]; }
+template <int N, class T> HERE Vec<T, N> vload(long at, const T* p) { Vec<T, N> r; LANES r.s[i] = p[at * N + i]; return r; }
+template <class T, int N, class P> HERE void vstore(const Vec<T, N>& v, long at, P* p) { LANES p[at * N + i] = v.s[i]; }
+template <class T> HERE Vec<T, 8> vload8(long at, const T* p) { return vload<8>(at, p); }
+template <class T> HERE Vec<T, 16> vload16(long at, const T* p) { return vload<16>(at, p); }
+template <class T, class P> HERE void vstore8(const Vec<T, 8>& v, long at, P* p) { vstore(v, at, p); }
+template <class T, class P> HERE void vstore16(const Vec<T, 16>& v, long at, P* p) { vstore(v, at, p); }
 
 // --- Functions of lanes. ---
-#define UNARY8(name) template <class T> HERE Vec<T, 8> name(const Vec<T, 8>& v) { Vec<T, 8> r; LANES r.s[i] = ::name(v.s[i]); return r; }
-UNARY8(fabs) UNARY8(floor) UNARY8(ceil) UNARY8(trunc) UNARY8(rint) UNARY8(sqrt)
-HERE uint8 abs(const int8& v) { uint8 r; LANES r.s[i] = v.s[i] < 0 ? 0u - (uint)v.s[i] : (uint)v.s[i]; return r; }
-HERE ulong8 abs(const long8& v) { ulong8 r; LANES r.s[i] = v.s[i] < 0 ? 0ul - (ulong)v.s[i] : (ulong)v.s[i]; return r; }
-template <class T> HERE Vec<T, 8> fma(const Vec<T, 8>& a, const Vec<T, 8>& b, const Vec<T, 8>& c) {
-  Vec<T, 8> r;
+#define UNARY(name) template <class T, int N> HERE Vec<T, N> name(const Vec<T, N>& v) { Vec<T, N> r; LANES r.s[i] = ::name(v.s[i]); return r; }
+UNARY(fabs) UNARY(floor) UNARY(ceil) UNARY(trunc) UNARY(rint) UNARY(sqrt)
+template <int N> HERE Vec<uint, N> abs(const Vec<int, N>& v) { Vec<uint, N> r; LANES r.s[i] = v.s[i] < 0 ? 0u - (uint)v.s[i] : (uint)v.s[i]; return r; }
+template <int N> HERE Vec<ulong, N> abs(const Vec<long, N>& v) { Vec<ulong, N> r; LANES r.s[i] = v.s[i] < 0 ? 0ul - (ulong)v.s[i] : (ulong)v.s[i]; return r; }
+template <class T, int N> HERE Vec<T, N> fma(const Vec<T, N>& a, const Vec<T, N>& b, const Vec<T, N>& c) {
+  Vec<T, N> r;
   LANES r.s[i] = ::fma(a.s[i], b.s[i], c.s[i]);
   return r;
 }
-template <class T> HERE typename Vec<T, 8>::Mask isnan(const Vec<T, 8>& v) { return v != v; }
-template <class M, class A, class B> HERE Vec<A, 8> PICK(const Vec<M, 8>& mask, const Vec<A, 8>& a, const Vec<B, 8>& b) {
+template <class T, int N> HERE typename Vec<T, N>::Mask isnan(const Vec<T, N>& v) { return v != v; }
+template <class M, class A, class B, int N> HERE Vec<A, N> PICK(const Vec<M, N>& mask, const Vec<A, N>& a, const Vec<B, N>& b) {
   static_assert(sizeof(M) == sizeof(A) && sizeof(A) == sizeof(B), "a mask is as wide as the lanes");
-  Vec<A, 8> r;
+  Vec<A, N> r;
   LANES r.s[i] = mask.s[i] < 0 ? a.s[i] : b.s[i];
   return r;
 }
@@ -118,7 +122,14 @@ template <class A> HERE A PICK(int mask, A a, A b) { return mask ? a : b; }
 template <class V, class T> HERE V eight(T a, T b, T c, T d, T e, T f, T g, T h) {
   V r;
   const T all[8] = {a, b, c, d, e, f, g, h};
-  LANES r.s[i] = all[i];
+  for (int i = 0; i < 8; ++i) r.s[i] = all[i];
+  return r;
+}
+#define JOIN(type, low, high) joined(low, high)
+template <class T, int N> HERE Vec<T, 2 * N> joined(const Vec<T, N>& low, const Vec<T, N>& high) {
+  Vec<T, 2 * N> r;
+  r.lo = low;
+  r.hi = high;
   return r;
 }
 
@@ -138,6 +149,7 @@ HERE long get_global_id(int axis) {
 HERE int atomic_cmpxchg(int* p, int expected, int value) { return atomicCAS(p, expected, value); }
 #define GET8(type, p) vload8(0, p)
 #define PUT8(type, p, v) vstore8(v, 0, p)
+#define PUT16(type, p, v) vstore16(v, 0, p)
 #define KERNEL extern "C" __global__ void
 #define __kernel extern "C" __global__
 #define __global

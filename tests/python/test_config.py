@@ -140,6 +140,8 @@ def test_a_call_that_comes_too_late_fails_as_tensorflows(call, message):
     "call, message",
     [
         ("tf.config.set_visible_devices(['GPU:0'])", "Unrecognized device: 'GPU:0'"),
+        ("tf.config.set_visible_devices('GPU:0')", "Unrecognized device: 'GPU:0'"),
+        ("tf.config.set_visible_devices(None, 'GPU')", "Unrecognized device: None"),
         ("tf.config.set_visible_devices(cpu, 'GPU')", "Unrecognized device: PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')"),
         ("tf.config.set_visible_devices([ghost])", "Unrecognized device: PhysicalDevice(name='/physical_device:GPU:7', device_type='GPU')"),
         ("tf.config.set_visible_devices([], 'CPU')", "the CPU cannot be hidden"),
@@ -162,6 +164,23 @@ def test_a_wrong_value_is_a_value_error_with_tensorflows_message(call, message):
     ghost, L = tf.config.PhysicalDevice("/physical_device:GPU:7", "GPU"), tf.config.LogicalDeviceConfiguration"""
     classes, got = raised(call, setup, **POCL)
     assert "ValueError" in classes and message in got
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        ("tf.config.set_logical_device_configuration(gpu, 64)", "logical_devices must be a list of LogicalDeviceConfigurations; got 64"),
+        ("tf.config.set_logical_device_configuration(gpu, [64])", "logical_devices must be LogicalDeviceConfigurations; got 64"),
+        ("tf.config.set_logical_device_configuration(gpu, [L('64')])", "memory_limit must be a number of MiB; got '64'"),
+        ("tf.config.experimental.get_memory_info(0)", "device must be a text such as 'GPU:0'; got 0"),
+        ("tf.config.experimental.reset_memory_stats(None)", "device must be a text such as 'GPU:0'; got None"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_named_with_what_is_needed(call, message):
+    setup = """gpu = tf.config.PhysicalDevice("/physical_device:GPU:0", "GPU")
+    L = tf.config.LogicalDeviceConfiguration"""
+    classes, got = raised(call, setup)
+    assert "TypeError" in classes and message in got
 
 
 def test_logical_devices_divide_a_physical_one():
@@ -281,6 +300,7 @@ def test_a_device_without_float64_falls_back_and_says_why():
         **POCL, TANDEM_OPENCL_HIDE_FP64="1",
     )  # fmt: skip
     assert "InvalidArgumentError" in classes and "the device has no float64" in message and "Supported device types [CPU]" in message
+    assert "cast the operands to float32" in message and "ask for /GPU:0" not in message
 
 
 def test_cores_are_kept_apart():

@@ -30,7 +30,8 @@ def list_logical_devices(device_type=None):
 
 def set_visible_devices(devices, device_type=None):
     """The physical devices (of one type, if one is named) that may be used; others are hidden."""
-    devices = [devices] if isinstance(devices, PhysicalDevice) else list(devices)
+    if isinstance(devices, (str, PhysicalDevice)) or not hasattr(devices, "__iter__"):
+        devices = [devices]
     _tandem.set_visible_devices([_devices.known(device) for device in devices], _devices.kind(device_type))
 
 

@@ -1,4 +1,5 @@
 """Physical and logical devices, as TensorFlow prints them."""
+import numbers
 from collections import namedtuple
 
 from .. import _tandem
@@ -25,6 +26,13 @@ def kind(device_type):
     return device_type or ""
 
 
+def name(device):
+    """The name of a logical device, which must at least be a text."""
+    if not isinstance(device, str):
+        raise TypeError(f"device must be a text such as 'GPU:0'; got {device!r}")
+    return device
+
+
 def known(device):
     """The device, which must at least look like one."""
     if not isinstance(device, PhysicalDevice):
@@ -45,10 +53,14 @@ _configurations = {}
 
 
 def set_logical(device, logical_devices):
+    if not isinstance(logical_devices, (list, tuple)):
+        raise TypeError(f"logical_devices must be a list of LogicalDeviceConfigurations; got {logical_devices!r}")
     logical_devices = list(logical_devices)
     for one in logical_devices:
         if not isinstance(one, LogicalDeviceConfiguration):
             raise TypeError(f"logical_devices must be LogicalDeviceConfigurations; got {one!r}")
+        if not isinstance(one.memory_limit, (numbers.Real, type(None))):
+            raise TypeError(f"memory_limit must be a number of MiB; got {one.memory_limit!r}")
         if known(device).device_type == "CPU":
             for name in ("experimental_priority", "experimental_device_ordinal"):
                 if getattr(one, name) is not None:

@@ -19,7 +19,7 @@ def get_memory_growth(device):
 
 def get_memory_info(device):
     """{'current': bytes in use, 'peak': most bytes in use so far} of a logical device, such as 'GPU:0'."""
-    current, peak = _tandem.get_memory_info(device)
+    current, peak = _tandem.get_memory_info(_devices.name(device))
     return {"current": current, "peak": peak}
 
 
@@ -30,7 +30,7 @@ def get_memory_usage(device):
 
 def reset_memory_stats(device):
     """The peak starts anew at what is in use now."""
-    _tandem.reset_memory_stats(device)
+    _tandem.reset_memory_stats(_devices.name(device))
 
 
 def get_transfer_stats():

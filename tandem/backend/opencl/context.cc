@@ -59,6 +59,7 @@ Traits traits_of(cl_device_id device) {
   t.exact_division =
       device_info<cl_device_fp_config>(device, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
   t.units = static_cast<int>(device_info<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS));
+  t.native_lanes = static_cast<int>(device_info<cl_uint>(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT));
   t.memory_bytes = device_info<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE);
   t.largest_buffer = device_info<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   t.alignment = std::max<std::size_t>(MemorySpace::kSliceAlignment, device_info<cl_uint>(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
@@ -105,9 +106,10 @@ MemoryHandle Context::make_buffer(std::size_t bytes) {
 
 std::int64_t Context::elements_per_item(std::int64_t total, double work) const {
   if (!traits_.cpu_type) return 1;
-  // Enough work to pay for a work-group, and enough work-groups to keep all units busy to the end.
+  // Enough work to pay for a work-group. Not more: a unit of PoCL takes half of what is left at once, and what it takes beyond
+  // its share the others wait for.
   const auto least = static_cast<std::int64_t>(std::max(1.0, 8192 / std::max(work, 1.0)));
-  return std::clamp<std::int64_t>(total / (traits_.units * 8), least, 4 * least);
+  return std::clamp<std::int64_t>(total / (traits_.units * 64), least, 4 * least);
 }
 
 KernelFunction Context::kernel(const std::string& source, const std::string& name) {

@@ -27,9 +27,13 @@ struct Traits {
   bool shared_memory = false;   // works on the host's own bytes: an integrated GPU
   bool exact_division = false;  // takes -cl-fp32-correctly-rounded-divide-sqrt
   int units = 1;
+  int native_lanes = 1;  // floats that a register holds
   std::size_t memory_bytes = 0;
   std::size_t largest_buffer = 0;
   std::size_t alignment = 128;  // of parts of a buffer, bytes
+
+  /// Floats that a vector of a loop has in the text of kernels. A GPU's lanes are its work-items.
+  int lanes() const { return cpu_type && native_lanes >= 16 ? 16 : 8; }
 };
 Traits traits_of(cl_device_id device);
 

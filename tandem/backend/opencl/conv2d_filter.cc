@@ -9,32 +9,44 @@ namespace tandem::opencl {
 namespace {
 
 constexpr std::string_view kFilterSums = R"(
+static void keep8(__global P* to, P8 sum, int add) { PUT8(P8, to, add ? sum + GET8(P8, to) : sum); }
+#if TILE_LANES == 16
+#define TAKE(q) JOIN(P16, AS_P8(T_load8(dy, q)), AS_P8(T_load8(dy, (q) + 8)))
+#define TAKE_PART(q, m) JOIN(P16, AS_P8(T_part(dy, q, 1, m, 0)), AS_P8(T_part(dy, (q) + 8, 1, (m) - 8, 0)))
+#define KEEP_VECTOR(to, sum) keep8(to, (sum).lo, add), keep8((to) + 8, (sum).hi, add)
+#define SPREAD(sum, to) vstore8((sum).lo, 0, to), vstore8((sum).hi, 0, (to) + 8)
+#else
+#define TAKE(q) AS_P8(T_load8(dy, q))
+#define TAKE_PART(q, m) AS_P8(T_part(dy, q, 1, m, 0))
+#define KEEP_VECTOR(to, sum) keep8(to, sum, add)
+#define SPREAD(sum, to) vstore8(sum, 0, to)
+#endif
 #define LINE(r) (P)T_load(x, from[r] + at)
 #define EDGE(r) (oy * g.sy + ky[r] >= 0 && oy * g.sy + ky[r] < g.h && ox * g.sx + kx[r] >= 0 && ox * g.sx + kx[r] < g.w \
                      ? (P)T_load(x, from[r] + at) : (P)0)
-#define COLUMNS const P8 b0 = AS_P8(full ? T_load8(dy, q) : T_part(dy, q, 1, first, 0)), \
-                         b1 = AS_P8(full ? T_load8(dy, q + 8) : T_part(dy, q + 8, 1, second, 0));
-#define KEEP(r, low, high) if (r < rows) keep_row(mine + (row * 6 + r) * n + column * 16, columns, low, high, image > begin);
+#define COLUMNS const TILE_VECTOR b0 = full ? TAKE(q) : TAKE_PART(q, columns), \
+                                  b1 = full ? TAKE(q + TILE_LANES) : TAKE_PART(q + TILE_LANES, columns - TILE_LANES);
+#define KEEP(r, low, high) if (r < rows) keep_row(mine + (row * 6 + r) * n + column * 2 * TILE_LANES, columns, low, high, image > begin);
 
-static void keep_row(__global P* to, int columns, P8 low, P8 high, int add) {
-  if (columns == 16) {
-    PUT8(P8, to, add ? low + GET8(P8, to) : low);
-    PUT8(P8, to + 8, add ? high + GET8(P8, to + 8) : high);
+static void keep_row(__global P* to, int columns, TILE_VECTOR low, TILE_VECTOR high, int add) {
+  if (columns == 2 * TILE_LANES) {
+    KEEP_VECTOR(to, low);
+    KEEP_VECTOR(to + TILE_LANES, high);
     return;
   }
-  P all[16];
-  vstore8(low, 0, all);
-  vstore8(high, 1, all);
+  P all[2 * TILE_LANES];
+  SPREAD(low, all);
+  SPREAD(high, all + TILE_LANES);
   for (int k = 0; k < columns; ++k) to[k] = add ? to[k] + all[k] : all[k];
 }
 
-// A work-item adds up the images of one part for sixteen channels, image by image, so that what it reads again and again is
-// near: sums[part][patch][n].
+// A work-item adds up the images of one part for two vectors of channels, image by image, so that what it reads again and
+// again is near: sums[part][patch][n].
 KERNEL filter_sums(__global const T_mem* x, __global const T_mem* dy, __global P* sums, const long batch, const long per_part,
                    const long n, const Image g) {
   const long part = get_global_id(0), column = get_global_id(1), patch = g.kh * g.kw * g.c;
   const long begin = part * per_part, end = min(batch, begin + per_part);
-  const int columns = (int)min(16l, n - column * 16), full = columns == 16, first = min(columns, 8), second = columns - first;
+  const int columns = (int)min(2l * TILE_LANES, n - column * 2 * TILE_LANES), full = columns == 2 * TILE_LANES;
   __global P* mine = sums + part * patch * n;
   for (long image = begin; image < end; ++image)
     for (long row = 0; row * 6 < patch; ++row) {
@@ -56,7 +68,7 @@ KERNEL filter_sums(__global const T_mem* x, __global const T_mem* dy, __global P
       for (long oy = 0; oy < g.oh; ++oy) {
         const int inside = oy >= top && oy < bottom;
         const long from_pixel = inside ? low : g.ow, to_pixel = inside ? high : g.ow;
-        long ox = 0, at = oy * g.sy * g.w * g.c, q = (image * g.oh + oy) * g.ow * n + column * 16;
+        long ox = 0, at = oy * g.sy * g.w * g.c, q = (image * g.oh + oy) * g.ow * n + column * 2 * TILE_LANES;
         for (; ox < from_pixel; ++ox, at += g.sx * g.c, q += n) { COLUMNS STEP_TILE(EDGE) }
         for (; ox < to_pixel; ++ox, at += g.sx * g.c, q += n) { COLUMNS STEP_TILE(LINE) }
         for (; ox < g.ow; ++ox, at += g.sx * g.c, q += n) { COLUMNS STEP_TILE(EDGE) }
@@ -86,12 +98,20 @@ std::int64_t parts_of(std::int64_t batch, std::int64_t elements) {
   return std::clamp<std::int64_t>(kMostElements / std::max<std::int64_t>(elements, 1), 1, std::clamp<std::int64_t>(batch, 1, kMost));
 }
 
+/// Longer vectors pay a quarter; more than that must not be left empty in the last tile of channels.
+int tile_lanes(const Context& context, DType dtype, std::int64_t channels) {
+  const int most = dtype_size(lane_dtype(dtype)) == 4 ? context.traits().lanes() : kWidth;
+  const auto covered = [&](int lanes) { return static_cast<double>(blocks(channels, 2 * lanes) * 2 * lanes); };
+  return covered(most) <= 1.25 * covered(kWidth) ? most : kWidth;
+}
+
 class Conv2dBackpropFilter final : public PreparedKernel {
  public:
   explicit Conv2dBackpropFilter(const KernelCall& call)
       : context_(context_of(call)),
         g_(conv_geometry(call, ConvKind::filter_gradient)),
         dtype_(call.dtype()),
+        lanes_(tile_lanes(context_, dtype_, g_.out_channels)),
         sum_(context_.kernel(source(), "filter_sums")),
         add_(context_.kernel(source(), "add_parts")),
         elements_(call.outputs[0].shape().elements()),
@@ -105,18 +125,22 @@ class Conv2dBackpropFilter final : public PreparedKernel {
     if (empty_) return filling_.run(args.outputs[0], 0);
     const Scratch sums(context_.pool(), static_cast<std::size_t>(parts_ * elements_) * packed_bytes(dtype_));
     Launch(context_, sum_).buffer(args.inputs[0]).buffer(args.inputs[1]).buffer(sums.get()).value(g_.batch).value(per_part_)
-        .value(g_.out_channels).value(image_words(g_)).run(parts_, blocks(g_.out_channels, kTileColumns));
+        .value(g_.out_channels).value(image_words(g_)).run(parts_, blocks(g_.out_channels, 2 * lanes_));
     const std::int64_t per_item = context_.elements_per_item(elements_, static_cast<double>(parts_));
     Launch(context_, add_).buffer(sums.get()).buffer(args.outputs[0]).value(elements_).value(parts_).value(per_item)
         .run(blocks(elements_, per_item));
   }
 
  private:
-  std::string source() const { return text(gemm_prelude(dtype_), kForEach, Epilogue().source(), kTileText, kImageText, kFilterSums); }
+  std::string source() const {
+    return text(gemm_prelude(dtype_), "#define TILE_LANES ", lanes_, "\n#define TILE_VECTOR P", lanes_, "\n", kForEach, Epilogue().source(), kTileText,
+                kImageText, kFilterSums);
+  }
 
   Context& context_;
   ConvGeometry g_;
   DType dtype_;
+  int lanes_;  // of the vectors of a tile
   KernelFunction sum_, add_;
   std::int64_t elements_, per_part_, parts_;
   Filling filling_;

@@ -49,7 +49,7 @@ std::string define_gather(std::string_view d) {
               "#pragma unroll 1\n      for (long c = 0; c < length; c += 8) vstore8(same, 0, to + c);\n    }\n  }\n}\n");
 }
 
-std::string blocks_source(const expr::Program& program, bool gathers) {
+std::string blocks_source(const expr::Program& program, bool gathers, int width) {
   const std::size_t count = program.inputs.size();
   std::string parameters = "const Blocks n, ", space, gather, whole, part, functions;
   for (std::size_t i = 0; i < count; ++i) {
@@ -61,9 +61,12 @@ std::string blocks_source(const expr::Program& program, bool gathers) {
     parameters += text("__global const ", d, "_mem* x", i, ", ");
     space += text("  ", d, "_lane s", i, "[", gathers ? kGathered + kWidth : kWidth, "] __attribute__((aligned(64)));\n");
     gather += text("    PREPARE(", i, ", ", d, ")\n");
-    const std::string gathered = text(" : vload8(0, s", i, " + (k & mask", i, "));\n");
-    whole += text("      const ", vector_of(dtype), " in", i, " = direct", i, " ? ", d, "_load8(x", i, ", o", i, " + k)", gathered);
-    part += text("      const ", vector_of(dtype), " in", i, " = direct", i, " ? ", d, "_part(x", i, ", o", i, " + k, 1, m, 0)", gathered);
+    const std::string type = vector_of(dtype, width), x = text("x", i), at = text("o", i, " + k");
+    const auto gathered = [&](const char* from) { return text("vload8(0, s", i, " + (", from, " & mask", i, "))"); };
+    whole += text("      const ", type, " in", i, " = direct", i, " ? ", load_of(dtype, x, at, width), " : ",
+                  width == kWidth ? gathered("k") : text("JOIN(", type, ", ", gathered("k"), ", ", gathered("(k + 8)"), ")"), ";\n");
+    part += text("      const ", vector_of(dtype), " in", i, " = !direct", i, " ? ", gathered("k"), " : m == 8 ? ", d, "_load8(", x, ", ", at,
+                 ") : ", d, "_part(", x, ", ", at, ", 1, m, 0);\n");
   }
   parameters += output_parameters(program);
   parameters.resize(parameters.size() - 2);  // the last comma
@@ -78,9 +81,9 @@ std::string blocks_source(const expr::Program& program, bool gathers) {
               "    const long count = rows * columns;\n",
               gather,
               "    const long to = row * n.length + column;\n    long k = 0;\n"
-              "    for (; k + 8 <= count; k += 8) {\n      const long at = to + k;\n      const int m = 8;\n",
-              whole, compute(program), "    }\n    if (k < count) {\n      const long at = to + k;\n      const int m = (int)(count - k);\n",
-              part, compute(program), "    }\n  }\n}\n");
+              "    for (; k + ", width, " <= count; k += ", width, ") {\n      const long at = to + k;\n", whole, compute(program, width),
+              "    }\n    for (; k < count; k += 8) {\n      const long at = to + k;\n      const int m = (int)min(8l, count - k);\n",
+              part, compute_part(program), "    }\n  }\n}\n");
 }
 
 Axes axes_of(const KernelCall& call) {
@@ -151,15 +154,16 @@ class LoopKernel final : public PreparedKernel, public JoinableKernel {
       flat &= inputs[i] == FlatInput::single || reading_of(axes, i, false) == Reading::dense;
     if (flat) {
       per_item_ = flat_per_item(context_, count_, work_);
-      const std::string source = flat_source(program, inputs);
+      const int width = loop_width(context_, program);
+      const std::string source = flat_source(program, inputs, width);
       kernel_ = context_.kernel(source, "flat");
       if (call.op.in_place && inputs_ + outputs_ <= kMostJoinedBuffers) {
         joins_with_ = text(&context_, source);
-        joined_source_ = [program, inputs](std::size_t pieces) { return joined_source(program, inputs, pieces); };
+        joined_source_ = [=](std::size_t pieces) { return joined_source(program, inputs, width, pieces); };
       }
     } else {
       blocks_ = make_blocks(axes, context_, work_);
-      kernel_ = context_.kernel(blocks_source(program, context_.traits().cpu_type), "blocks");
+      kernel_ = context_.kernel(blocks_source(program, context_.traits().cpu_type, loop_width(context_, program)), "blocks");
     }
   }
 
@@ -205,7 +209,7 @@ Prepared prepare_random(const KernelCall& call) {
   const DType dtype = call.outputs[0].dtype(), lane = lane_dtype(dtype);
   const expr::Program program = random_program(call.op, dtype);
   const std::vector<FlatInput> inputs(program.inputs.size(), FlatInput::number);
-  const KernelFunction kernel = context.kernel(flat_source(program, inputs), "flat");
+  const KernelFunction kernel = context.kernel(flat_source(program, inputs, loop_width(context, program)), "flat");
   const std::size_t lane_bytes = dtype_size(lane);
   const std::int64_t count = call.outputs[0].shape().elements(), per_item = flat_per_item(context, count, call.op.flops_per_element);
   return prepared([=, &context, op = &call.op](const KernelArgs& args) {

@@ -6,12 +6,17 @@
 
 namespace tandem::opencl {
 
-std::string vector_of(DType dtype) { return text(lane_type(expr::lane_of(dtype)), kWidth); }
+std::string vector_of(DType dtype, int width) { return text(lane_type(expr::lane_of(dtype)), width); }
 
 std::string output_parameters(const expr::Program& program) {
   std::string out;
   for (std::size_t k = 0; k < program.outputs.size(); ++k) out += text("__global ", slot_of(program.outputs[k].dtype), "_mem* y", k, ", ");
   return out;
+}
+
+std::string load_of(DType dtype, std::string_view x, std::string_view at, int width) {
+  const std::string load = text(slot_of(dtype), "_load8(", x, ", ", at);
+  return width == kWidth ? text(load, ")") : text("JOIN(", vector_of(dtype, width), ", ", load, "), ", load, " + ", kWidth, "))");
 }
 
 namespace {
@@ -22,12 +27,37 @@ bool uses_index(const expr::Program& program) {
   });
 }
 
+bool has_long_lanes(const expr::Program& program) {
+  const auto is_long = [](expr::Lane lane) { return lane == expr::Lane::f64 || lane == expr::Lane::i64; };
+  return std::ranges::any_of(program.nodes, [&](const expr::Node& node) { return is_long(node.lane); }) ||
+         std::ranges::any_of(program.inputs, [&](DType dtype) { return is_long(expr::lane_of(dtype)); });
+}
+
+std::string formula(const expr::Program& program, int width) {
+  if (!uses_index(program)) return statements(program, width);
+  return text("      const ulong8 index = (ulong8)((ulong)(at)) + EIGHT(ulong8, 0, 1, 2, 3, 4, 5, 6, 7);\n", statements(program, width));
+}
+
 }  // namespace
 
-std::string compute(const expr::Program& program) {
-  std::string out;
-  if (uses_index(program)) out = "      const ulong8 index = (ulong8)((ulong)(at)) + EIGHT(ulong8, 0, 1, 2, 3, 4, 5, 6, 7);\n";
-  out += statements(program);
+int loop_width(const Context& context, const expr::Program& program) {
+  return uses_index(program) || has_long_lanes(program) ? kWidth : context.traits().lanes();
+}
+
+std::string compute(const expr::Program& program, int width) {
+  std::string out = formula(program, width);
+  for (std::size_t k = 0; k < program.outputs.size(); ++k) {
+    const DType dtype = program.outputs[k].dtype;
+    const std::string v = text("v", program.outputs[k].node), store = text("      ", slot_of(dtype), "_store8(y", k, ", at");
+    if (width == kWidth) out += text(store, ", ", v, ");\n");
+    else if (dtype == DType::f32 || dtype == DType::i32) out += text("      PUT16(", vector_of(dtype, width), ", y", k, " + at, ", v, ");\n");
+    else out += text(store, ", ", v, ".lo);\n", store, " + ", kWidth, ", ", v, ".hi);\n");
+  }
+  return out;
+}
+
+std::string compute_part(const expr::Program& program) {
+  std::string out = formula(program, kWidth);
   for (std::size_t k = 0; k < program.outputs.size(); ++k) {
     const std::string v = text("v", program.outputs[k].node), d = slot_of(program.outputs[k].dtype);
     out += text("      if (m == 8) ", d, "_store8(y", k, ", at, ", v, "); else ", d, "_store_part(y", k, ", at, ", v, ", 1, m);\n");
@@ -40,30 +70,28 @@ namespace {
 /// The parts of a kernel that runs a formula over the elements from `begin` to `end` of inputs x0, x1, … and outputs y0, y1, …
 struct FlatText {
   std::string parameters, singles, whole, part;
+  const int width;
 
-  FlatText(const expr::Program& program, const std::vector<FlatInput>& inputs) {
+  FlatText(const expr::Program& program, const std::vector<FlatInput>& inputs, int lanes) : width(lanes) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const std::string d = slot_of(program.inputs[i]), type = vector_of(program.inputs[i]);
-      if (inputs[i] == FlatInput::number) {
-        parameters += text("const ", lane_type(expr::lane_of(program.inputs[i])), " x", i, ", ");
-        singles += text("  const ", type, " in", i, " = (", type, ")(x", i, ");\n");
-        continue;
-      }
-      parameters += text("__global const ", d, "_mem* x", i, ", ");
-      if (inputs[i] == FlatInput::single) {
-        singles += text("  const ", type, " in", i, " = (", type, ")(", d, "_load(x", i, ", 0));\n");
-        continue;
-      }
-      whole += text("      const ", type, " in", i, " = ", d, "_load8(x", i, ", at);\n");
-      part += text("      const ", type, " in", i, " = ", d, "_part(x", i, ", at, 1, m, 0);\n");
+      const DType dtype = program.inputs[i];
+      const std::string d = slot_of(dtype), lane(lane_type(expr::lane_of(dtype))), in = text(" in", i, " = "), x = text("x", i);
+      const std::string to_whole = text("      const ", vector_of(dtype, width), in), to_part = text("      const ", vector_of(dtype), in);
+      const bool dense = inputs[i] == FlatInput::dense;
+      parameters += inputs[i] == FlatInput::number ? text("const ", lane, " ", x, ", ") : text("__global const ", d, "_mem* ", x, ", ");
+      if (inputs[i] == FlatInput::single) singles += text("  const ", lane, " s", i, " = ", d, "_load(", x, ", 0);\n");
+      const std::string same = text(inputs[i] == FlatInput::single ? "s" : "x", i);
+      whole += text(to_whole, dense ? load_of(dtype, x, "at", width) : text("(", vector_of(dtype, width), ")(", same, ")"), ";\n");
+      part += dense ? text(to_part, "m == 8 ? ", d, "_load8(", x, ", at) : ", d, "_part(", x, ", at, 1, m, 0);\n")
+                    : text(to_part, "(", vector_of(dtype), ")(", same, ");\n");
     }
     parameters += output_parameters(program);
   }
 
   std::string loop(const expr::Program& program) const {
-    const std::string formula = compute(program);
-    return text("  if (begin >= end) return;\n", singles, "  long at = begin;\n  for (; at + 8 <= end; at += 8) {\n      const int m = 8;\n",
-                whole, formula, "  }\n  if (at < end) {\n      const int m = (int)(end - at);\n", part, formula, "  }\n}\n");
+    return text("  if (begin >= end) return;\n", singles, "  long at = begin;\n  for (; at + ", width, " <= end; at += ", width, ") {\n", whole,
+                compute(program, width), "  }\n  for (; at < end; at += 8) {\n      const int m = (int)min(8l, end - at);\n", part,
+                compute_part(program), "  }\n}\n");
   }
 };
 
@@ -85,8 +113,8 @@ struct Choice {
 
 }  // namespace
 
-std::string flat_source(const expr::Program& program, const std::vector<FlatInput>& inputs) {
-  const FlatText flat(program, inputs);
+std::string flat_source(const expr::Program& program, const std::vector<FlatInput>& inputs, int width) {
+  const FlatText flat(program, inputs, width);
   return text(head(program), "KERNEL flat(", flat.parameters,
               "const long count, const long per_item) {\n"
               "  const long begin = (long)get_global_id(0) * per_item, end = min(count, begin + per_item);\n",
@@ -94,13 +122,14 @@ std::string flat_source(const expr::Program& program, const std::vector<FlatInpu
 }
 
 std::int64_t flat_per_item(const Context& context, std::int64_t count, double work) {
-  return blocks(std::max<std::int64_t>(context.elements_per_item(count, work), kWidth), kWidth) * kWidth;
+  const std::int64_t lanes = context.traits().lanes();
+  return blocks(std::max(context.elements_per_item(count, work), lanes), lanes) * lanes;
 }
 
 // --- Several such loops in one launch ---
 
-std::string joined_source(const expr::Program& program, const std::vector<FlatInput>& inputs, std::size_t pieces) {
-  const FlatText flat(program, inputs);
+std::string joined_source(const expr::Program& program, const std::vector<FlatInput>& inputs, int width, std::size_t pieces) {
+  const FlatText flat(program, inputs, width);
   Choice choice;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     choice.add(text("__global const ", slot_of(program.inputs[i]), "_mem"), text("x", i), pieces);

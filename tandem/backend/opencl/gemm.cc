@@ -94,8 +94,11 @@ const std::string_view kTileText = R"(
 #ifndef WIDE
 #define WIDE 1
 #endif
-#define TILE P8 l0 = (P8)(0), l1 = l0, l2 = l0, l3 = l0, l4 = l0, l5 = l0, h0 = l0, h1 = l0, h2 = l0, h3 = l0, h4 = l0, h5 = l0;
-#define STEP(value, low, high) { const P8 a8 = (P8)(value); low = MAD(a8, b0, low); if (WIDE) high = MAD(a8, b1, high); }
+#ifndef TILE_VECTOR
+#define TILE_VECTOR P8
+#endif
+#define TILE TILE_VECTOR l0 = (TILE_VECTOR)(0), l1 = l0, l2 = l0, l3 = l0, l4 = l0, l5 = l0, h0 = l0, h1 = l0, h2 = l0, h3 = l0, h4 = l0, h5 = l0;
+#define STEP(value, low, high) { const TILE_VECTOR all = (TILE_VECTOR)(value); low = MAD(all, b0, low); if (WIDE) high = MAD(all, b1, high); }
 #define STEP_TILE(A) STEP(A(0), l0, h0) STEP(A(1), l1, h1) STEP(A(2), l2, h2) STEP(A(3), l3, h3) STEP(A(4), l4, h4) STEP(A(5), l5, h5)
 #define PUT(r, low, high) if (r < rows) put_row(c, to + r * n, column * 16, columns, low, high, add EPILOGUE_ARGUMENTS);
 #define PUT_TILE PUT(0, l0, h0) PUT(1, l1, h1) PUT(2, l2, h2) PUT(3, l3, h3) PUT(4, l4, h4) PUT(5, l5, h5)
@@ -126,7 +129,7 @@ std::string gemm_prelude(DType dtype) {
   const DType lane = lane_dtype(dtype);
   // Integers wrap, which only unsigned ones do by the language.
   const std::string p = lane == DType::i32 ? "uint" : lane == DType::i64 ? "ulong" : lane == DType::f64 ? "double" : "float";
-  return text(prelude(lane == DType::f64), define_dtype("T", dtype), "typedef ", p, " P;\ntypedef ", p, "8 P8;\n#define P8_anywhere ", p, "8_anywhere\n#define AS_P8 as_", p,
+  return text(prelude(lane == DType::f64), define_dtype("T", dtype), "typedef ", p, " P;\ntypedef ", p, "8 P8;\ntypedef ", p, "16 P16;\n#define P8_anywhere ", p, "8_anywhere\n#define AS_P8 as_", p,
               "8\n#define AS_T8 as_", lane_type(expr::lane_of(dtype)), "8\n",
               is_floating(lane) ? "#define MAD(a, b, c) fma(a, b, c)\n" : "#define MAD(a, b, c) ((a) * (b) + (c))\n");
 }

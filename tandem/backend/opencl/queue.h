@@ -72,6 +72,9 @@ class Queue {
   /// empty one.
   std::optional<DeviceTiming> take_timing(std::uint64_t number);
 
+  /// The op of one of the last commands; null when it had none, or is no longer known.
+  const Decision* op_of(std::uint64_t number) { return number && number <= last_ && last_ - number < kMost ? at(number).op : nullptr; }
+
   /// A command that failed on the device.
   struct Failure {
     std::uint64_t number = 0;

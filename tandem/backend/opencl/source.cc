@@ -19,25 +19,13 @@ std::string hex(std::uint64_t bits, const char* suffix) {
   return buffer;
 }
 
-std::string vector_type(Lane lane) { return text(lane_type(lane), kWidth); }
-std::string unsigned_type(Lane lane) { return lane == Lane::i64 ? "ulong8" : "uint8"; }
 bool is_integer_lane(Lane lane) { return lane == Lane::i32 || lane == Lane::i64; }
 bool is_wide(Lane lane) { return lane == Lane::f64 || lane == Lane::i64; }
 
-std::string constant(const Node& node) {
-  switch (node.lane) {
-    case Lane::f32: return text("(float8)(as_float(", hex(node.bits & 0xFFFFFFFFu, "u"), "))");
-    case Lane::f64: return text("(double8)(as_double(", hex(node.bits, "ul"), "))");
-    case Lane::i32: return text("(int8)(as_int(", hex(node.bits & 0xFFFFFFFFu, "u"), "))");
-    case Lane::i64: return text("(long8)(as_long(", hex(node.bits, "ul"), "))");
-    default: return node.bits ? "(int8)(-1)" : "(int8)(0)";
-  }
-}
-
-/// Writes the statements of one program.
+/// Writes the statements of one program, whose vectors have `width` lanes.
 class Writer {
  public:
-  explicit Writer(const expr::Program& program) : program_(program) {}
+  Writer(const expr::Program& program, int width) : program_(program), width_(width) {}
 
   std::string run() {
     std::string out;
@@ -51,10 +39,26 @@ class Writer {
  private:
   static std::string name(std::int32_t node) { return text("v", node); }
   Lane lane(std::int32_t node) const { return program_.nodes[static_cast<std::size_t>(node)].lane; }
+  std::string vector_type(Lane lane) const { return text(lane_type(lane), width_); }
+  std::string unsigned_type(Lane lane) const { return text(lane == Lane::i64 ? "ulong" : "uint", width_); }
+  /// "convert_int8", "as_int8", "(int8)": of vectors.
+  std::string convert(Lane to) const { return text("convert_", vector_type(to)); }
+  std::string as(Lane to) const { return text("as_", vector_type(to)); }
+  std::string all(Lane lane, std::string_view value) const { return text("(", vector_type(lane), ")(", value, ")"); }
+
+  std::string constant(const Node& node) const {
+    switch (node.lane) {
+      case Lane::f32: return all(Lane::f32, text("as_float(", hex(node.bits & 0xFFFFFFFFu, "u"), ")"));
+      case Lane::f64: return all(Lane::f64, text("as_double(", hex(node.bits, "ul"), ")"));
+      case Lane::i32: return all(Lane::i32, text("as_int(", hex(node.bits & 0xFFFFFFFFu, "u"), ")"));
+      case Lane::i64: return all(Lane::i64, text("as_long(", hex(node.bits, "ul"), ")"));
+      default: return all(Lane::mask, node.bits ? "-1" : "0");
+    }
+  }
 
   /// A mask with the width of `wanted`'s lanes: what a vector's ?: asks for.
   std::string mask_for(std::int32_t mask, Lane wanted) const {
-    return is_wide(wanted) ? text("convert_long8(", name(mask), ")") : name(mask);
+    return is_wide(wanted) ? text(convert(Lane::i64), "(", name(mask), ")") : name(mask);
   }
 
   std::string expression(const Node& node) const {
@@ -75,7 +79,7 @@ class Writer {
 
   std::string comparison(const Node& node, const char* sign) const {
     const std::string compared = text("(", name(node.a), " ", sign, " ", name(node.b), ")");
-    return is_wide(lane(node.a)) ? text("convert_int8", compared) : compared;
+    return is_wide(lane(node.a)) ? text(convert(Lane::i32), compared) : compared;
   }
 
   /// Integers wrap, which only unsigned ones do by the language.
@@ -97,7 +101,7 @@ class Writer {
       case Prim::add: return infix(node, "+");
       case Prim::sub: return infix(node, "-");
       case Prim::mul: return infix(node, "*");
-      case Prim::div: return whole ? text(node.lane == Lane::i64 ? "divide_long(" : "divide_int(", a, ", ", b, ")") : infix(node, "/");
+      case Prim::div: return whole ? division(node) : infix(node, "/");
       case Prim::fma: return text("fma(", a, ", ", b, ", ", name(node.c), ")");
       case Prim::neg: return whole ? text("as_", vector_type(node.lane), "(0 - as_", unsigned_type(node.lane), "(", a, "))") : text("-", a);
       case Prim::abs: return whole ? text("as_", vector_type(node.lane), "(abs(", a, "))") : text("fabs(", a, ")");
@@ -114,19 +118,27 @@ class Writer {
       case Prim::shift_left: return shift(node, "<<");
       case Prim::shift_right: return shift(node, ">>");
       case Prim::mul_hi_u32:
-        return text("as_int8(convert_uint8((convert_ulong8(as_uint8(", a, ")) * convert_ulong8(as_uint8(", b, "))) >> 32))");
+        return text(as(Lane::i32), "(convert_uint", width_, "((convert_ulong", width_, "(as_uint", width_, "(", a, ")) * convert_ulong", width_,
+                    "(as_uint", width_, "(", b, "))) >> 32))");
       default: TANDEM_CHECK(false, "no OpenCL text for ", expr::prim_name(node.prim)); return "";
     }
+  }
+
+  /// The function is written for vectors of eight.
+  std::string division(const Node& node) const {
+    const std::string a = name(node.a), b = name(node.b), divide = node.lane == Lane::i64 ? "divide_long" : "divide_int";
+    if (width_ == kWidth) return text(divide, "(", a, ", ", b, ")");
+    return text("JOIN(", vector_type(node.lane), ", ", divide, "(", a, ".lo, ", b, ".lo), ", divide, "(", a, ".hi, ", b, ".hi))");
   }
 
   std::string conversion(const Node& node) const {
     const Lane from = lane(node.a);
     const std::string a = name(node.a), to = vector_type(node.lane);
     if (node.lane == from) return a;
-    if (from == Lane::mask) return text("PICK(", mask_for(node.a, node.lane), ", (", to, ")(1), (", to, ")(0))");
+    if (from == Lane::mask) return text("PICK(", mask_for(node.a, node.lane), ", ", all(node.lane, "1"), ", ", all(node.lane, "0"), ")");
     if (node.lane == Lane::mask) {
-      const std::string compared = text("(", a, " != (", vector_type(from), ")(0))");
-      return is_wide(from) ? text("convert_int8", compared) : compared;
+      const std::string compared = text("(", a, " != ", all(from, "0"), ")");
+      return is_wide(from) ? text(convert(Lane::i32), compared) : compared;
     }
     if (expr::is_float_lane(from) && is_integer_lane(node.lane)) return cut(node, from);
     return text("convert_", to, "(", a, ")");
@@ -135,21 +147,21 @@ class Writer {
   /// Towards zero; what does not fit, NaN included, gives the smallest integer, as x86 does.
   std::string cut(const Node& node, Lane from) const {
     const bool wide = node.lane == Lane::i64;
-    const std::string a = name(node.a), bound = text(from == Lane::f64 ? "(double8)(" : "(float8)(", wide ? "0x1p63" : "0x1p31",
-                                                     from == Lane::f64 ? ")" : "f)");
+    const std::string a = name(node.a), bound = all(from, text(wide ? "0x1p63" : "0x1p31", from == Lane::f64 ? "" : "f"));
     std::string fits = text("((", a, " > -", bound, ") & (", a, " < ", bound, "))");
-    if (is_wide(from) && !wide) fits = text("convert_int8", fits);
-    if (!is_wide(from) && wide) fits = text("convert_long8", fits);
-    const std::string smallest = wide ? "(long8)(LONG_MIN)" : "(int8)(INT_MIN)";
-    return text("PICK(", fits, ", convert_", vector_type(node.lane), "(", fits_only(a, from, bound), "), ", smallest, ")");
+    if (is_wide(from) && !wide) fits = text(convert(Lane::i32), fits);
+    if (!is_wide(from) && wide) fits = text(convert(Lane::i64), fits);
+    return text("PICK(", fits, ", ", convert(node.lane), "(", fits_only(a, from, bound), "), ",
+                all(node.lane, wide ? "LONG_MIN" : "INT_MIN"), ")");
   }
 
   /// Converting what does not fit is undefined: such lanes are 0 on the way.
-  static std::string fits_only(const std::string& a, Lane from, const std::string& bound) {
-    return text("PICK((", a, " > -", bound, ") & (", a, " < ", bound, "), ", a, ", (", vector_type(from), ")(0))");
+  std::string fits_only(const std::string& a, Lane from, const std::string& bound) const {
+    return text("PICK((", a, " > -", bound, ") & (", a, " < ", bound, "), ", a, ", ", all(from, "0"), ")");
   }
 
   const expr::Program& program_;
+  const int width_;
 };
 
 constexpr std::string_view kDivide = R"(
@@ -173,12 +185,16 @@ constexpr std::string_view kDialect = R"(
 // Lane by lane, by a mask as wide as the lanes.
 #define PICK(mask, a, b) ((mask) ? (a) : (b))
 #define EIGHT(type, a, b, c, d, e, f, g, h) ((type)(a, b, c, d, e, f, g, h))
+#define JOIN(type, low, high) ((type)(low, high))
 // Eight elements at once wherever they lie: PoCL's vload8 and vstore8 take them in smaller pieces.
 #define ANYWHERE(type, bytes) typedef type##8 __attribute__((aligned(bytes))) type##8_anywhere;
 ANYWHERE(char, 1) ANYWHERE(uchar, 1) ANYWHERE(short, 2) ANYWHERE(ushort, 2) ANYWHERE(int, 4) ANYWHERE(uint, 4)
 ANYWHERE(float, 4) ANYWHERE(long, 8) ANYWHERE(ulong, 8)
+typedef float16 __attribute__((aligned(4))) float16_anywhere;
+typedef int16 __attribute__((aligned(4))) int16_anywhere;
 #define GET8(type, p) (*(__global const type##_anywhere*)(p))
 #define PUT8(type, p, v) (*(__global type##_anywhere*)(p) = (v))
+#define PUT16(type, p, v) PUT8(type, p, v)
 #endif
 )";
 
@@ -306,7 +322,7 @@ std::string with_slot(std::string_view source, std::string_view slot) {
   return out;
 }
 
-std::string statements(const expr::Program& program) { return Writer(program).run(); }
+std::string statements(const expr::Program& program, int width) { return Writer(program, width).run(); }
 
 std::string define_function_from(std::string_view name, DType lane, const expr::Program& program) {
   const std::string type = text(lane_type(expr::lane_of(lane)), "8");

@@ -7,7 +7,7 @@
 
 namespace tandem::opencl {
 
-/// Elements a vector register holds in generated code.
+/// Elements that a vector has in generated code, where nothing wider is asked for.
 inline constexpr int kWidth = 8;
 
 /// The dtype that holds a lane of `dtype` in memory: f32 for f16, i32 for i8, ….
@@ -30,8 +30,9 @@ std::string define_dtypes(const expr::Program& program);
 std::string with_slot(std::string_view source, std::string_view slot);
 
 /// The nodes of `program` as statements `const float8 v3 = …;`. Input i is the variable in<i>; `index` (ulong8) is the
-/// position of the elements. Output k is the variable v<outputs[k].node>.
-std::string statements(const expr::Program& program);
+/// position of the elements. Output k is the variable v<outputs[k].node>. Vectors have `width` lanes: 8, or 16 where the
+/// program asks for no positions.
+std::string statements(const expr::Program& program, int width = kWidth);
 
 /// `float8 name(float8 x, …)` from a lambda over expressions, all of one lane.
 template <class F>

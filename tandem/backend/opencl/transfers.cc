@@ -231,9 +231,11 @@ void Context::note_report(const ErrorReport& report) {
 
 void Context::note_failed_copy(const Queue::Failure& failed) {
   const bool up = failed.transfer == Transfer::to_device;
+  const Decision* const op = compute_->op_of(up ? failed.before + 1 : failed.before);
+  const std::string near = op ? text(up ? " before " : " after ", op->op) : "";
   Lost lost{failed.number, failed.number, ErrorCode::device_failed,
-            up ? text("a copy from the host to ", health_.device, " failed: ", status_text(failed.status))
-               : text("a copy from ", health_.device, " to the host failed: ", status_text(failed.status))};
+            up ? text("a copy from the host to ", health_.device, near, " failed: ", status_text(failed.status))
+               : text("a copy from ", health_.device, " to the host", near, " failed: ", status_text(failed.status))};
   // Kernels given to the device since may have read what did not arrive.
   if (up && compute_->last() > failed.before) {
     Lost since = lost;
