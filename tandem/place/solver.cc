@@ -14,11 +14,13 @@ namespace {
 
 // Beyond these sizes an exact search would not end.
 constexpr int kExactNodes = 14;
-constexpr std::int64_t kExactSteps = 400'000, kExactStepsWithoutPlan = 10'000'000;
-// With more devices or nodes than this not every set of them is tried.
+constexpr std::int64_t kExactSteps = 1'000'000, kExactStepsWithoutPlan = 10'000'000;
+// With more devices or nodes than this not every set of devices, and no thrift, is tried.
 constexpr int kDevicesForSets = 4;
 constexpr int kNodesForSets = 2000;
-constexpr std::size_t kStarts = 3;
+// Ending soon on a slow device costs later what the device would have done meanwhile; how much is seen by trying.
+constexpr double kThrifts[] = {0.25, 1, 4};
+constexpr std::size_t kStarts = 2;
 // Beyond this size a list schedule takes too much of the time.
 constexpr int kNodesForRounds = 1000;
 constexpr int kRounds = 6, kRoundsLater = 3;
@@ -51,7 +53,10 @@ class Solver {
     const std::uint64_t all = p_.devices == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << p_.devices) - 1;
     for (const bool look_ahead : {false, true}) try_plan(order, list_schedule(p_, order, {all, look_ahead}));
     for (int d = 0; d < p_.devices; ++d) try_plan(order, list_schedule(p_, order, {std::uint64_t{1} << d, false}));
-    if (p_.devices <= 2 || p_.devices > kDevicesForSets || p_.nodes > kNodesForSets) return;
+    if (p_.nodes > kNodesForSets) return;
+    for (const double thrift : kThrifts)
+      for (const bool look_ahead : {false, true}) try_plan(order, list_schedule(p_, order, {all, look_ahead, thrift}));
+    if (p_.devices <= 2 || p_.devices > kDevicesForSets) return;
     for (std::uint64_t set = 1; set < all; ++set)
       if (set & (set - 1)) try_plan(order, list_schedule(p_, order, {set, true}));
   }
