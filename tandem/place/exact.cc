@@ -18,8 +18,17 @@ class ExactSearch {
   }
 
   Exact run() {
-    assign(0);
-    result_.complete = steps_ >= 0;
+    // One assignment whose orders do not end must not keep the others from being looked at.
+    if (p_.any_limited) {
+      most_per_assignment_ = steps_ / 500;
+      assign(0);
+    }
+    if (!p_.any_limited || (skipped_ && steps_ >= 0)) {
+      most_per_assignment_ = kNoLimit;
+      skipped_ = false;
+      assign(0);
+    }
+    result_.complete = steps_ >= 0 && !skipped_;
     return std::move(result_);
   }
 
@@ -98,7 +107,9 @@ class ExactSearch {
       }
       ++nth;
     }
-    if (hopeful) assign(placed + 1);
+    known_ |= std::uint64_t{1} << node;
+    if (hopeful && may_fit(placed + 1)) assign(placed + 1);
+    known_ &= ~(std::uint64_t{1} << node);
     nth = 0;
     for (const Neighbour& input : p_.inputs[node])
       if (new_crossings >> nth++ & 1) {
@@ -111,8 +122,17 @@ class ExactSearch {
     assigned_[group] = was_assigned;
   }
 
+  /// Where memory is short most assignments fail for it, and often the first few nodes show it. The last is asked when it is sequenced.
+  bool may_fit(int placed) {
+    return !p_.any_limited || p_.nodes > 64 || placed == p_.nodes || sequencer_.may_fit(assignment_, known_, steps_);
+  }
+
   void sequence() {
-    const double makespan = sequencer_.run(assignment_, limit_, steps_);
+    const std::int64_t given = std::min(steps_, most_per_assignment_);
+    std::int64_t left = given;
+    const double makespan = sequencer_.run(assignment_, limit_, left);
+    if (left < 0) skipped_ = true;
+    steps_ -= given - left;
     if (makespan == kNever) return;
     limit_ = result_.makespan = makespan;
     result_.timeline = sequencer_.timeline();
@@ -120,17 +140,20 @@ class ExactSearch {
   }
 
   static constexpr std::size_t kMostInputs = 64;
+  static constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
   const Problem& p_;
   Sequencer sequencer_;
   double limit_;
-  std::int64_t steps_;
+  std::int64_t steps_, most_per_assignment_ = kNoLimit;
+  bool skipped_ = false;  // an assignment for which that did not suffice
   std::vector<double> head_;
   std::vector<double> work_, link_work_;  // lower bounds by device and link
   std::vector<std::uint64_t> crosses_;    // [node] mask of devices its output crosses to
   std::vector<char> assigned_;
   std::vector<std::uint8_t> device_;      // [group]
   Assignment assignment_;
+  std::uint64_t known_ = 0;  // nodes that are assigned
   double left_ = 0, total_ = 0;  // least cost of what is not assigned; cost of what is
   Exact result_;
 };

@@ -64,12 +64,13 @@ class ListScheduler {
 
   int best_of(int node, std::uint64_t mask) {
     int best = -1;
-    double least = kNever;
+    double least = kNever, cheapest = kNever;
+    for (std::uint64_t rest = mask; rest; rest &= rest - 1) cheapest = std::min(cheapest, p_.us(node, __builtin_ctzll(rest)));
     for (; mask; mask &= mask - 1) {
       const int device = __builtin_ctzll(mask);
       double value = start_on(node, device);
       if (value == kNever) continue;
-      value += p_.us(node, device);
+      value += p_.us(node, device) + rule_.thrift * (p_.us(node, device) - cheapest);
       if (rule_.look_ahead) value += rule_.after.empty() ? p_.after(node, device) : rule_.after[p_.index(node, device)];
       if (value < least) least = value, best = device;
     }

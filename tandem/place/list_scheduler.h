@@ -15,6 +15,7 @@ Order light_order(const Problem& problem);
 struct ListRule {
   std::uint64_t devices = ~std::uint64_t{0};  // those it may choose from, where a node can
   bool look_ahead = false;                    // count the least time of what follows as well
+  double thrift = 0;                          // how often what it costs more than at its cheapest counts once more
   std::span<const double> after = {};         // [node, device]: the time that follows it instead, with look_ahead
 };
 

@@ -143,6 +143,9 @@ class Builder {
     const auto devices = at(p_.devices);
     p_.latency.assign(devices * devices, kNever);
     p_.per_byte.assign(devices * devices, 0);
+    std::int64_t most_bytes = 0;
+    for (const Neighbour& c : p_.consumers.list) most_bytes = std::max(most_bytes, c.bytes);
+    const auto edges = static_cast<double>(p_.consumers.list.size());
     for (const MachineLink& link : machine_.links) {
       const auto from = machine_.find(link.from), to = machine_.find(link.to);
       if (!from || !to)
@@ -152,6 +155,9 @@ class Builder {
              " us and ", link.gb_per_s, " GB/s; needed are a latency of at least 0 and a rate above 0");
       p_.latency[p_.pair(*from, *to)] = link.latency_us;
       p_.per_byte[p_.pair(*from, *to)] = 1 / (link.gb_per_s * 1e3);
+      if (!std::isfinite(p_.crossing(*from, *to, most_bytes) * (1 + edges)))
+        fail(ErrorCode::invalid_argument, "place: the link from ", link.from, " to ", link.to, " has latency ", link.latency_us, " us and ",
+             link.gb_per_s, " GB/s: what ", edges, " edges of up to ", most_bytes, " bytes take there is more than can be added up");
     }
     for (int from = 0; from < p_.devices; ++from)
       for (int to = 0; to < p_.devices; ++to) p_.all_linked = p_.all_linked && p_.linked(from, to);

@@ -9,6 +9,8 @@ namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
+constexpr std::uint64_t kAll = ~std::uint64_t{0};
+
 }  // namespace
 
 Sequencer::Sequencer(const Problem& problem) : problem_(problem) {
@@ -24,18 +26,22 @@ void Sequencer::join(std::int32_t first, std::int32_t second) {
   activities_[at(second)].before.push_back(first);
 }
 
-void Sequencer::make_activities(std::span<const std::uint8_t> assignment) {
+/// What is not known is left out, as if nobody had asked for it.
+void Sequencer::make_activities(std::span<const std::uint8_t> assignment, std::uint64_t known) {
   activities_.clear();
   for (int v = 0; v < problem_.nodes; ++v) {
     const int device = assignment[at(v)];
     activities_.push_back({v, -1, device, problem_.excludes[at(device)], 0, problem_.us(v, device), 0, {}, {}});
   }
   topological_.clear();
+  const auto is_known = [&](std::int32_t v) { return known == kAll || known >> v & 1; };
   for (const std::int32_t v : problem_.topological) {
+    if (!is_known(v)) continue;
     topological_.push_back(v);
     const int home = assignment[at(v)];
     std::uint64_t seen = 0;
     for (const Neighbour& c : problem_.consumers[v]) {
+      if (!is_known(c.node)) continue;
       const int device = assignment[at(c.node)];
       if (device == home) join(v, c.node);
       if (device == home || seen >> device & 1) continue;
@@ -47,7 +53,7 @@ void Sequencer::make_activities(std::span<const std::uint8_t> assignment) {
       topological_.push_back(copy);
       join(v, copy);
       for (const Neighbour& reader : problem_.consumers[v])
-        if (assignment[at(reader.node)] == device) join(copy, reader.node);
+        if (is_known(reader.node) && assignment[at(reader.node)] == device) join(copy, reader.node);
     }
   }
 }
@@ -63,7 +69,8 @@ void Sequencer::make_residents(std::span<const std::uint8_t> assignment) {
     if (!problem_.limited[at(device)]) continue;
     const auto resident = static_cast<std::int32_t>(residents_.size());
     writes_[at(a)] = resident;
-    residents_.push_back({device, a, problem_.memory[at(activity.node)], static_cast<std::int32_t>(activity.after.size()), 0});
+    const bool read_by_unknown = activity.after.empty() && !problem_.consumers[activity.node].empty();
+    residents_.push_back({device, a, problem_.memory[at(activity.node)], static_cast<std::int32_t>(activity.after.size()), 0, read_by_unknown});
     for (const std::int32_t reader : activity.after) reads_[at(reader)].push_back(resident);
   }
 }
@@ -252,13 +259,20 @@ double Sequencer::best_below(double limit, std::int64_t& steps) {
 }
 
 /// One activity after the other needs the least memory: where no such order fits, no timeline does.
-bool Sequencer::fits_in_some_order(std::int64_t& steps) {
+bool Sequencer::fits_in_some_order(std::uint64_t known, std::int64_t& steps) {
   if (residents_.empty() || activities_.size() > 64) return true;
   waiting_.resize(activities_.size());
   for (std::size_t i = 0; i < activities_.size(); ++i) waiting_[i] = static_cast<std::int32_t>(activities_[i].before.size());
   used_.assign(at(problem_.devices), 0);
   stuck_.clear();
-  return fits_after(0, steps);
+  const std::uint64_t nodes = problem_.nodes == 64 ? kAll : (std::uint64_t{1} << problem_.nodes) - 1;
+  return fits_after(nodes & ~known, steps);
+}
+
+bool Sequencer::may_fit(std::span<const std::uint8_t> assignment, std::uint64_t known, std::int64_t& steps) {
+  make_activities(assignment, known);
+  make_residents(assignment);
+  return fits_in_some_order(known, steps);
 }
 
 bool Sequencer::fits_after(std::uint64_t done, std::int64_t& steps) {
@@ -293,7 +307,7 @@ bool Sequencer::fits_now(std::int32_t activity) const {
 
 bool Sequencer::frees_as_much_as_it_takes(std::int32_t activity) const {
   const std::int32_t mine = writes_[at(activity)];
-  if (mine < 0) return true;
+  if (mine < 0 || residents_[at(mine)].read_by_unknown) return true;
   std::int64_t freed = 0;
   for (const std::int32_t r : reads_[at(activity)])
     if (residents_[at(r)].readers_left == 1 && residents_[at(r)].device == residents_[at(mine)].device) freed += residents_[at(r)].bytes;
@@ -303,7 +317,7 @@ bool Sequencer::frees_as_much_as_it_takes(std::int32_t activity) const {
 /// Direction 1: it has run; -1: it has not.
 void Sequencer::start_in_order(std::int32_t activity, int direction) {
   for (const std::int32_t next : activities_[at(activity)].after) waiting_[at(next)] -= direction;
-  if (const std::int32_t mine = writes_[at(activity)]; mine >= 0) used_[at(residents_[at(mine)].device)] += direction * residents_[at(mine)].bytes;
+  if (const std::int32_t mine = writes_[at(activity)]; mine >= 0 && !residents_[at(mine)].read_by_unknown) used_[at(residents_[at(mine)].device)] += direction * residents_[at(mine)].bytes;
   for (const std::int32_t r : reads_[at(activity)]) {
     Resident& read = residents_[at(r)];
     if (direction < 0 && read.readers_left == 0) used_[at(read.device)] += read.bytes;
@@ -313,9 +327,9 @@ void Sequencer::start_in_order(std::int32_t activity, int direction) {
 }
 
 double Sequencer::run(std::span<const std::uint8_t> assignment, double limit, std::int64_t& steps) {
-  make_activities(assignment);
+  make_activities(assignment, kAll);
   make_residents(assignment);
-  if (!fits_in_some_order(steps)) return kNever;
+  if (!fits_in_some_order(kAll, steps)) return kNever;
   fill_tails();
   chronological_ = !active_suffices_;
   return best_below(limit, steps);

@@ -22,6 +22,8 @@ class Sequencer {
   /// it may spend and is counted down; at 0 the answer is the best so far.
   double run(std::span<const std::uint8_t> assignment, double limit, std::int64_t& steps);
   const Timeline& timeline() const { return best_; }
+  /// False when no order of the nodes in `known`, which has all inputs of its nodes, fits the memory, whatever becomes of the others.
+  bool may_fit(std::span<const std::uint8_t> assignment, std::uint64_t known, std::int64_t& steps);
 
  private:
   struct Activity {
@@ -40,13 +42,14 @@ class Sequencer {
     std::int64_t bytes;
     std::int32_t readers_left;
     double free_at;
+    bool read_by_unknown;  // and by nobody else: it may be gone at once
   };
 
-  void make_activities(std::span<const std::uint8_t> assignment);
+  void make_activities(std::span<const std::uint8_t> assignment, std::uint64_t known);
   void join(std::int32_t first, std::int32_t second);
   void make_residents(std::span<const std::uint8_t> assignment);
   void fill_tails();
-  bool fits_in_some_order(std::int64_t& steps);
+  bool fits_in_some_order(std::uint64_t known, std::int64_t& steps);
   bool fits_after(std::uint64_t done, std::int64_t& steps);
   void start_in_order(std::int32_t activity, int direction);
   bool fits_now(std::int32_t activity) const;

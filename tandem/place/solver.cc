@@ -14,11 +14,13 @@ namespace {
 
 // Beyond these sizes an exact search would not end.
 constexpr int kExactNodes = 14;
-constexpr std::int64_t kExactSteps = 400'000, kExactStepsWithoutPlan = 10'000'000;
-// With more devices or nodes than this not every set of them is tried.
+constexpr std::int64_t kExactSteps = 1'000'000, kExactStepsWithoutPlan = 10'000'000;
+// With more devices or nodes than this not every set of devices, and no thrift, is tried.
 constexpr int kDevicesForSets = 4;
 constexpr int kNodesForSets = 2000;
-constexpr std::size_t kStarts = 3;
+// Ending soon on a slow device costs later what the device would have done meanwhile; how much is seen by trying.
+constexpr double kThrifts[] = {0.25, 1, 4};
+constexpr std::size_t kStarts = 2;
 // Beyond this size a list schedule takes too much of the time.
 constexpr int kNodesForRounds = 1000;
 constexpr int kRounds = 6, kRoundsLater = 3;
@@ -47,22 +49,25 @@ class Solver {
       solution_.shortage = decoder_.shortage();
   }
 
-  void try_order(const Order& order) {
+  void try_order(const Order& order, bool with_thrift) {
     const std::uint64_t all = p_.devices == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << p_.devices) - 1;
     for (const bool look_ahead : {false, true}) try_plan(order, list_schedule(p_, order, {all, look_ahead}));
     for (int d = 0; d < p_.devices; ++d) try_plan(order, list_schedule(p_, order, {std::uint64_t{1} << d, false}));
-    if (p_.devices <= 2 || p_.devices > kDevicesForSets || p_.nodes > kNodesForSets) return;
+    if (p_.nodes > kNodesForSets) return;
+    for (const double thrift : with_thrift ? std::span(kThrifts) : std::span<const double>{})
+      for (const bool look_ahead : {false, true}) try_plan(order, list_schedule(p_, order, {all, look_ahead, thrift}));
+    if (p_.devices <= 2 || p_.devices > kDevicesForSets) return;
     for (std::uint64_t set = 1; set < all; ++set)
       if (set & (set - 1)) try_plan(order, list_schedule(p_, order, {set, true}));
   }
 
   void collect_candidates() {
     const Order by_rank = rank_order(p_);
-    try_order(by_rank);
+    try_order(by_rank, true);
     if (p_.any_limited) {
       const Order light = light_order(p_);
       const std::size_t before = plans_.size();
-      try_order(light);
+      try_order(light, false);
       for (std::size_t i = 0; i < before; ++i) try_plan(light, plans_[i].assignment);
       if (plans_.empty()) try_plan(light, any_assignment(p_));
     }
@@ -86,7 +91,8 @@ class Solver {
     if (effort_.local_work >= 0) return effort_.local_work;
     if (p_.nodes <= kExactNodes) return 20'000;
     const std::int64_t nodes = p_.nodes;
-    return 90'000 + 2000 * std::clamp<std::int64_t>(nodes - 100, 0, 150) + 60 * std::max<std::int64_t>(nodes - 250, 0);
+    const std::int64_t work = 90'000 + 2000 * std::clamp<std::int64_t>(nodes - 100, 0, 150) + 60 * std::max<std::int64_t>(nodes - 250, 0);
+    return p_.any_limited ? work / 2 : work;  // decoding with memory takes twice as long
   }
 
   void search_locally() {

@@ -193,6 +193,17 @@ TEST(Placer, BadGraphsAreRefusedWithThePlace) {
   EXPECT_TRUE(placed({}, two_devices()).nodes.empty());
 }
 
+TEST(Placer, ALinkThatTakesForEverIsNamed) {
+  const PlaceGraph graph{.nodes = {{.id = "a", .costs = {{"/CPU:0", 1}}}, {.id = "b", .costs = {{"/GPU:0", 1}}}}, .edges = {{0, 1, 1000}}};
+  for (const MachineLink& slow : {MachineLink{"/CPU:0", "/GPU:0", 1e308, 1}, MachineLink{"/CPU:0", "/GPU:0", 0, 1e-320}}) {
+    Machine machine = two_devices();
+    machine.links[0] = slow;
+    const auto [code, text] = complaint(graph, machine);
+    EXPECT_EQ(code, ErrorCode::invalid_argument);
+    EXPECT_NE(text.find("the link from /CPU:0 to /GPU:0"), std::string::npos) << text;
+  }
+}
+
 TEST(Placer, TheSameInputGivesTheSameSchedule) {
   const auto input = testing::random_input({.nodes = 80, .devices = 3, .seed = 5});
   const Schedule a = placed(input.graph, input.machine), b = placed(input.graph, input.machine);
