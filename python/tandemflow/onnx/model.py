@@ -6,7 +6,7 @@ import numpy as np
 from .. import _control_flow, _dtypes, _tandem
 from .._function import Function
 from . import messages
-from .support import Attributes, ValuesNeeded, as_tensor, find, is_known, name_of
+from .support import Attributes, ValuesNeeded, as_tensor, as_value, find, is_known, name_of
 from .tensors import dtype_of, to_array
 
 
@@ -85,7 +85,7 @@ class OnnxModel:
     def _as_declared(info, value):
         kind = info.type.tensor_type if info.type is not None else None
         if kind is None or not kind.elem_type or dtype_of(kind.elem_type) == np.object_:
-            return as_tensor(value)
+            return as_value(value)
         value = as_tensor(value, None if isinstance(value, _tandem.Tensor) else _dtypes.as_dtype(dtype_of(kind.elem_type)))
         sizes = [d.dim_value for d in kind.shape.dim] if kind.shape is not None else None
         if sizes is not None and (len(sizes) != value.ndim or any(s > 0 and s != v for s, v in zip(sizes, value.shape))):
@@ -99,8 +99,8 @@ class OnnxModel:
 
 
 def run_graph(graph, values, opset):
-    """The outputs of a graph whose inputs are in `values`, as tensors."""
-    return tuple(as_tensor(value) for value in graph_values(graph, values, opset))
+    """The outputs of a graph whose inputs are in `values`, as tensors and sequences of them."""
+    return tuple(as_value(value) for value in graph_values(graph, values, opset))
 
 
 def graph_values(graph, values, opset):
@@ -125,6 +125,8 @@ def graph_values(graph, values, opset):
 def _known(outputs):
     if isinstance(outputs, tuple):
         return tuple(_known(value) for value in outputs)
+    if isinstance(outputs, list) or outputs is None:
+        return outputs and [_known(value) for value in outputs]
     return np.asarray(outputs.numpy() if isinstance(outputs, _tandem.Tensor) else outputs)
 
 

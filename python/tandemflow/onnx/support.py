@@ -85,13 +85,20 @@ class ValuesNeeded(Exception):
 
 
 def is_known(value):
-    return isinstance(value, np.ndarray)
+    return all(map(is_known, value)) if isinstance(value, list) else isinstance(value, np.ndarray)
 
 
 def as_tensor(value, dtype=None):
     if not isinstance(value, _tandem.Tensor):
         value = _tandem.to_tensor(value)
     return value if dtype is None or value.dtype == dtype else _ops.cast(value, dtype)
+
+
+def as_value(value):
+    """A tensor, a sequence of them, or None, which an optional value may be."""
+    if isinstance(value, list):
+        return [as_value(one) for one in value]
+    return None if value is None else as_tensor(value)
 
 
 def shape_of(value):
