@@ -118,7 +118,21 @@ class GradientTape:
         if of_itself:
             gradients = [of_itself.get(id(source)) if found is None else found for source, found in zip(flatten(sources), gradients)]
             gradients = [_tandem.fill(source.shape, 0, source.dtype) if zero and found is None else found for source, found in zip(flatten(sources), gradients)]
-        return pack_like(sources, iter(gradients))
+        return pack_like(sources, (_shown(gradient) for gradient in gradients))
+
+
+def _shown(gradient):
+    """Rows that tf.gather took are shown as such, as TensorFlow does."""
+    if not isinstance(gradient, tuple):
+        return gradient
+    from ._indexed_slices import IndexedSlices
+
+    return IndexedSlices.of_gradient(*gradient)
+
+
+def dense(gradient):
+    """The whole tensor of what a tape gave."""
+    return gradient if gradient is None or isinstance(gradient, _tandem.Tensor) or not hasattr(gradient, "to_dense") else gradient.to_dense()
 
 
 def _listed(gradients):

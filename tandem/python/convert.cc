@@ -284,6 +284,7 @@ DType read_dtype(PyObject* variable) {
 
 Tensor value_of(PyObject* object) {
   if (is_tensor(object)) return tensor_of(object);
+  require_no_trace_of(object);
   const Variable& variable = variable_of(object);
   const DType dtype = read_dtype(object);
   return dtype == variable.dtype() ? variable.value() : cast(variable.value(), dtype);
