@@ -87,9 +87,9 @@ class DatasetIterator:
 
         specs = nest.flatten(self.element_spec)
         if not all(isinstance(spec, TensorSpec) and spec.shape.is_fully_defined() for spec in specs):
-            from .errors import UnimplementedError
+            from .errors import OpByOpError
 
-            raise UnimplementedError(
+            raise OpByOpError(
                 f"E0702 next(iterator): a traced function has fixed shapes, but the elements are {self.element_spec!r}; batch "
                 "with drop_remainder=True, pass next(iterator) as an argument, or loop over the dataset"
             )

@@ -11,11 +11,11 @@ from .errors import DataLossError, NotFoundError, UnimplementedError
 
 INDEX = ".index"
 
-_NUMBERS = {  # of TensorFlow's DataType
+NUMBERS = {  # of TensorFlow's DataType
     "float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "string": 7, "complex64": 8, "int64": 9, "bool": 10,
     "bfloat16": 14, "uint16": 17, "complex128": 18, "float16": 19, "uint32": 22, "uint64": 23,
 }  # fmt: skip
-_NAMES = {number: name for name, number in _NUMBERS.items()}
+NAMES = {number: name for name, number in NUMBERS.items()}
 
 
 class _Version(Message):
@@ -26,17 +26,17 @@ class _Header(Message):
     fields = {"num_shards": Field(1, "int"), "endianness": Field(2, "int"), "version": Field(3, _Version)}
 
 
-class _Dim(Message):
+class Dim(Message):
     fields = {"size": Field(1, "int")}
 
 
-class _Shape(Message):
-    fields = {"dim": Field(2, _Dim, repeated=True)}
+class ShapeMessage(Message):
+    fields = {"dim": Field(2, Dim, repeated=True)}
 
 
 class _Entry(Message):
     fields = {
-        "dtype": Field(1, "int"), "shape": Field(2, _Shape), "shard_id": Field(3, "int"), "offset": Field(4, "int"),
+        "dtype": Field(1, "int"), "shape": Field(2, ShapeMessage), "shard_id": Field(3, "int"), "offset": Field(4, "int"),
         "size": Field(5, "int"), "crc32c": Field(6, "fixed32"), "slices": Field(7, "bytes", repeated=True),
     }  # fmt: skip
 
@@ -69,7 +69,7 @@ def _string_bytes(items):
     return b"".join(varint(len(item)) for item in items) + of_lengths + text, _tandem.crc32c(text, _tandem.crc32c(of_lengths, crc))
 
 
-def _array(tensor):
+def array_of(tensor):
     """What NumPy can hold: bfloat16 as the upper halves of float32, which it is."""
     import numpy
 
@@ -86,14 +86,14 @@ def write(prefix, tensors):
     pieces, offset = [], 0
     for key in sorted(tensors):
         tensor = _tandem.to_tensor(tensors[key])
-        name, array = tensor.dtype.name, _array(tensor)
+        name, array = tensor.dtype.name, array_of(tensor)
         if name == "string":
             data, crc = _string_bytes(array.ravel().tolist())
         else:
             data = array.reshape(-1).view("uint8").data
             crc = _tandem.crc32c(data)
-        shape = _Shape(dim=[_Dim(size=size) for size in tensor.shape.as_list()])
-        entry = _Entry(dtype=_NUMBERS[name], shape=shape, offset=offset, size=len(data), crc32c=_table_file.masked(crc))
+        shape = ShapeMessage(dim=[Dim(size=size) for size in tensor.shape.as_list()])
+        entry = _Entry(dtype=NUMBERS[name], shape=shape, offset=offset, size=len(data), crc32c=_table_file.masked(crc))
         entries[key.encode()] = entry.to_bytes()
         pieces.append(data)
         offset += len(data)
@@ -121,9 +121,9 @@ class Bundle:
 
     def dtype(self, key):
         number = self.entries[key].dtype
-        if number not in _NAMES:
+        if number not in NAMES:
             raise UnimplementedError(f"{key} in {self._prefix} has TensorFlow's dtype {number}, which is not supported")
-        return _dtypes.as_dtype(_NAMES[number])
+        return _dtypes.as_dtype(NAMES[number])
 
     def shape(self, key):
         return self.entries[key].sizes

@@ -52,7 +52,7 @@ class RowNotes final : public Dispatcher {
   };
 
   static bool of_first_axis(const OpCall& call) {
-    const auto axis = call.attrs.integer("axis");
+    const auto axis = AttrView(call.op, call.attrs).integer("axis");
     return axis == 0 || axis == -static_cast<std::int64_t>(call.outputs[0].shape().rank());
   }
   void note(const Tensor& whole, std::vector<Rows> rows) { notes_[whole.impl()] = {whole, std::move(rows)}; }
