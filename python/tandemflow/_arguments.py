@@ -76,6 +76,8 @@ class _Flattening:
             return _like(value, [item[0] for item in items]), text
         if _tandem.is_numpy(value):
             return self.slot(_tandem.to_tensor(value)), "tensor"
+        if type(value).__name__ == "IndexedSlices":
+            return self.slot(value.to_dense()), "tensor"
         return value, f"<{type(value).__name__} #{_number_of(value)}>"
 
     def _sample(self, spec):
@@ -148,6 +150,8 @@ def flatten_results(value, leaves, name):
         return {key: flatten_results(item, leaves, name) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return _like(value, [flatten_results(item, leaves, name) for item in value])
+    if type(value).__name__ == "IndexedSlices":
+        value = value.to_dense()
     if hasattr(type(value), "_runs_op_by_op"):
         raise errors.OpByOpError(f"E0702 {name} returns a {type(value).__name__}, which a traced function around it cannot hold; return its tensors")
     if not isinstance(value, (_tandem.Tensor, _tandem.Variable, bool, int, float, str, bytes)) and not _tandem.is_numpy(value):

@@ -145,7 +145,7 @@ def l2_loss(t, name=None):
 
 def global_norm(t_list, name=None):
     """The norm of all tensors taken together."""
-    return sqrt(_ops.add_n([reduce_sum(square(_tensor(t))) for t in t_list if t is not None]))
+    return sqrt(_ops.add_n([reduce_sum(square(_tensor(t.values if hasattr(t, "_scaled") else t))) for t in t_list if t is not None]))
 
 
 def clip_by_norm(t, clip_norm, axes=None, name=None):
@@ -162,7 +162,7 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
     size = global_norm(t_list) if use_norm is None else _tensor(use_norm)
     # An infinite or undefined norm makes all results NaN, as in TensorFlow.
     scale = clip_norm * minimum(1.0 / size, 1.0 / _tandem.to_tensor_beside(clip_norm, size.dtype)) + (size - size)
-    return [None if t is None else _tensor(t) * scale for t in t_list], size
+    return [None if t is None else t._scaled(scale) if hasattr(t, "_scaled") else _tensor(t) * scale for t in t_list], size
 
 
 def scalar_mul(scalar, x, name=None):

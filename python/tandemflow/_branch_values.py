@@ -152,6 +152,8 @@ class Merge:
     def _refuse(self, name, first, second):
         if isinstance(first, (str, bytes)) and isinstance(second, (str, bytes)):
             raise OpByOpError(f"'{name}' is one text in the {self.names[0]} branch and another in the {self.names[1]} branch")
+        if hasattr(first, "_tandem_parts") and type(first) is type(second):
+            raise OpByOpError(f"'{name}', a {type(first).__name__}, has grown in one branch and not in the other")
         for value, branch in ((first, self.names[0]), (second, self.names[1])):
             if value is None:
                 raise ValueError(f"'{name}' is None at the end of the {branch} branch, but not of the other")

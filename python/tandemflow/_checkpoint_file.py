@@ -1,100 +1,128 @@
-"""The file of a checkpoint: a line of JSON that lists the tensors, their bytes, and a checksum over both.
+"""What a checkpoint's files hold: the graph of its objects, and their values.
 
-Written beside its name, flushed to the disk, then renamed: a reader finds the old file or the whole new one.
+TensorFlow's files (a tensor bundle) are read and written; one file with a line of JSON, which earlier versions wrote, is read.
 """
 import hashlib
 import json
-import os
-import tempfile
 
-from . import _dtypes, _tandem
+from . import _dtypes, _object_graph, _tandem, _tensor_bundle
+from ._object_graph import VARIABLE, Node
 from .errors import DataLossError, NotFoundError
 
-MAGIC = b"tandemflow checkpoint 1\n"
-SUFFIX = ".index"  # TensorFlow's: programs look for it
+_OLD_MAGIC = b"tandemflow checkpoint 1\n"
+_OLD_NAMES = {"_state_var": "state"}
+_OF_VARIABLE = f"/.ATTRIBUTES/{VARIABLE}"
+SUFFIX = _tensor_bundle.INDEX
 
 
-def write_atomically(path, pieces):
-    """Writes a file so that it is there whole or not at all, even when the machine stops."""
-    folder = os.path.dirname(os.path.abspath(path))
-    os.makedirs(folder, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=os.path.basename(path) + ".tmp")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            for piece in pieces:
-                file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-        raise
-    folder_descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(folder_descriptor)
-    finally:
-        os.close(folder_descriptor)
+def save(path, root):
+    """Writes what an object leads to."""
+    graph, tensors = _object_graph.stored(root)
+    _tensor_bundle.write(path, {**tensors, _object_graph.KEY: _tandem.to_tensor(graph)})
 
 
-def _umask():
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+class Saved:
+    """A file's objects (`nodes`, the first is the root; None if it has no graph) and its values by key."""
 
+    parts = staticmethod(_object_graph.parts)
 
-def _bytes_of(array, dtype):
-    if dtype == "string":
-        return json.dumps([item.hex() for item in array.ravel().tolist()]).encode()
-    return array.tobytes()
+    def __init__(self, path, bundle):
+        self.path, self._bundle = path, bundle
 
+    @property
+    def nodes(self):
+        if _object_graph.KEY not in self._bundle.entries:
+            return [Node({}, {})]  # names without objects: nothing can be matched
+        try:
+            return _object_graph.nodes_of(self.tensor(_object_graph.KEY).numpy())
+        except ValueError as error:
+            raise DataLossError(f"{self.path}{SUFFIX}: the graph of its objects is damaged: {error}") from None
 
-def save(path, tensors):
-    """Writes {name: tensor}."""
-    import numpy
+    def keys(self):
+        return sorted(self._bundle.entries)
 
-    entries, blobs, offset = [], [], 0
-    for name, tensor in tensors.items():
-        tensor = _tandem.to_tensor(tensor)
-        dtype = tensor.dtype.name
-        plain = tensor.numpy() if dtype != "bfloat16" else _widened(tensor)
-        blob = _bytes_of(numpy.asarray(plain), dtype)
-        entries.append({"name": name, "dtype": dtype, "shape": tensor.shape.as_list(), "offset": offset, "bytes": len(blob)})
-        blobs.append(blob)
-        offset += len(blob)
-    header = json.dumps(entries).encode() + b"\n"
-    digest = hashlib.sha256()
-    for piece in (header, *blobs):
-        digest.update(piece)
-    write_atomically(path + SUFFIX, [MAGIC, digest.hexdigest().encode() + b"\n", header, *blobs])
+    def shape(self, key):
+        return self._bundle.shape(key)
 
+    def dtype(self, key):
+        return self._bundle.dtype(key)
 
-def _widened(tensor):
-    """bfloat16 as float32, which NumPy has."""
-    from . import _ops
+    def tensor(self, key):
+        return self._bundle.tensor(key)
 
-    return _ops.cast(tensor, _dtypes.float32).numpy()
+    def waits_for(self, value, node):
+        """Whether the names of an object's parts may still change."""
+        return False
 
 
 def load(path):
-    """{name: tensor} of a checkpoint; DataLossError when it is damaged."""
-    file_name = path + SUFFIX
+    """What a checkpoint holds; DataLossError when it is damaged."""
     try:
-        with open(file_name, "rb") as file:
+        with open(path + SUFFIX, "rb") as file:
             data = file.read()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise NotFoundError(f"Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {path}") from None
-    if not data.startswith(MAGIC):
-        raise DataLossError(f"{file_name} is no checkpoint of TandemFlow (its first line must be {MAGIC.decode().strip()!r})")
-    digest, _, rest = data[len(MAGIC) :].partition(b"\n")
-    if hashlib.sha256(rest).hexdigest().encode() != digest:
-        raise DataLossError(f"{file_name} is damaged: its checksum does not fit its content; take an older checkpoint")
-    header, _, blobs = rest.partition(b"\n")
-    return {entry["name"]: _tensor(entry, blobs[entry["offset"] : entry["offset"] + entry["bytes"]]) for entry in json.loads(header)}
+    return _OldSaved(path, data) if data.startswith(_OLD_MAGIC) else Saved(path, _tensor_bundle.Bundle(path, data))
 
 
-def _tensor(entry, blob):
+# --- The old format ---
+
+
+class _OldSaved(Saved):
+    """Variables of Keras' objects have their number as name."""
+
+    def __init__(self, path, data):
+        super().__init__(path, None)
+        digest, _, rest = data[len(_OLD_MAGIC) :].partition(b"\n")
+        if hashlib.sha256(rest).hexdigest().encode() != digest:
+            raise DataLossError(f"{path}{SUFFIX} is damaged: its checksum does not fit its content; take an older checkpoint")
+        header, _, blobs = rest.partition(b"\n")
+        self._tensors = {
+            entry["name"] + _OF_VARIABLE: _old_tensor(entry, blobs[entry["offset"] : entry["offset"] + entry["bytes"]]) for entry in json.loads(header)
+        }
+
+    @property
+    def nodes(self):
+        nodes = [Node({}, {})]
+        for key in self._tensors:
+            at = nodes[0]
+            for name in key.removesuffix(_OF_VARIABLE).split("/"):
+                if name not in at.children:
+                    at.children[name] = len(nodes)
+                    nodes.append(Node({}, {}))
+                at = nodes[at.children[name]]
+            at.attributes[VARIABLE] = key
+        return nodes
+
+    def keys(self):
+        return sorted(self._tensors)
+
+    def shape(self, key):
+        return self._tensors[key].shape.as_list()
+
+    def dtype(self, key):
+        return self._tensors[key].dtype
+
+    def tensor(self, key):
+        return self._tensors[key]
+
+    @staticmethod
+    def parts(value):
+        if _is_ordered(value):
+            return _object_graph.numbered(value)
+        root = getattr(value, "_root", None)
+        return [(_OLD_NAMES.get(name, name), part) for name, part in _object_graph.parts(value)] + ([("root", root)] if root is not None else [])
+
+    def waits_for(self, value, node):
+        return _is_ordered(value) and not hasattr(value, "iterations") and len(node.children) > len(_object_graph.numbered(value))
+
+
+def _is_ordered(value):
+    kinds = (list, tuple, dict, _object_graph.Module)
+    return not isinstance(value, kinds) and not _object_graph.holds_values(value) and hasattr(value, "variables")
+
+
+def _old_tensor(entry, blob):
     import numpy
 
     from . import _ops

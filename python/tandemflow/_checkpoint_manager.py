@@ -4,7 +4,9 @@ import os
 import re
 import time
 
-from . import _checkpoint_file, _tandem
+from . import _checkpoint_file, _tandem, _tensor_bundle
+from ._atomic_file import write_atomically
+from .errors import NotFoundError
 
 _STATE = "checkpoint"
 
@@ -26,7 +28,7 @@ def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoin
     inside = lambda path: os.path.relpath(os.path.abspath(path), folder)  # noqa: E731
     lines = [f'model_checkpoint_path: "{inside(model_checkpoint_path)}"']
     lines += [f'all_model_checkpoint_paths: "{inside(path)}"' for path in every]
-    _checkpoint_file.write_atomically(os.path.join(folder, latest_filename or _STATE), ["\n".join(lines).encode() + b"\n"])
+    write_atomically(os.path.join(folder, latest_filename or _STATE), ["\n".join(lines).encode() + b"\n"])
 
 
 def get_checkpoint_state(checkpoint_dir, latest_filename=None):
@@ -60,35 +62,43 @@ def load_variable(ckpt_dir_or_file, name):
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name)
 
 
-_OF_VARIABLE = "/.ATTRIBUTES/VARIABLE_VALUE"  # how TensorFlow's names of values end
-
-
 class CheckpointReader:
-    """The values of a checkpoint by name; names may be given with TensorFlow's ending or without."""
+    """The values of a checkpoint by name; TensorFlow's ending of the names of variables may be left out."""
 
-    def __init__(self, values):
-        self._values = values
+    def __init__(self, saved):
+        self._saved = saved
 
     def get_variable_to_shape_map(self):
-        return {name + _OF_VARIABLE: tensor.shape.as_list() for name, tensor in self._values.items()}
+        return {key: self._saved.shape(key) for key in self._saved.keys()}
 
     def get_variable_to_dtype_map(self):
-        return {name + _OF_VARIABLE: tensor.dtype for name, tensor in self._values.items()}
+        return {key: self._saved.dtype(key) for key in self._saved.keys()}
 
-    def has_tensor(self, name):
-        return name.removesuffix(_OF_VARIABLE) in self._values
+    def _key(self, name):
+        name = name.decode() if isinstance(name, bytes) else name
+        return next((key for key in (name, f"{name}/.ATTRIBUTES/VARIABLE_VALUE") if key in self._saved.keys()), None)
 
-    def get_tensor(self, name):
+    def has_tensor(self, tensor_str):
+        return self._key(tensor_str) is not None
+
+    def get_tensor(self, tensor_str):
         """One value, as a NumPy array."""
-        name = name.removesuffix(_OF_VARIABLE)
-        if name not in self._values:
-            raise KeyError(f"no {name!r} in the checkpoint; it has {', '.join(sorted(self._values))}")
-        return self._values[name].numpy()
+        key = self._key(tensor_str)
+        if key is None:
+            raise NotFoundError(f"Key {tensor_str} not found in checkpoint; it has {', '.join(self._saved.keys())}")
+        return self._saved.tensor(key).numpy()
+
+    def debug_string(self):
+        lines = (f"{key} ({self._saved.dtype(key).name}) {self._saved.shape(key)}" for key in self._saved.keys())
+        return "\n".join(lines).encode()
 
 
 def load_checkpoint(ckpt_dir_or_file):
     """A reader of a checkpoint's values."""
-    return CheckpointReader(_checkpoint_file.load(_file_of(ckpt_dir_or_file)))
+    path = _file_of(ckpt_dir_or_file)
+    if path is None:
+        raise ValueError(f"Couldn't find 'checkpoint' file or checkpoints in given directory {os.fspath(ckpt_dir_or_file)}")
+    return CheckpointReader(_checkpoint_file.load(path))
 
 
 def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, timeout_fn=None):
@@ -170,7 +180,7 @@ class CheckpointManager:
         update_checkpoint_state(self._directory, path, self._paths)
         for old in dropped:
             with contextlib.suppress(FileNotFoundError):  # somebody else was tidy
-                os.unlink(old + _checkpoint_file.SUFFIX)
+                _tensor_bundle.remove(old)
         return path
 
     def _to_drop(self):

@@ -5,7 +5,7 @@ import os
 
 from . import _composites, _dtypes, _tandem
 from ._dataset_iterator import DatasetIterator, DatasetStats, NumpyIterator, Options
-from ._dataset_structure import flat_shapes, map_structures, padding, signature
+from ._dataset_structure import flat_shapes, lists_as_arrays, map_structures, padding, signature
 from ._specs import DatasetSpec, TensorSpec
 
 AUTOTUNE = -1
@@ -51,12 +51,12 @@ class Dataset:
             return Dataset(_tandem.dataset_from_tensor_slices(tensors.to_numpy()), kind="_TensorSliceDataset")
         if any(hasattr(part, "_dataset_parts") for part in _parts(tensors)):
             return _rows_of_composites(tensors)
-        return Dataset(_tandem.dataset_from_tensor_slices(tensors), kind="_TensorSliceDataset")
+        return Dataset(_tandem.dataset_from_tensor_slices(lists_as_arrays(tensors)), kind="_TensorSliceDataset")
 
     @staticmethod
     def from_tensors(tensors, name=None):
         """One element."""
-        return Dataset(_tandem.dataset_from_tensors(tensors), kind="_TensorDataset")
+        return Dataset(_tandem.dataset_from_tensors(lists_as_arrays(tensors)), kind="_TensorDataset")
 
     @staticmethod
     def from_generator(generator, output_types=None, output_shapes=None, args=None, output_signature=None, name=None):

@@ -64,9 +64,11 @@ class DatasetIterator:
         self._pass = handle.iterate(self._dataset._options.autotune.ram_budget or 0)
         self._dataset._last_pass = self._pass.stats()
 
-    def _checkpoint_state(self):
+    def _checkpoint_children(self):
         """Where the pass is; a restored one goes on there. The order of a shuffle is the same again if it has a seed."""
-        return {"position": StateHandle(lambda: self._taken, lambda count: self._begin(self._dataset._handle.skip(int(count)), int(count)))}
+        if not hasattr(self, "_position"):
+            self._position = StateHandle(lambda: self._taken, lambda count: self._begin(self._dataset._handle.skip(int(count)), int(count)))
+        return [("position", self._position)]
 
     def __iter__(self):
         return self
@@ -85,9 +87,9 @@ class DatasetIterator:
 
         specs = nest.flatten(self.element_spec)
         if not all(isinstance(spec, TensorSpec) and spec.shape.is_fully_defined() for spec in specs):
-            from .errors import UnimplementedError
+            from .errors import OpByOpError
 
-            raise UnimplementedError(
+            raise OpByOpError(
                 f"E0702 next(iterator): a traced function has fixed shapes, but the elements are {self.element_spec!r}; batch "
                 "with drop_remainder=True, pass next(iterator) as an argument, or loop over the dataset"
             )

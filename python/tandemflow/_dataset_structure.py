@@ -68,3 +68,19 @@ def signature(types, shapes):
     if isinstance(types, dict):
         return {key: signature(t, None if shapes is None else shapes[key]) for key, t in types.items()}
     return TensorSpec(shapes, types)
+
+
+def lists_as_arrays(tensors):
+    """Lists of NumPy's numbers keep NumPy's dtype in datasets, unlike in tf.constant."""
+    if isinstance(tensors, dict):
+        return type(tensors)((key, lists_as_arrays(value)) for key, value in tensors.items()) if type(tensors) is dict else tensors
+    if type(tensors) is tuple:
+        return tuple(map(lists_as_arrays, tensors))
+    first = tensors
+    while type(first) is list and first:
+        first = first[0]
+    if first is tensors or not _tandem.is_numpy(first):
+        return tensors
+    import numpy
+
+    return numpy.asarray(tensors)

@@ -47,30 +47,6 @@ def decode_raw(input_bytes, out_type, little_endian=True, fixed_length=None, nam
     return _tandem.to_tensor(numpy.stack(flat).astype(dtype.as_numpy_dtype).reshape(*rows.shape, -1))
 
 
-def serialize_tensor(tensor, name=None):
-    """The tensor as a string that parse_tensor reads: NumPy's .npy format."""
-    import io
-
-    import numpy
-
-    file = io.BytesIO()
-    numpy.save(file, numpy.asarray(_tandem.to_tensor(tensor).numpy()), allow_pickle=False)
-    return _tandem.to_tensor(file.getvalue())
-
-
-def parse_tensor(serialized, out_type, name=None):
-    """What serialize_tensor wrote."""
-    import io
-
-    import numpy
-
-    array = numpy.load(io.BytesIO(_tandem.to_tensor(serialized).numpy()), allow_pickle=False)
-    tensor = _tandem.to_tensor(array)
-    if tensor.dtype != _dtypes.as_dtype(out_type):
-        raise ValueError(f"parse_tensor: the string holds {tensor.dtype.name}, asked for {_dtypes.as_dtype(out_type).name}")
-    return tensor
-
-
 def encode_base64(input, pad=False, name=None):
     """Strings in the alphabet that is safe in addresses."""
     import base64

@@ -12,6 +12,7 @@ from ._open_size import OpenSize
 from ._specs import TensorSpec
 from ._logging import get_logger
 from .errors import OpByOpError, OpError
+from .nest import map_structure
 
 _MOST_TRACES = 64  # as many as are kept
 _MADE_VARIABLE = "is made from a tensor of a traced function"
@@ -47,6 +48,12 @@ def why_op_by_op(error):
         return str(error)
     line = linecache.getline(*place).strip()
     return f"line {place[1]} of {place[0]}, `{line}`, needs values, which a traced function does not have before it runs"
+
+
+def _as_result(value):
+    """A leaf of what a function returned; numbers and texts become tensors."""
+    plain = isinstance(value, (bool, int, float, str, bytes)) or _tandem.is_numpy(value)
+    return _tandem.to_tensor(value) if plain else value
 
 
 def _composite(value):
@@ -92,15 +99,21 @@ class Function(_tandem.FunctionCore):
     # What the inner module calls.
 
     def _call(self, args, kwargs):
-        if _tandem.functions_run_eagerly() or self._untraceable or _composite(args) or _composite(kwargs):
+        if _tandem.functions_run_eagerly():
             return self._python_function(*args, **kwargs)
+        if self._untraceable or _composite(args) or _composite(kwargs):
+            return self._op_by_op(args, kwargs)
         try:
             return self._run(*self._relaxed(*self._arguments.flatten(args, kwargs)))
         except OpError as error:
             if not _tandem.executing_eagerly() or not needs_values(error):
                 raise
             self._give_up_tracing(error)
-        return self._python_function(*args, **kwargs)
+        return self._op_by_op(args, kwargs)
+
+    def _op_by_op(self, args, kwargs):
+        """What the function returns, numbers as tensors as a trace would give them."""
+        return map_structure(_as_result, self._python_function(*args, **kwargs))
 
     def _relaxed(self, tensors, key, structure, open_axes):
         """With reduce_retracing sizes that once were others are left open: one trace more serves all of them."""

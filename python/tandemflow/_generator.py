@@ -48,8 +48,10 @@ class Generator:
         words = _tandem.as_ints(state)
         self._counter, self._key = words[0], words[-1]
 
-    def _checkpoint_state(self):
-        return {"state": StateHandle(lambda: [self._counter, 0, self._key], self.reset)}
+    def _checkpoint_children(self):
+        if not hasattr(self, "_state_var"):
+            self._state_var = StateHandle(lambda: [self._counter, 0, self._key], self.reset)
+        return [("_state_var", self._state_var)]
 
     @property
     def state(self):

@@ -46,6 +46,7 @@ class GradientTape:
 
     def __init__(self, persistent=False, watch_accessed_variables=True):
         self._tape = _tandem.Tape(bool(persistent), bool(watch_accessed_variables))
+        self._watched = []
 
     def __enter__(self):
         self._tape.start()
@@ -62,6 +63,8 @@ class GradientTape:
                 raise ValueError(f"Passed in object {leaf} of type {type(leaf).__name__!r}, not tf.Tensor or tf.Variable or ExtensionType.")
             if leaf.dtype.is_floating:
                 self._tape.watch(leaf)
+                if isinstance(leaf, _tandem.Variable):
+                    self._watched.append(leaf)
             else:
                 message = f"The dtype of the watched tensor must be floating (e.g. tf.float32), got {leaf.dtype!r}"
                 warnings.warn(message, stacklevel=2)
@@ -79,11 +82,13 @@ class GradientTape:
 
     def reset(self):
         """Forgets everything recorded and watched."""
+        self._watched = []
         self._tape.reset()
 
     def watched_variables(self):
-        """The trainable variables read while the tape recorded, in order."""
-        return tuple(self._tape.watched_variables())
+        """The variables that were watched, and the trainable ones read while the tape recorded, in order."""
+        read = self._tape.watched_variables()
+        return (*(v for v in self._watched if not any(v is other for other in read)), *read)
 
     def jacobian(
         self, target, sources, unconnected_gradients=UnconnectedGradients.NONE, parallel_iterations=None, experimental_use_pfor=True
@@ -118,7 +123,21 @@ class GradientTape:
         if of_itself:
             gradients = [of_itself.get(id(source)) if found is None else found for source, found in zip(flatten(sources), gradients)]
             gradients = [_tandem.fill(source.shape, 0, source.dtype) if zero and found is None else found for source, found in zip(flatten(sources), gradients)]
-        return pack_like(sources, iter(gradients))
+        return pack_like(sources, (_shown(gradient) for gradient in gradients))
+
+
+def _shown(gradient):
+    """Rows that tf.gather took are shown as such, as TensorFlow does."""
+    if not isinstance(gradient, tuple):
+        return gradient
+    from ._indexed_slices import IndexedSlices
+
+    return IndexedSlices.of_gradient(*gradient)
+
+
+def dense(gradient):
+    """The whole tensor of what a tape gave."""
+    return gradient if gradient is None or isinstance(gradient, _tandem.Tensor) or not hasattr(gradient, "to_dense") else gradient.to_dense()
 
 
 def _listed(gradients):

@@ -1,10 +1,11 @@
 """Linear algebra: what TensorFlow composes of factorisations or spells otherwise."""
 import builtins
+import math
 from collections import namedtuple
 
 import numpy as np
 
-from . import _dtypes, _tandem
+from . import _dtypes, _ops, _tandem
 from ._arrays import reduce_euclidean_norm
 from ._matrices import diag_part, matrix_transpose
 from ._ops import (
@@ -159,6 +160,25 @@ def pinv(a, rcond=None, validate_args=False, name=None):
     kept = greater(s, cutoff)
     inverse = _choose(kept, 1.0 / _choose(kept, s, s * 0 + 1), s * 0)
     return matmul(v * expand_dims(inverse, -2), u, transpose_b=True)
+
+
+_MOST_HALVINGS = 16  # of matrices of norm 2^15, whose exponential is no number any more
+
+
+def expm(input, name=None):
+    """The exponential of square matrices: a short series of the matrix halved so often that it is small, squared as often."""
+    a = _tensor(input)
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise ValueError(f"expm: square matrices are needed, got shape {a.shape}")
+    size = reduce_max(reduce_sum(_ops.abs(a), -1, True), -2, True)
+    halvings = _ops.maximum(_ops.ceil(_ops.log(_ops.maximum(size, 0.5) * 2.0) / math.log(2.0)), 0.0)
+    small, one = a / 2.0**halvings, eye(a.shape[-1], dtype=a.dtype)
+    out = one
+    for n in builtins.range(18, 0, -1):
+        out = one + matmul(small, out) / float(n)
+    for n in builtins.range(_MOST_HALVINGS):
+        out = _choose(greater(halvings, float(n)), matmul(out, out), out)
+    return out
 
 
 # --- Parts and products. ---

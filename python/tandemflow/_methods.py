@@ -101,10 +101,21 @@ def batch_scatter_update(self, sparse_delta, use_locking=False, name=None):
     return self.scatter_nd_update(places, _tandem.to_tensor_beside(sparse_delta.values, self.dtype))
 
 
+def made_again(value, trainable, name, shape, attributes):
+    """The variable that pickled() took apart."""
+    variable = _tandem.Variable(value, trainable=trainable, name=name, shape=shape)
+    vars(variable).update(attributes)
+    return variable
+
+
+def pickled(self):
+    """For pickle: value, name and settings."""
+    return made_again, (_tandem.to_tensor(self), self.trainable, self.name.removesuffix(":0"), self.shape, dict(vars(self)))
+
+
 def copied(self, memo=None):
     """A variable of its own with the same value, name and settings."""
-    copy = _tandem.Variable(_tandem.to_tensor(self), trainable=self.trainable, name=self.name.removesuffix(":0"))
-    vars(copy).update(vars(self))
+    copy = made_again(*pickled(self)[1])
     if memo is not None:
         memo[id(self)] = copy
     return copy
@@ -140,6 +151,6 @@ _tandem.add_methods(
         **{f"scatter_{name}": _rows_scattered(name, what) for name, what in _SCATTERS.items()},
         "scatter_mul": _rows_changed("mul", "Multiplies the values", lambda a, b: a * b),
         "scatter_div": _rows_changed("div", "Divides the values", lambda a, b: a / b),
-        "batch_scatter_update": batch_scatter_update, "__copy__": copied, "__deepcopy__": copied,
+        "batch_scatter_update": batch_scatter_update, "__copy__": copied, "__deepcopy__": copied, "__reduce__": pickled,
     },
 )  # fmt: skip

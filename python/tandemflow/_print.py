@@ -2,6 +2,7 @@
 import sys
 
 from . import _tandem
+from .nest import _sorted_keys
 
 # Names of streams as TensorFlow spells them.
 _STREAMS = {"stdout": lambda: sys.stdout, "stderr": lambda: sys.stderr}
@@ -64,7 +65,7 @@ def _text(value, most):
         array = value.numpy()
         return _rows(array.tolist() if hasattr(array, "tolist") else array, most, 0)
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key!r}: {_inside(item, most)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{key!r}: {_inside(value[key], most)}" for key in _sorted_keys(value)) + "}"
     if isinstance(value, (list, tuple)):
         items = ", ".join(_inside(item, most) for item in value)
         return f"[{items}]" if isinstance(value, list) else f"({items})"

@@ -1,12 +1,13 @@
-"""The protobuf encoding, for messages described by their fields: what ONNX files are made of."""
+"""The protobuf encoding, for messages described by their fields: what ONNX files and checkpoints are made of."""
 import struct
 
 _VARINT, _EIGHT, _BYTES, _FOUR = 0, 1, 2, 5
+_FORMATS = {"float": "<f", "fixed32": "<I", "double": "<d"}
 _MOST_NESTING = 100  # as in Google's readers
 
 
 class Field:
-    """`kind`: "int", "float", "double", "bytes", "str", or a message class; it may be repeated."""
+    """`kind`: "int", "fixed32", "float", "double", "bytes", "str", or a message class; it may be repeated."""
 
     def __init__(self, number, kind, repeated=False):
         self.number, self.kind, self.repeated = number, kind, repeated
@@ -14,7 +15,7 @@ class Field:
     def empty(self):
         if self.repeated:
             return []
-        return {"int": 0, "float": 0.0, "double": 0.0, "bytes": b"", "str": ""}.get(self.kind)
+        return {"int": 0, "fixed32": 0, "float": 0.0, "double": 0.0, "bytes": b"", "str": ""}.get(self.kind)
 
 
 class Message:
@@ -32,7 +33,7 @@ class Message:
     def parse(cls, data, depth=0):
         """Raises ValueError where the bytes are no such message."""
         if depth > _MOST_NESTING:
-            raise ValueError(f"messages are nested more than {_MOST_NESTING} deep: this is no ONNX file, or it is damaged")
+            raise ValueError(f"messages are nested more than {_MOST_NESTING} deep: the file is of another kind, or damaged")
         message, by_number = cls(), {field.number: (name, field) for name, field in cls.fields.items()}
         data, at = memoryview(data), 0
         while at < len(data):
@@ -77,10 +78,10 @@ def _encoded(field, value):
         value = value.encode()
     if isinstance(value, (bytes, bytearray, memoryview)):
         return varint(field.number << 3 | _BYTES) + varint(len(value)) + bytes(value)
-    if field.kind == "float":
-        return varint(field.number << 3 | _FOUR) + struct.pack("<f", value)
+    if field.kind in ("float", "fixed32"):
+        return varint(field.number << 3 | _FOUR) + struct.pack(_FORMATS[field.kind], value)
     if field.kind == "double":
-        return varint(field.number << 3 | _EIGHT) + struct.pack("<d", value)
+        return varint(field.number << 3 | _EIGHT) + struct.pack(_FORMATS["double"], value)
     return varint(field.number << 3 | _VARINT) + varint(value)
 
 
@@ -113,7 +114,7 @@ def _read_value(data, at, wire, cls):
     elif wire in (_EIGHT, _FOUR):
         size = 8 if wire == _EIGHT else 4
     else:
-        raise ValueError(f"{cls.__name__} has a field of the unknown kind {wire}: this is no ONNX file, or it is damaged")
+        raise ValueError(f"{cls.__name__} has a field of the unknown kind {wire}: the file is of another kind, or damaged")
     if at + size > len(data):
         raise ValueError(f"the file is cut off: {cls.__name__} needs {size} bytes more, {len(data) - at} are left")
     return data[at : at + size], at + size
@@ -138,13 +139,13 @@ def _unpacked(data, kind, cls):
 
 
 def _decoded(value, wire, kind, cls, name, depth):
-    wanted = {"int": _VARINT, "float": _FOUR, "double": _EIGHT}.get(kind, _BYTES)
+    wanted = {"int": _VARINT, "float": _FOUR, "fixed32": _FOUR, "double": _EIGHT}.get(kind, _BYTES)
     if wire != wanted:
-        raise ValueError(f"field {name} of {cls.__name__} has the wrong kind: this is no ONNX file, or it is damaged")
+        raise ValueError(f"field {name} of {cls.__name__} has the wrong kind: the file is of another kind, or damaged")
     if kind == "int":
         return _signed(value)
-    if kind in ("float", "double"):
-        return struct.unpack("<f" if kind == "float" else "<d", value)[0]
+    if kind in _FORMATS:
+        return struct.unpack(_FORMATS[kind], value)[0]
     if kind == "bytes":
         return bytes(value)
     if kind == "str":

@@ -1,6 +1,6 @@
 """tf.py_function and tf.numpy_function: Python inside a traced function, called each time it runs."""
 from . import _dtypes, _tandem, nest
-from ._gradient import GradientTape, UnconnectedGradients
+from ._gradient import GradientTape, UnconnectedGradients, dense
 from ._specs import TensorSpec
 
 
@@ -53,7 +53,7 @@ def _with_gradient(func, inputs, tout, who):
         targets, weights = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         if not targets:
             return [_tandem.fill(source.shape, 0, source.dtype) for source in sources]
-        return tape.gradient(targets, sources, weights, unconnected_gradients=UnconnectedGradients.ZERO)
+        return [dense(g) for g in tape.gradient(targets, sources, weights, unconnected_gradients=UnconnectedGradients.ZERO)]
 
     return gradient
 

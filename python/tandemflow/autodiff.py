@@ -1,6 +1,6 @@
 """tf.autodiff: derivatives forwards, and the tape."""
 from . import _names, _tandem
-from ._gradient import GradientTape, flatten, pack_like  # noqa: F401
+from ._gradient import GradientTape, dense, flatten, pack_like  # noqa: F401
 from ._ops import zeros_like
 
 
@@ -43,8 +43,8 @@ class ForwardAccumulator:
         with GradientTape() as outer:
             outer.watch(weights)
             gradients = self._tape.gradient(target, self._primals, output_gradients=weights)
-        pairs = [(gradient, tangent) for gradient, tangent in zip(gradients, self._tangents) if gradient is not None]
-        change = outer.gradient([g for g, _ in pairs], weights, output_gradients=[t for _, t in pairs]) if pairs else None
+        pairs = [(dense(gradient), tangent) for gradient, tangent in zip(gradients, self._tangents) if gradient is not None]
+        change = dense(outer.gradient([g for g, _ in pairs], weights, output_gradients=[t for _, t in pairs])) if pairs else None
         return weights if change is None and unconnected == "zero" else change
 
 

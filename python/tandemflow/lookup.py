@@ -147,6 +147,14 @@ class experimental:
         def insert(self, keys, values, name=None):
             self._table.update(zip(_items(_tandem.to_tensor(keys, self._key_dtype)), _items(_tandem.to_tensor(values, self._value_dtype))))
 
+        def _checkpoint_tensors(self):
+            keys, values = list(self._table), list(self._table.values())
+            return "table", {"-keys": _tandem.to_tensor(keys, self._key_dtype), "-values": _tandem.to_tensor(values, self._value_dtype)}
+
+        def _checkpoint_restore(self, tensors):
+            self._table.clear()
+            self.insert(tensors["-keys"], tensors["-values"])
+
         def remove(self, keys, name=None):
             for key in _items(_tandem.to_tensor(keys, self._key_dtype)):
                 self._table.pop(key, None)

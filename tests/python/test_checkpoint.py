@@ -106,7 +106,7 @@ def test_a_failed_save_leaves_the_old_one(tmp_path, monkeypatch):
         checkpoint.write(tmp_path / "x")
     monkeypatch.undo()
     checkpoint.read(path)
-    assert v.numpy() == 1 and [p.name for p in tmp_path.iterdir()] == ["x.index"]
+    assert v.numpy() == 1 and sorted(p.name for p in tmp_path.iterdir()) == ["x.data-00000-of-00001", "x.index"]
 
 
 def test_a_manager_keeps_the_last_ones(tmp_path):
@@ -117,7 +117,8 @@ def test_a_manager_keeps_the_last_ones(tmp_path):
         v.assign(float(value))
         manager.save()
     assert [p.rsplit("-")[-1] for p in manager.checkpoints] == ["3", "4"]
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["checkpoint", "ckpt-3.index", "ckpt-4.index"]
+    files = [f"ckpt-{number}.{part}" for number in (3, 4) for part in ("data-00000-of-00001", "index")]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["checkpoint", *files]
     v.assign(9.0)
     again = tf.train.CheckpointManager(tf.train.Checkpoint(v=v), tmp_path, max_to_keep=2)
     assert again.restore_or_initialize() == str(tmp_path / "ckpt-4") and v.numpy() == 3
@@ -156,7 +157,7 @@ def test_modules_restore_variables_that_are_made_later(tmp_path):
     first.parts["b"].assign([1.0, 2.0])
     path = tf.train.Checkpoint(net=first).write(tmp_path / "late")
     status = tf.train.Checkpoint(net=second).read(path)
-    with pytest.raises(AssertionError, match="no variable for net/parts/b, net/w"):
+    with pytest.raises(AssertionError, match="no variable for net/w, net/parts/b"):
         status.assert_consumed()
     np.testing.assert_array_equal(second(x).numpy(), first(x).numpy())
     status.assert_consumed()
@@ -206,7 +207,7 @@ def test_checkpoints_are_read_by_name_and_awaited(tmp_path):
     reader = tf.train.load_checkpoint(path)
     assert reader.get_variable_to_shape_map()["a/.ATTRIBUTES/VARIABLE_VALUE"] == [2] and reader.has_tensor("a/.ATTRIBUTES/VARIABLE_VALUE") and reader.get_tensor("a").tolist() == [1, 2]
     assert reader.get_variable_to_dtype_map()["a/.ATTRIBUTES/VARIABLE_VALUE"] == tf.float32
-    with pytest.raises(KeyError, match="it has a, save_counter"):
+    with pytest.raises(tf.errors.NotFoundError, match="Key b not found in checkpoint; it has _CHECKPOINTABLE_OBJECT_GRAPH, a/"):
         reader.get_tensor("b")
     assert list(tf.train.checkpoints_iterator(tmp_path, timeout=0)) == [path]
 
@@ -217,7 +218,8 @@ def test_objects_set_after_construction_are_saved_and_restored(tmp_path):
     first.listed.append(tf.Variable(2.0))
     first.inner = tf.train.Checkpoint(two=first.listed[1])
     path = first.save(str(tmp_path / "x"))
-    assert [name.removesuffix("/.ATTRIBUTES/VARIABLE_VALUE") for name, _ in tf.train.list_variables(path)] == ["inner/two", "listed/0", "listed/1", "save_counter"]
+    names = [name.removesuffix("/.ATTRIBUTES/VARIABLE_VALUE") for name, _ in tf.train.list_variables(path)]
+    assert names == ["_CHECKPOINTABLE_OBJECT_GRAPH", "listed/0", "listed/1", "save_counter"]  # two names lead to the second
     second, late = tf.train.Checkpoint(), tf.Variable(0.0)
     status = second.restore(path)
     second.inner = tf.train.Checkpoint(two=late)

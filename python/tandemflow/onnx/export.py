@@ -2,7 +2,7 @@
 import os
 
 from .. import _dtypes, _tandem
-from .._checkpoint_file import write_atomically
+from .._atomic_file import write_atomically
 from .._function import Function
 from .writer import GraphWriter
 

@@ -6,8 +6,15 @@ from .lifted import lifted
 from .tracking import held, held_variables, unique
 
 
+# What layers keep for themselves: its variables have other names too.
+_NOT_SAVED = {"_made", "_losses", "_init_arguments", "_inbound_nodes", "_build_shapes", "_metrics_of_layers", "_stack"}
+
+
 class HasVariables:
     """The part of a Layer that knows its variables and the layers inside."""
+
+    _checkpoint_names = {}  # Keras' names of attributes that have others here
+    _checkpoint_empty = ()  # attributes of Keras that hold no variables: TensorFlow misses them in files without
 
     def add_weight(self, shape=None, initializer=None, dtype=None, trainable=True, autocast=True, regularizer=None,
                    constraint=None, aggregation="none", overwrite_with_gradient=False, name=None):  # fmt: skip
@@ -42,6 +49,13 @@ class HasVariables:
 
     def _own_layers(self):
         return held(self, HasVariables, skip=("_init_arguments", "_metrics_of_layers"))
+
+    def _checkpoint_children(self):
+        """(name, part) for tf.train.Checkpoint: attributes as Keras has them."""
+        from ..._object_graph import is_part
+
+        held = [(name, value) for name, value in self.__dict__.items() if name not in _NOT_SAVED and is_part(value)]
+        return [(self._checkpoint_names.get(name, name), value) for name, value in held] + [(name, []) for name in self._checkpoint_empty]
 
     def _flatten_layers(self, include_self=True, recursive=True):
         out = [self] if include_self else []

@@ -7,7 +7,7 @@ from ... import _ops, _tandem
 from ..._device import device
 from ..._function import Function
 from ..._logging import get_logger
-from ..._gradient import GradientTape, flatten, pack_like
+from ..._gradient import GradientTape, dense, flatten, pack_like
 from .data_sources import unpack_x_y_sample_weight
 
 _HOST = "/CPU:0"
@@ -176,7 +176,7 @@ def _gradients(model, x, y, sample_weight):
         with GradientTape() as tape:
             loss = model.compute_loss(x=x, y=y, y_pred=model(x, training=False), sample_weight=weights, training=False)
         variables = model.trainable_weights
-        return [g for g in tape.gradient(loss, variables) if g is not None] or [loss]
+        return [dense(g) for g in tape.gradient(loss, variables) if g is not None] or [loss]
 
     return Function(compute, name=f"{model.name} speed")
 

@@ -57,6 +57,14 @@ class Model(Trainer, Layer):
         known = {id(layer) for layer in in_graph}
         return in_graph + [layer for layer in super()._own_layers() if id(layer) not in known]
 
+    def _checkpoint_children(self):
+        if self._graph is None:
+            return super()._checkpoint_children()
+        from .operation import Operation
+
+        operations = {str(i): layer for i, layer in enumerate(self.operations) if not isinstance(layer, Operation)}
+        return [("_operations", operations), *super()._checkpoint_children()]
+
     def get_layer(self, name=None, index=None):
         if index is not None and name is not None:
             raise ValueError("Provide only a layer name or a layer index.")

@@ -1,4 +1,5 @@
 """A stack of layers."""
+from ... import _deferred
 from .call_context import named, open_sizes
 from .functional import LayerGraph
 from .input_layer import Input, InputLayer
@@ -79,6 +80,12 @@ class Sequential(Model):
         self.built, self._graph = False, None
         self._forget_functions()
 
+    def _checkpoint_children(self):
+        """Keras keeps the layers in a functional model inside."""
+        found = dict(super()._checkpoint_children())
+        operations = found.pop("_operations", None)
+        return [*([("_functional", {"_operations": operations})] if operations else []), *found.items()]
+
     def _rebuild(self):
         """Draws the stack up as soon as the shape of its input is known."""
         if not self._stack or len(self._stack) == 1 and isinstance(self._stack[0], InputLayer):
@@ -111,6 +118,7 @@ class Sequential(Model):
                 tensor = layer(tensor)
         self._graph = LayerGraph(start, tensor, any_sizes=True)
         self.built = True
+        _deferred.variables_made()  # in checkpoints layers have their names from the graph
 
     def build(self, input_shape=None):
         if self._graph is not None or not self._stack or input_shape is None:

@@ -9,7 +9,7 @@ import os
 import shutil
 
 from ... import _files, _tandem
-from ..._checkpoint_file import write_atomically
+from ..._atomic_file import write_atomically
 from .callback import Callback
 from .model_checkpoint import BatchCounter
 

@@ -20,7 +20,7 @@ class SwapEMAWeights(Callback):
                 f"{getattr(optimizer, 'use_ema', False)}"
             )
         return [
-            pair for o in several for pair in zip(o._trainable_variables, getattr(o, "_averages", ()))
+            pair for o in several for pair in zip(o._trainable_variables, getattr(o, "_model_variables_moving_average", ()))
         ]
 
     def _swap(self, to_averages):

@@ -63,6 +63,8 @@ class ConvolutionLayer(ConfiguredLayer):
 
 
 class _Conv(ConvolutionLayer):
+    _checkpoint_names = {"kernel": "_kernel"}
+
     def _set_up(self, *, filters, groups, **others):
         super()._set_up(**others)
         self.filters, self.groups = filters, groups

@@ -16,6 +16,7 @@ class _Heads(ConfiguredLayer):
     """Masks, scores and projections, which both layers have."""
 
     _writes_activity_regularizer = True
+    _checkpoint_empty = ("_softmax", "_dropout_layer")
 
     def _check_window(self, sliding_window):
         if sliding_window is not None and (not isinstance(sliding_window, int) or sliding_window <= 0):
@@ -128,12 +129,12 @@ class MultiHeadAttention(_Heads):
                 "All dimensions of `value` and `key`, except the last one, must be equal. Received: "
                 f"value_shape={value_shape} and key_shape={key_shape}"
             )
-        self.query_dense = self._in_projection(query_shape, self.key_dim, "query")
-        self.key_dense = self._in_projection(key_shape, self.key_dim, "key")
+        self._query_dense = self._in_projection(query_shape, self.key_dim, "query")
+        self._key_dense = self._in_projection(key_shape, self.key_dim, "key")
         self._gate_dense = None
         if self.use_gate:
             self._gate_dense = self._in_projection(query_shape, self.value_dim, "gate", "sigmoid")
-        self.value_dense = self._in_projection(value_shape, self.value_dim, "value")
+        self._value_dense = self._in_projection(value_shape, self.value_dim, "value")
         rank = len(query_shape)
         if self.attention_axes is None:
             self.attention_axes = tuple(range(1, rank - 1))
@@ -141,8 +142,8 @@ class MultiHeadAttention(_Heads):
         output_shape = self._output_shape or (query_shape[-1],)
         equation, new, out_rank = _projection_equation(rank - 2, 2, len(output_shape))
         shape = [None] * (out_rank - 1 - len(output_shape)) + list(output_shape)
-        self.output_dense = self._projection(equation, shape, new, "attention_output")
-        self.output_dense.build((*query_shape[:-1], self.num_heads, self.value_dim))
+        self._output_dense = self._projection(equation, shape, new, "attention_output")
+        self._output_dense.build((*query_shape[:-1], self.num_heads, self.value_dim))
 
     def _in_projection(self, shape, size, name, activation=None):
         equation, new, rank = _projection_equation(len(shape) - 2, 1, 2)
@@ -158,11 +159,17 @@ class MultiHeadAttention(_Heads):
         if not causal:
             mask = self._merged_mask(query, value, query_mask, value_mask, key_mask, attention_mask, use_causal_mask)
         gate = None if self._gate_dense is None else self._gate_dense(query)
-        heads = self.query_dense(query), self.key_dense(key), self.value_dense(value)
+        heads = self._query_dense(query), self._key_dense(key), self._value_dense(value)
         scale = 1 / math.sqrt(self.key_dim)
         out, scores = self._attend(*heads, mask, causal, scale, return_attention_scores, training)
-        out = self.output_dense(out if gate is None else out * gate)
+        out = self._output_dense(out if gate is None else out * gate)
         return (out, scores) if return_attention_scores else out
+
+    # By these names files of weights know the projections.
+    query_dense = property(lambda self: self._query_dense)
+    key_dense = property(lambda self: self._key_dense)
+    value_dense = property(lambda self: self._value_dense)
+    output_dense = property(lambda self: self._output_dense)
 
     def compute_mask(self, query, previous_mask=None):
         return previous_mask

@@ -86,7 +86,7 @@ class Adam(Moments):
         if self.built:
             return
         super().build(variables)
-        self._largest = self.add_optimizer_variables(variables, "velocity_hat") if self.amsgrad else []
+        self._velocity_hats = self.add_optimizer_variables(variables, "velocity_hat") if self.amsgrad else []
 
     def _apply_weight_decay(self, variables, learning_rate):
         """Part of the step itself, but for amsgrad."""
@@ -103,7 +103,7 @@ class Adam(Moments):
 
     def _update_amsgrad(self, gradient, variable, rate):
         mean = self._mean(variable, gradient)
-        largest = self._largest[self._get_variable_index(variable)]
+        largest = self._velocity_hats[self._get_variable_index(variable)]
         most = _ops.maximum(largest, self._square_mean(variable, gradient))
         largest.assign(most)
         variable.assign(variable - mean * rate / (_ops.sqrt(most) + float(self.epsilon)))
@@ -128,6 +128,10 @@ class Adamax(Moments):
 
     _names = ("momentum", "norm")
 
+    def build(self, variables):
+        super().build(variables)
+        self._m, self._u = self._momentums, self._velocities  # Keras' names, which checkpoints have
+
     def update_step(self, gradient, variable, learning_rate):
         dtype = variable.dtype
         rate = self._rate(learning_rate, dtype)
@@ -146,7 +150,7 @@ class Nadam(Moments):
             return
         super().build(variables)
         dtype = variables[0].dtype if variables else "float32"
-        self._product = self._add(1.0, dtype, "variable")
+        self._u_product = self._add(1.0, dtype, "variable")
 
     def _weight(self, ahead, dtype):
         """The share of the momentum in the step that is `ahead` of this one."""
@@ -159,8 +163,8 @@ class Nadam(Moments):
         return self._once(("weight", ahead, dtype.name), make)
 
     def _update_all(self, grads, variables, learning_rate):
-        product = self._once("product", lambda: self._product * self._weight(0, self._product.dtype))
-        self._product.assign(product)
+        product = self._once("product", lambda: self._u_product * self._weight(0, self._u_product.dtype))
+        self._u_product.assign(product)
         super()._update_all(grads, variables, learning_rate)
 
     def _shares(self, learning_rate, dtype):

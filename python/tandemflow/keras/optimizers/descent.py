@@ -48,7 +48,7 @@ class RMSprop(Optimizer):
         super().build(variables)
         self._velocities = self.add_optimizer_variables(variables, "velocity")
         self._momentums = self.add_optimizer_variables(variables, "momentum") if self.momentum > 0 else []
-        self._means = self.add_optimizer_variables(variables, "average_gradient") if self.centered else []
+        self._average_gradients = self.add_optimizer_variables(variables, "average_gradient") if self.centered else []
 
     def update_step(self, gradient, variable, learning_rate):
         i = self._get_variable_index(variable)
@@ -63,8 +63,8 @@ class RMSprop(Optimizer):
         self._velocities[i].assign(velocity)
         spread = velocity
         if self.centered:
-            mean = rho * self._means[i] + (1.0 - rho) * gradient
-            self._means[i].assign(mean)
+            mean = rho * self._average_gradients[i] + (1.0 - rho) * gradient
+            self._average_gradients[i].assign(mean)
             spread = velocity - _ops.square(mean)
         step = rate * gradient / _ops.sqrt(spread + float(self.epsilon))
         if self.momentum > 0:
@@ -115,15 +115,15 @@ class Adadelta(Optimizer):
             return
         super().build(variables)
         names = ["accumulated_grad", "accumulated_delta_var"]
-        self._gradients, self._steps = self.add_optimizer_variables(variables, names)
+        self._accumulated_grads, self._accumulated_delta_vars = self.add_optimizer_variables(variables, names)
 
     def update_step(self, gradient, variable, learning_rate):
         i, rho, epsilon = self._get_variable_index(variable), float(self.rho), float(self.epsilon)
         rate = self._rate(learning_rate, variable.dtype)
-        gradients = rho * self._gradients[i] + (1.0 - rho) * _ops.square(gradient)
-        step = _ops.sqrt(self._steps[i] + epsilon) * gradient / _ops.sqrt(gradients + epsilon)
-        self._gradients[i].assign(gradients)
-        self._steps[i].assign(rho * self._steps[i] + (1.0 - rho) * _ops.square(step))
+        gradients = rho * self._accumulated_grads[i] + (1.0 - rho) * _ops.square(gradient)
+        step = _ops.sqrt(self._accumulated_delta_vars[i] + epsilon) * gradient / _ops.sqrt(gradients + epsilon)
+        self._accumulated_grads[i].assign(gradients)
+        self._accumulated_delta_vars[i].assign(rho * self._accumulated_delta_vars[i] + (1.0 - rho) * _ops.square(step))
         variable.assign(variable - rate * step)
 
     def get_config(self):

@@ -93,16 +93,16 @@ class Adafactor(Optimizer):
         if self.built:
             return
         super().build(variables)
-        self._rows, self._columns, self._squares = [], [], []
+        self._r, self._c, self._v = [], [], []
         for variable in variables:
             shape, dtype, name = variable.shape.as_list(), variable.dtype, variable.name
             if len(shape) < 2:  # not taken apart: the two are there only because files have them
-                self._rows.append(self._add(0.0, "float32", name))
-                self._columns.append(self._add(0.0, "float32", name))
+                self._r.append(self._add(0.0, "float32", name))
+                self._c.append(self._add(0.0, "float32", name))
             else:
-                self._rows.append(self.add_variable(shape[:-1], dtype=dtype, name=name))
-                self._columns.append(self.add_variable(shape[:-2] + shape[-1:], dtype=dtype, name=name))
-            self._squares.append(self.add_variable_from_reference(variable, "velocity"))
+                self._r.append(self.add_variable(shape[:-1], dtype=dtype, name=name))
+                self._c.append(self.add_variable(shape[:-2] + shape[-1:], dtype=dtype, name=name))
+            self._v.append(self.add_variable_from_reference(variable, "velocity"))
 
     def _rates(self, learning_rate, dtype):
         """The step size, and the share of the old in the means of squares."""
@@ -120,11 +120,11 @@ class Adafactor(Optimizer):
             return kept * old + (1.0 - kept) * new
 
         if square.ndim < 2:
-            return blend(self._squares[i], square)
-        rows = blend(self._rows[i], _ops.reduce_mean(square, -1))
-        columns = blend(self._columns[i], _ops.reduce_mean(square, -2))
-        self._rows[i].assign(rows)
-        self._columns[i].assign(columns)
+            return blend(self._v[i], square)
+        rows = blend(self._r[i], _ops.reduce_mean(square, -1))
+        columns = blend(self._c[i], _ops.reduce_mean(square, -2))
+        self._r[i].assign(rows)
+        self._c[i].assign(columns)
         shares = rows / _ops.reduce_mean(rows, -1, True)
         return _tandem.expand_dims(shares, -1) * _tandem.expand_dims(columns, -2)
 
@@ -133,7 +133,7 @@ class Adafactor(Optimizer):
         rate, kept = self._rates(learning_rate, variable.dtype)
         size = _ops.maximum(float(self.epsilon_2), _root_mean_square(variable)) * rate
         squares = self._new_squares(i, _ops.square(gradient) + float(self.epsilon_1), kept)
-        self._squares[i].assign(squares)
+        self._v[i].assign(squares)
         update = gradient / _ops.sqrt(squares)
         update = update / _ops.maximum(1.0, _root_mean_square(update) / float(self.clip_threshold))
         variable.assign(variable - size * update)

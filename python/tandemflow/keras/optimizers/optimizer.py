@@ -6,7 +6,7 @@ import warnings
 from ... import _deferred, _ops, _tandem
 from ..._device import device
 from ..._function import Function
-from ..._gradient import GradientTape
+from ..._gradient import GradientTape, dense
 from ..._ops import records
 from ..._replica import current as current_replica
 from ..._replica import update_device
@@ -91,10 +91,10 @@ class Optimizer(Paced):
     def build(self, variables):
         """Makes the state for these variables, once."""
         if self.use_ema:
-            self._averages = self.add_optimizer_variables(variables, "average")
+            self._model_variables_moving_average = self.add_optimizer_variables(variables, "average")
         self._indices = {_tandem.variable_id(variable): i for i, variable in enumerate(variables)}
         if self.gradient_accumulation_steps:
-            self._accumulated = self.add_optimizer_variables(variables, "gradient_accumulator")
+            self._accumulated_gradients = self.add_optimizer_variables(variables, "gradient_accumulator")
         self._trainable_variables = list(variables)
         self.built = True
 
@@ -130,6 +130,7 @@ class Optimizer(Paced):
 
     def apply(self, grads, trainable_variables=None):
         """One step with these gradients, of these variables or of those it was built for."""
+        grads = [dense(gradient) for gradient in grads]
         replica = current_replica()
         if replica is not None:  # one step for all replicas, with the sum of their gradients
             variables = self._known(grads, trainable_variables)
@@ -256,10 +257,10 @@ class Optimizer(Paced):
     def _accumulate(self, grads, variables):
         """Every n-th time a step with the mean of the last n gradients; else they are added up."""
         steps = self.gradient_accumulation_steps
-        sums = [self._accumulated[self._get_variable_index(v)] for v in variables]
+        sums = [self._accumulated_gradients[self._get_variable_index(v)] for v in variables]
         totals = [gradient + total for gradient, total in zip(grads, sums)]
         due = self._once("due", lambda: _ops.equal(records["floormod"](self._iterations + 1, steps), 0))
-        apart = {id(v) for v in (self._iterations, self._learning_rate, *self._accumulated, *getattr(self, "_averages", ()))}
+        apart = {id(v) for v in (self._iterations, self._learning_rate, *self._accumulated_gradients, *getattr(self, "_model_variables_moving_average", ()))}
         with only_if(due, [*variables, *(v for v in self.variables if id(v) not in apart)]):
             self._clip_and_update([total / float(steps) for total in totals], variables)
         for total, variable in zip(totals, sums):
@@ -294,7 +295,7 @@ class Optimizer(Paced):
 
     def _update_averages(self):
         first = _ops.equal(self.iterations, 0)
-        for variable, average in zip(self._trainable_variables, self._averages):
+        for variable, average in zip(self._trainable_variables, self._model_variables_moving_average):
             dtype = variable.dtype
             kept = self._once(
                 ("kept", dtype.name), lambda: (1.0 - _ops.cast(first, dtype)) * float(self.ema_momentum)
@@ -302,20 +303,20 @@ class Optimizer(Paced):
             average.assign(kept * average + (1.0 - kept) * variable)
         if self.ema_overwrite_frequency:
             due = _ops.equal(records["floormod"](self.iterations + 1, self.ema_overwrite_frequency), 0)
-            for variable, average in zip(self._trainable_variables, self._averages):
+            for variable, average in zip(self._trainable_variables, self._model_variables_moving_average):
                 variable.assign(_ops.where(due, average, variable))
 
     def finalize_variable_values(self, var_list):
         """With use_ema the variables become their averages."""
         if not self.use_ema:
             return
-        if len(var_list) != len(self._averages):
+        if len(var_list) != len(self._model_variables_moving_average):
             raise ValueError(
                 f"The length of model variables ({len(var_list)}) to override does not match the length of model "
-                f"variables stored in the optimizer ({len(self._averages)}). Please check if the optimizer was called on "
+                f"variables stored in the optimizer ({len(self._model_variables_moving_average)}). Please check if the optimizer was called on "
                 "your model."
             )
-        for variable, average in zip(var_list, self._averages):
+        for variable, average in zip(var_list, self._model_variables_moving_average):
             variable.assign(average)
 
     def scale_loss(self, loss):

@@ -60,6 +60,12 @@ class State:
                 made.append(self.add_variable_from_reference(variable, slot, maker))
         return lists[0] if isinstance(name, str) else lists
 
+    def _checkpoint_children(self):
+        """(name, part) for tf.train.Checkpoint: attributes as Keras has them."""
+        from ..._object_graph import is_part
+
+        return [(name, value) for name, value in self.__dict__.items() if is_part(value) and name not in ("_indices", "_plans", "_around", "_scalars")]
+
     def _get_variable_index(self, variable):
         return self._indices[_tandem.variable_id(variable)]
 
