@@ -187,7 +187,100 @@ def objectives():
     return model
 
 
-MODELS = [two_towers, recurrent, small_resnet, nested, attention, steps, images, volumes, masks, functions, cells, objectives]
+def channels_first():
+    """Channels before the spatial axes, a branch each; axes that are not the last."""
+    first = {"data_format": "channels_first"}
+    x, y, images = keras.Input((4, 8)), keras.Input((2, 5, 6, 4)), keras.Input((3, 2, 6, 7))
+    steps = [
+        layers.ZeroPadding1D(1, **first), layers.MaxPooling1D(2, **first), layers.GlobalAveragePooling1D(**first), layers.Flatten(**first),
+        layers.BatchNormalization(axis=1), layers.GroupNormalization(2, axis=1), layers.AdaptiveAveragePooling1D(3, **first),
+    ]  # fmt: skip
+    volumes = [
+        layers.ZeroPadding3D(1, **first), layers.AveragePooling3D(2, **first), layers.GlobalMaxPooling3D(keepdims=True, **first), layers.Cropping3D(1, **first),
+        layers.UpSampling3D(2, **first), layers.Flatten(**first), layers.AdaptiveMaxPooling3D(2, **first),
+    ]  # fmt: skip
+    pictures = [
+        layers.UpSampling2D(2, interpolation="bicubic", **first), layers.Resizing(4, 9, interpolation="lanczos3", antialias=True, **first),
+        layers.Resizing(9, 4, pad_to_aspect_ratio=True, **first), layers.CenterCrop(3, 4, **first), layers.SpatialDropout2D(0.5, **first),
+        layers.GlobalAveragePooling2D(**first), layers.Cropping2D(1, **first),
+    ]  # fmt: skip
+    picture = layers.Reshape((2, 6, 21))(layers.Permute((2, 3, 1, 4))(images))
+    outputs = [layer(x) for layer in steps] + [layer(y) for layer in volumes] + [layer(picture) for layer in pictures]
+    return keras.Model([x, y, images], outputs, name="channels_first")
+
+
+def tokens():
+    """Whole numbers and bins: every output_mode, places for unknown numbers, a mask, weights."""
+    numbers, values, weights = keras.Input((4,), dtype="int32"), keras.Input((4,)), keras.Input((4,))
+    given = {"vocabulary": [7, 2, 5]}
+    learned = layers.IntegerLookup(output_mode="tf_idf")
+    learned.adapt(np.array([[1, 2, 2, 3], [2, 5, 5, 6], [7, 7, 2, 1]]))
+    bins = layers.Discretization(num_bins=4, epsilon=0.05)
+    bins.adapt(np.random.default_rng(2).uniform(0, 2, 90).astype("float32"))
+    outputs = [
+        layers.IntegerLookup(**given)(numbers), layers.IntegerLookup(mask_token=0, num_oov_indices=3, **given)(numbers), layers.IntegerLookup(output_mode="multi_hot", **given)(numbers),
+        layers.IntegerLookup(output_mode="count", mask_token=9, **given)(numbers), layers.IntegerLookup(output_mode="one_hot", **given)(numbers[:, :1]),
+        layers.IntegerLookup(invert=True, **given)(numbers), learned(numbers), bins(values), layers.Discretization([0.5, 1.0], output_mode="count")(values),
+        layers.CategoryEncoding(11, output_mode="count")(numbers, count_weights=weights), layers.Hashing(5)(numbers), layers.Hashing(5, salt=[3, 4])(numbers),
+    ]  # fmt: skip
+    return keras.Model([numbers, values, weights], outputs, name="tokens")
+
+
+def scores():
+    """Attention with masks of its own, its scores, several axes and shared heads; softmax with a mask."""
+    x, y, places = keras.Input((5, 6)), keras.Input((4, 6)), keras.Input((3, 4, 6))
+    seen, counts = x[:, :, :4] > 0.3, x[:, :, 0] > 0.3
+    outputs = [
+        layers.MultiHeadAttention(2, 3)(x, y, attention_mask=seen), *layers.MultiHeadAttention(2, 3)(x, y, return_attention_scores=True),
+        layers.MultiHeadAttention(2, 3, attention_axes=(2,))(places, places), layers.MultiHeadAttention(2, 3, attention_axes=(1, 2))(places, places),
+        layers.GroupQueryAttention(3, 4, 2)(x, y), layers.GroupQueryAttention(3, 4, 1)(x, x, use_causal_mask=True),
+        *layers.Attention(score_mode="concat", use_scale=True)([x, y], return_attention_scores=True),
+        layers.AdditiveAttention()([x, x], mask=[counts, counts], use_causal_mask=True), layers.Softmax()(y[:, :, 0], mask=y[:, :, 1] > 0.5),
+        *layers.Bidirectional(layers.GRU(2, return_sequences=True), merge_mode=None)(x), layers.Softmax(axis=[1, 2])(y),
+    ]  # fmt: skip
+    return keras.Model([x, y, places], outputs, name="scores")
+
+
+def inside():
+    """Models inside wrappers, cells with dropout in a stack, an LSTM of volumes."""
+    x, volumes = keras.Input((4, 6)), keras.Input((2, 3, 4, 5, 2))
+    stack = [layers.LSTMCell(3, dropout=0.2), layers.GRUCell(2, recurrent_dropout=0.1)]
+    head = keras.Sequential([layers.Dense(5, activation="relu"), layers.Dense(2)])
+    outputs = [
+        layers.TimeDistributed(head)(x), layers.RNN(stack)(x), layers.ConvLSTM3D(2, 2, padding="same")(volumes), layers.ConvLSTM3D(2, 2, data_format="channels_first")(volumes),
+        layers.Dropout(0.5, noise_shape=(None, 1, 6))(x), layers.RMSNormalization(axis=[1, 2])(x),
+    ]  # fmt: skip
+    return keras.Model([x, volumes], outputs, name="inside")
+
+
+def in_policy(name):
+    """Layers of many kinds that compute in 16 bits; compiled and fitted, so that losses are scaled where that is needed."""
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(name)
+    x, steps = keras.Input((8, 8, 3)), keras.Input((5,), dtype="int32")
+    y = layers.Conv2D(4, 3, activation="relu", padding="same")(x)
+    y = layers.BatchNormalization()(layers.SeparableConv2D(4, 3)(y))
+    y = layers.GlobalAveragePooling2D()(layers.MaxPooling2D(2)(y))
+    words = layers.Embedding(11, 6, mask_zero=True)(steps)
+    words = layers.LayerNormalization()(layers.Add()([words, layers.MultiHeadAttention(2, 3)(words, words)]))
+    words = layers.Bidirectional(layers.GRU(3))(layers.LSTM(4, return_sequences=True)(words))
+    both = layers.Dense(8, activation="gelu")(layers.Concatenate()([y, words]))
+    model = keras.Model([x, steps], layers.Dense(3, activation="softmax", dtype="float32")(both), name=name)
+    model.compile(keras.optimizers.Adam(0.01), "sparse_categorical_crossentropy", metrics=["accuracy"])
+    model.fit(inputs_of(model), np.arange(8) % 3, epochs=2, batch_size=4, verbose=0)
+    keras.config.set_dtype_policy(before)
+    return model
+
+
+def mixed_bfloat16():
+    return in_policy("mixed_bfloat16")
+
+
+def mixed_float16():
+    return in_policy("mixed_float16")
+
+
+MODELS = [channels_first, tokens, scores, inside, mixed_bfloat16, mixed_float16, two_towers, recurrent, small_resnet, nested, attention, steps, images, volumes, masks, functions, cells, objectives]
 LEGACY = [recurrent]  # the older format too, of layers that contain layers
 TRAINED = [objectives]  # with targets, the metrics, and what is predicted after three more steps
 

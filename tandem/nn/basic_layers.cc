@@ -1,9 +1,11 @@
 // Dense, embeddings, activations, dropout, preprocessing of numbers.
 #include <cmath>
 
+#include "tandem/nn/layer_json.h"
 #include "tandem/nn/layer_records.h"
 #include "tandem/op/arrays.h"
 #include "tandem/op/elementwise.h"
+#include "tandem/op/keras_epsilon.h"
 #include "tandem/op/network_ops.h"
 
 namespace tandem {
@@ -89,9 +91,8 @@ class NormalizationLayer final : public Layer {
     return value.size() == broadcast_.elements() ? reshape(value, broadcast_) : value;
   }
   Tensor call(const Tensor& x, bool) override {
-    constexpr double kEpsilon = 1e-7;
     const Tensor numbers = is_floating(x.dtype()) ? x : cast(x, DType::f32);
-    const Tensor mean = spread("mean", mean_), deviation = maximum(sqrt(spread("variance", variance_)), kEpsilon);
+    const Tensor mean = spread("mean", mean_), deviation = maximum(sqrt(spread("variance", variance_)), kKerasEpsilon);
     return config().flag("invert", false) ? numbers * deviation + mean : (numbers - mean) / deviation;
   }
   Shape broadcast_;
@@ -151,7 +152,16 @@ class ActivityRegularizationLayer final : public Layer {
 
 LayerPtr make_dropout(const LayerConfig& config, const LayerMakers&) {
   const double rate = rate_of(config);
-  return plain(config, [rate](const Tensor& x, bool training) { return training && rate > 0 ? dropout(x, rate) : x; });
+  if (!config.has("noise_shape")) return plain(config, [rate](const Tensor& x, bool training) { return training && rate > 0 ? dropout(x, rate) : x; });
+  const Json noise = config.json().value.at("noise_shape");  // sizes of 1: what is dropped together
+  return plain(config, [config, rate, noise](const Tensor& x, bool training) {
+    if (!training || rate == 0) return x;
+    if (!noise.is_array() || static_cast<int>(noise.size()) != x.rank()) config.refuse("noise_shape must have a size for each axis of ", x.shape(), ", got ", shown(noise));
+    Ints sizes(x.shape().begin(), x.shape().end());
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      if (noise[i].is_number_integer()) sizes[i] = noise[i].get<std::int64_t>();
+    return x * dropout(ones(Shape(std::span<const std::int64_t>(sizes)), x.dtype()), rate);
+  });
 }
 
 /// Whole channels are dropped.
@@ -196,13 +206,23 @@ class ActivationOnly final : public Activated {
 
 class SoftmaxLayer final : public Layer {
  public:
-  explicit SoftmaxLayer(const LayerConfig& config) : Layer(config), axis_(config.integer("axis", -1)) {}
-  std::string_view last_activation() const override { return axis_ == -1 ? "softmax" : ""; }
-  Tensor logits(const Tensor& x, bool) override { return x; }
+  explicit SoftmaxLayer(const LayerConfig& config) : Layer(config), last_(!config.has("axis") || config.value_json("axis") == "-1") {}
+  std::string_view last_activation() const override { return last_ ? "softmax" : ""; }
 
  private:
-  Tensor call(const Tensor& x, bool) override { return softmax(x, axis_); }
-  std::int64_t axis_;
+  Tensor logits(const Tensor& x, bool) override { return x; }
+  Tensor call(const Tensor& x, bool) override {
+    const Ints axes = axes_of(config(), "axis", x.rank());
+    return axes.size() == 1 ? softmax(x, axes[0]) : exp(x - reduce_logsumexp(x, axes, true));
+  }
+  /// What does not count gets nothing. A mask of steps that an earlier layer made is only passed on, unless it fits.
+  Masked call_masked(const Tensors& inputs, const Tensors& masks, bool training) override {
+    const Tensor &x = inputs[0], &mask = masks[0];
+    if (!mask.defined() || mask.rank() > x.rank()) return Layer::call_masked(inputs, masks, training);
+    const Tensor hidden = where(mask.dtype() == DType::boolean ? mask : greater(mask, 0.5), x, number_like(x, x.dtype() == DType::f16 ? -3e4 : -1e9));
+    return {{call(hidden, training)}, mask};
+  }
+  bool last_;
 };
 
 LayerPtr make_rescaling(const LayerConfig& config, const LayerMakers&) {
@@ -223,7 +243,7 @@ LayerPtr make_noise(const LayerConfig& config, const LayerMakers&) {
 LayerPtr make_input(const LayerConfig& config, const LayerMakers&) {
   const auto dtype = parse_dtype(config.activation("dtype", "float32"));
   if (!dtype) config.refuse("unknown dtype '", config.activation("dtype", ""), "'");
-  return plain(config, [dtype = *dtype](const Tensor& x, bool) { return x.dtype() == dtype ? x : cast(x, dtype); });
+  return std::make_shared<Plain>(config, std::nullopt, [dtype = *dtype](const Tensor& x, bool) { return x.dtype() == dtype ? x : cast(x, dtype); });
 }
 
 constexpr LayerRecord kRecords[] = {

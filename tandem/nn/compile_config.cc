@@ -93,12 +93,14 @@ std::optional<CompileOptions> read_compile_config(const Json& config, const std:
 
 Json compile_config(const CompileOptions& options, const Optimizer& optimizer) {
   const auto loss_of = [&](LossConfig loss) {
+    if (options.loss_function || loss.function || loss.name.empty()) return Json();  // one's own, which no file holds
     loss.arguments.from_logits = loss.arguments.from_logits || options.from_logits;
     return loss_json(loss);
   };
   const auto list_of = [](const std::vector<MetricConfig>& metrics) {
     Json list = Json::array();
-    for (const MetricConfig& metric : metrics) list.push_back(metric_json(metric));
+    for (const MetricConfig& metric : metrics)
+      if (!metric.maker) list.push_back(metric_json(metric));
     return list;
   };
   Json losses = Json::array(), metrics = Json::array();

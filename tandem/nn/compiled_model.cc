@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "tandem/autodiff/tape.h"
 #include "tandem/nn/optimizers.h"
 #include "tandem/op/elementwise.h"
 
@@ -19,8 +18,8 @@ Tensor sum_of(const Tensor& a, const Tensor& b) { return a.defined() ? a + b : b
 
 }  // namespace
 
-CompiledModel::CompiledModel(const LayerGraph& graph, const std::string& name, CompileOptions options)
-    : graph_(graph), options_(std::move(options)),
+CompiledModel::CompiledModel(const LayerGraph& graph, Steps& steps, bool own_steps, const std::string& name, CompileOptions options)
+    : graph_(graph), steps_(steps), options_(std::move(options)),
       optimizer_(options_.optimizer_object ? options_.optimizer_object : make_optimizer(options_.optimizer)) {
   const std::size_t count = graph.outputs().size();
   if (!options_.losses.empty() && options_.losses.size() != count)
@@ -29,34 +28,41 @@ CompiledModel::CompiledModel(const LayerGraph& graph, const std::string& name, C
     fail(ErrorCode::invalid_argument, "compile: ", options_.output_metrics.size(), " lists of metrics were given for ", count, " outputs");
   if (!options_.loss_weights.empty() && options_.loss_weights.size() != count)
     fail(ErrorCode::invalid_argument, "compile: ", options_.loss_weights.size(), " loss_weights were given for ", count, " outputs");
-  for (std::size_t i = 0; i < count; ++i) add_output(i);
+  for (std::size_t i = 0; i < count; ++i) add_output(i, own_steps);
+  const bool halves = std::ranges::any_of(graph.layers(), [](const LayerPtr& layer) { return layer->policy().name == "mixed_float16"; });
+  if (halves && options_.auto_scale_loss && !optimizer_->scales_losses()) optimizer_->scale_losses();
   if (MirroredStrategy::current()) strategy_ = *MirroredStrategy::current();
   train_.emplace([this](const Tensors& batch) -> Tensors {
-    return {strategy_ ? learn_mirrored(split(batch)) : learn(split(batch))};
+    AddedLosses added;
+    const Batch parts = split(batch);
+    const Tensor loss = strategy_ ? learn_mirrored(parts) : steps_.train_step(parts);
+    loss_.add(loss, parts.inputs[0].shape()[0]);
+    return {loss};
   }, FunctionOptions{.name = name + " train step"});
   test_.emplace([this](const Tensors& batch) -> Tensors {
+    AddedLosses added;
     const Batch parts = split(batch);
-    const AddedLosses added;
-    const Outputs outputs = forward(parts.inputs, false);
-    return {observe(parts, outputs, added)};
+    const Tensor loss = steps_.test_step(parts);
+    loss_.add(loss, parts.inputs[0].shape()[0]);
+    return {loss};
   }, FunctionOptions{.name = name + " test step"});
 }
 
-void CompiledModel::add_output(std::size_t index) {
+void CompiledModel::add_output(std::size_t index, bool own_steps) {
   Output output;
   const bool several = graph_.outputs().size() > 1;
   const LayerPtr& layer = graph_.layer_of(index);
   const std::string prefix = several && layer ? layer->name() + "_" : "";
   if (!options_.loss_weights.empty()) output.weight = options_.loss_weights[index];
-  if (options_.loss_function) {
-    output.reduction = LossArguments().reduction;
-    output.loss = [own = options_.loss_function](const Tensor& y_true, const Tensor& y_pred) { return LossValues{own(y_true, y_pred)}; };
+  const LossConfig& config = options_.losses.empty() ? options_.loss : options_.losses[index];
+  if (const LossFunction own = options_.loss_function ? options_.loss_function : config.function) {
+    output.reduction = config.arguments.reduction;
+    output.loss = [own](const Tensor& y_true, const Tensor& y_pred) { return LossValues{own(y_true, y_pred)}; };
   } else {
-    const LossConfig& config = options_.losses.empty() ? options_.loss : options_.losses[index];
     const LossRecord& record = find_loss(config.name);
     LossArguments arguments = config.arguments;
     arguments.from_logits = arguments.from_logits || options_.from_logits;
-    if (!arguments.from_logits && !record.activation.empty() && graph_.last_activation(index) == record.activation) {
+    if (!own_steps && !arguments.from_logits && !record.activation.empty() && graph_.last_activation(index) == record.activation) {
       output.left_out = record.activation;
       arguments.from_logits = true;
     }
@@ -77,8 +83,14 @@ void CompiledModel::add_output(std::size_t index) {
   outputs_.push_back(std::move(output));
 }
 
+void CompiledModel::run(const Function& step, const Tensors& batch) const {
+  if (options_.run_eagerly) step.call_eagerly(batch);
+  else step.call(batch);
+}
+
 Logs CompiledModel::read() const {
   Logs logs{{"loss", loss_.result()}};
+  for (const Mean& mean : means_) logs[mean.name()] = mean.result();
   for (const Output& output : outputs_) {
     if (output.mean) logs[output.mean->name()] = output.mean->result();
     for (const auto& [metric, weighted] : output.metrics) logs[metric->name()] = metric->result();
@@ -88,13 +100,14 @@ Logs CompiledModel::read() const {
 
 void CompiledModel::reset() const {
   loss_.reset();
+  for (const Mean& mean : means_) mean.reset();
   for (const Output& output : outputs_) {
     if (output.mean) output.mean->reset();
     for (const auto& [metric, weighted] : output.metrics) metric->reset();
   }
 }
 
-CompiledModel::Batch CompiledModel::split(const Tensors& batch) const {
+Batch CompiledModel::split(const Tensors& batch) const {
   const std::size_t inputs = graph_.input_count(), arrays = inputs + outputs_.size();
   if (batch.size() != arrays && batch.size() != arrays + 1)
     fail(ErrorCode::wrong_arity, "the model has ", inputs, " inputs and ", outputs_.size(), " outputs, so that a batch has ", arrays, " arrays, and one more with sample weights; got ", batch.size());
@@ -106,9 +119,10 @@ Tensor CompiledModel::loss_of(const Output& output, const Tensor& y_true, const 
   return reduced(output.loss(y_true, y_pred), weights, mask, output.reduction, y_pred.shape()[0], all);
 }
 
-Tensor CompiledModel::penalties(const AddedLosses& added) const {
+Tensor CompiledModel::penalties() const {
   Tensor sum;
-  for (const Tensor& loss : added.values()) sum = sum_of(sum, loss);
+  if (const AddedLosses* added = AddedLosses::current())
+    for (const Tensor& loss : added->values()) sum = sum_of(sum, loss);
   for (const LayerPtr& layer : graph_.layers())
     for (const Tensor& loss : layer->losses()) sum = sum_of(sum, loss);
   return sum;
@@ -118,30 +132,50 @@ void CompiledModel::constrain() const {
   for (const LayerPtr& layer : graph_.layers()) layer->constrain();
 }
 
-Tensor CompiledModel::observe(const Batch& batch, const Outputs& made, const AddedLosses& added) const {
-  const Tensors& outputs = made.values;
-  const std::int64_t rows = outputs[0].shape()[0];
-  Tensor total = penalties(added);
+Outputs CompiledModel::forward(const Tensors& inputs, bool training) const {
+  if (AddedLosses* added = AddedLosses::current()) added->clear();  // of an earlier pass in the same step
+  Outputs made = graph_.run_masked(inputs, Tensors(inputs.size()), training, as_logits_);
+  for (Tensor& value : made.values) value = at_least_float32(value);
+  return made;
+}
+
+Tensor CompiledModel::loss_of(const Batch& batch, const Outputs& made) const {
+  const std::int64_t rows = made.values.at(0).shape()[0];
+  Tensor total = penalties();
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const Output& output = outputs_[i];
-    const Tensor loss = loss_of(output, batch.targets[i], outputs[i], made.masks[i], batch.weights, rows);
+    const Tensor loss = loss_of(output, batch.targets[i], made.values.at(i), made.masks[i], batch.weights, rows);
     if (output.mean) output.mean->add(loss, rows);
-    for (const auto& [metric, weighted] : output.metrics)
-      metric->update(batch.targets[i], {outputs[i], output.left_out}, weighted ? batch.weights : Tensor());
     total = sum_of(total, output.weight == 1 ? loss : loss * output.weight);
   }
-  loss_.add(total, rows);
   return total;
+}
+
+void CompiledModel::update_metrics(const Batch& batch, const Outputs& made) const {
+  for (std::size_t i = 0; i < outputs_.size(); ++i)
+    for (const auto& [metric, weighted] : outputs_[i].metrics)
+      metric->update(batch.targets[i], {made.values.at(i), outputs_[i].left_out}, weighted ? batch.weights : Tensor());
+}
+
+void CompiledModel::minimize(GradientTape& tape, const Tensor& loss) const {
+  const std::vector<Variable> variables = trainable_variables();
+  optimizer_->apply_gradients(variables, tape.gradient(optimizer_->scaled_loss(loss), Tensors(variables.begin(), variables.end())));
+  constrain();
 }
 
 Tensor CompiledModel::learn(const Batch& batch) const {
   GradientTape tape;
-  const AddedLosses added;
   const Outputs outputs = forward(batch.inputs, true);
-  const Tensor loss = observe(batch, outputs, added);
-  const std::vector<Variable> variables = trainable_variables();
-  optimizer_->apply_gradients(variables, tape.gradient(optimizer_->scaled_loss(loss), Tensors(variables.begin(), variables.end())));
-  constrain();
+  const Tensor loss = steps_.compute_loss(batch, outputs);
+  update_metrics(batch, outputs);
+  minimize(tape, loss);
+  return loss;
+}
+
+Tensor CompiledModel::check(const Batch& batch) const {
+  const Outputs outputs = forward(batch.inputs, false);
+  const Tensor loss = steps_.compute_loss(batch, outputs);
+  update_metrics(batch, outputs);
   return loss;
 }
 
@@ -164,7 +198,7 @@ Tensor CompiledModel::learn_mirrored(const Batch& batch) const {
     parts[shard.begin] = outputs;
     if (!added.values().empty())
       fail(ErrorCode::invalid_argument, "a layer adds to the loss while it runs; that is not supported with several devices in C++");
-    Tensor loss = parts.size() == 1 ? penalties(added) : Tensor();
+    Tensor loss = parts.size() == 1 ? penalties() : Tensor();
     for (std::size_t i = 0; i < outputs_.size(); ++i)
       loss = sum_of(loss, loss_of(outputs_[i], mine.targets[i], outputs[i], {}, mine.weights, rows) * outputs_[i].weight);
     variables = trainable_variables();
@@ -178,7 +212,9 @@ Tensor CompiledModel::learn_mirrored(const Batch& batch) const {
     for (const auto& [begin, outputs] : parts) in_order.push_back(outputs[i]);
     whole.push_back(in_order.size() == 1 ? in_order[0] : concat(in_order, 0));
   }
-  const Tensor loss = observe(batch, {std::move(whole), Tensors(outputs_.size())}, AddedLosses());
+  const Outputs made{std::move(whole), Tensors(outputs_.size())};
+  const Tensor loss = loss_of(batch, made);
+  update_metrics(batch, made);
   optimizer_->apply_gradients(variables, LocalCommunicator(devices, {strategy_->home()}).all_reduce(brought, ReduceOp::sum));
   constrain();
   return loss;

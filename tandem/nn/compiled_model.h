@@ -1,5 +1,6 @@
 // A model with what it is trained for: loss, optimizer, metrics; its steps are traced functions, one plan a batch shape.
 #pragma once
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "tandem/autodiff/function.h"
+#include "tandem/autodiff/tape.h"
 #include "tandem/dist/mirrored.h"
 #include "tandem/nn/layer_graph.h"
 #include "tandem/nn/losses.h"
@@ -26,15 +28,35 @@ struct CompileOptions {
   std::vector<MetricConfig> metrics = {};       // of every output: "accuracy", {"AUC", {.curve = "PR"}}; or:
   std::vector<std::vector<MetricConfig>> output_metrics = {};  // a list an output
   std::vector<MetricConfig> weighted_metrics = {};             // of every output, by the weights of the samples
+  bool run_eagerly = false;                     // steps run op by op, so that one can look inside
+  bool auto_scale_loss = true;                  // with layers that compute in mixed_float16 the optimizer scales its losses
 };
 
 /// "loss", "accuracy" and their values.
 using Logs = std::map<std::string, double>;
 
+/// A batch, or the rows of it that one device has: what the model reads, a target an output, and weights of the samples.
+struct Batch {
+  Tensors inputs, targets;
+  Tensor weights;  // may be undefined
+};
+/// What a model gives for a batch, and which steps of it count; masks are undefined where all do.
+using Outputs = LayerGraph::MaskedOutputs;
+
+/// What a model does in a step; Model lets it be overridden.
+class Steps {
+ public:
+  virtual ~Steps() = default;
+  virtual Tensor train_step(const Batch& batch) = 0;
+  virtual Tensor test_step(const Batch& batch) = 0;
+  virtual Tensor compute_loss(const Batch& batch, const Outputs& outputs) = 0;
+};
+
 class CompiledModel {
  public:
-  /// The graph must outlive it. Throws for losses, metrics and optimizers that are not known.
-  CompiledModel(const LayerGraph& graph, const std::string& name, CompileOptions options);
+  /// The graph and the steps must outlive it. `own_steps`: they may be overridden, so that outputs keep their activations. Throws for
+  /// losses, metrics and optimizers that are not known.
+  CompiledModel(const LayerGraph& graph, Steps& steps, bool own_steps, const std::string& name, CompileOptions options);
   CompiledModel(const CompiledModel&) = delete;
   CompiledModel& operator=(const CompiledModel&) = delete;
 
@@ -44,9 +66,23 @@ class CompiledModel {
   const Function& train() const { return *train_; }
   const Function& test() const { return *test_; }
 
+  /// One step, traced or, with run_eagerly, op by op.
+  void run(const Function& step, const Tensors& batch) const;
+
   /// What the metrics have seen since the last reset.
   Logs read() const;
   void reset() const;
+  /// A mean that is shown beside the metrics.
+  Mean& add_mean(std::string name) { return means_.emplace_back(std::move(name)); }
+
+  // What steps are made of.
+  Outputs forward(const Tensors& inputs, bool training) const;
+  /// By the losses, of the outputs, and what layers cost.
+  Tensor loss_of(const Batch& batch, const Outputs& outputs) const;
+  void minimize(GradientTape& tape, const Tensor& loss) const;
+  void update_metrics(const Batch& batch, const Outputs& outputs) const;
+  Tensor learn(const Batch& batch) const;
+  Tensor check(const Batch& batch) const;
 
  private:
   struct Output {
@@ -61,33 +97,25 @@ class CompiledModel {
     };
     std::vector<Watched> metrics;
   };
-  /// A batch, or the rows of it that one device has.
-  struct Batch {
-    Tensors inputs, targets;
-    Tensor weights;  // may be undefined
-  };
 
-  void add_output(std::size_t index);
+  void add_output(std::size_t index, bool own_steps);
   Batch split(const Tensors& batch) const;
-  using Outputs = LayerGraph::MaskedOutputs;
-  Outputs forward(const Tensors& inputs, bool training) const { return graph_.run_masked(inputs, Tensors(inputs.size()), training, as_logits_); }
   std::vector<Variable> trainable_variables() const { return graph_.trainable_variables(); }
   /// The mean loss of one output over a batch, of the steps that count; `all` rows, if the batch is a part.
   Tensor loss_of(const Output& output, const Tensor& y_true, const Tensor& y_pred, const Tensor& mask, const Tensor& weights, std::int64_t all) const;
-  /// The whole loss, which the metrics see too.
-  Tensor observe(const Batch& batch, const Outputs& outputs, const AddedLosses& added) const;
   /// What the layers cost: by their variables, and by what they added while they ran.
-  Tensor penalties(const AddedLosses& added) const;
+  Tensor penalties() const;
   void constrain() const;
-  Tensor learn(const Batch& batch) const;
   Tensor learn_mirrored(const Batch& batch) const;
 
   const LayerGraph& graph_;
+  Steps& steps_;
   CompileOptions options_;
   std::shared_ptr<Optimizer> optimizer_;
   std::vector<Output> outputs_;
   std::vector<bool> as_logits_;
   Mean loss_{"loss"};
+  std::deque<Mean> means_;
   std::optional<Function> train_, test_;
   std::optional<MirroredStrategy> strategy_;
 };

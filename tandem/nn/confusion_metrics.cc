@@ -1,7 +1,7 @@
 // Metrics made of counts: how many predictions above a threshold are right, and how many of those below.
 #include <algorithm>
 
-#include "tandem/nn/fuzz.h"
+#include "tandem/op/keras_epsilon.h"
 #include "tandem/nn/metric_records.h"
 #include "tandem/op/arrays.h"
 #include "tandem/op/elementwise.h"
@@ -162,12 +162,12 @@ class Auc final : public Counting {
     if (a.thresholds.empty()) {
       const std::int64_t count = a.num_thresholds.value_or(200);
       if (count < 2) fail(ErrorCode::invalid_argument, "AUC: num_thresholds must be at least 2, got ", count);
-      return even_thresholds(count, kFuzz);
+      return even_thresholds(count, kKerasEpsilon);
     }
     std::vector<double> all = a.thresholds;
     std::sort(all.begin(), all.end());
-    all.insert(all.begin(), -kFuzz);
-    all.push_back(1 + kFuzz);
+    all.insert(all.begin(), -kKerasEpsilon);
+    all.push_back(1 + kKerasEpsilon);
     return all;
   }
   Tensor predicted(const Prediction& prediction) const override { return from_logits_ ? sigmoid(prediction.value) : prediction.probabilities(); }

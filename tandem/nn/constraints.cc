@@ -1,6 +1,7 @@
 #include "tandem/nn/constraints.h"
 
-#include "tandem/nn/fuzz.h"
+#include "tandem/base/nearest.h"
+#include "tandem/op/keras_epsilon.h"
 #include "tandem/nn/layer_json.h"
 #include "tandem/op/ops.h"
 
@@ -24,7 +25,7 @@ Tensor norms(const Tensor& w, const Ints& axes) { return sqrt(reduce_sum(square(
 Constraint max_norm(const Json& config) {
   return [most = real_or(config, "max_value", 2), axes = axes_in(config)](const Tensor& w) {
     const Tensor norm = norms(w, axes);
-    return w * (minimum(norm, most) / (norm + kFuzz));
+    return w * (minimum(norm, most) / (norm + kKerasEpsilon));
   };
 }
 
@@ -32,12 +33,12 @@ Constraint min_max_norm(const Json& config) {
   const double least = real_or(config, "min_value", 0), most = real_or(config, "max_value", 1), rate = real_or(config, "rate", 1);
   return [=, axes = axes_in(config)](const Tensor& w) {
     const Tensor norm = norms(w, axes), wanted = rate * maximum(minimum(norm, most), least) + (1 - rate) * norm;
-    return w * (wanted / (norm + kFuzz));
+    return w * (wanted / (norm + kKerasEpsilon));
   };
 }
 
 Constraint unit_norm(const Json& config) {
-  return [axes = axes_in(config)](const Tensor& w) { return w / (norms(w, axes) + kFuzz); };
+  return [axes = axes_in(config)](const Tensor& w) { return w / (norms(w, axes) + kKerasEpsilon); };
 }
 
 Constraint non_neg(const Json&) {
@@ -61,7 +62,7 @@ Constraint read_constraint(std::string_view text) {
     if (record.name == snake_case(given->name)) return record.make(given->config);
     known.push_back(record.name);
   }
-  fail(ErrorCode::invalid_argument, "unknown constraint '", given->name, "'; the known ones are ", join(known));
+  fail(ErrorCode::invalid_argument, "unknown constraint '", given->name, "'", nearest_hint(given->name, known), "; the known ones are ", join(known));
 }
 
 }  // namespace tandem

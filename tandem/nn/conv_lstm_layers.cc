@@ -1,4 +1,5 @@
 // LSTM whose products are convolutions, over [batch, steps, …, channels].
+#include "tandem/nn/convolutions.h"
 #include "tandem/nn/over_steps.h"
 
 namespace tandem {
@@ -11,7 +12,6 @@ class ConvLstmLayer final : public OverSteps {
         strides_(config.ints("strides", static_cast<int>(axes), Ints(axes, 1))), dilation_(config.ints("dilation_rate", static_cast<int>(axes), Ints(axes, 1))),
         padding_(config.text("padding", "valid")), activation_(find_activation(config.activation("activation", "tanh"))),
         gate_activation_(find_activation(config.activation("recurrent_activation", "sigmoid"))) {
-    config.require("data_format", "channels_last");
     for (const Ints* list : {&size_, &strides_, &dilation_})
       for (const std::int64_t value : *list)
         if (value < 1) config.refuse("kernel_size, strides and dilation_rate must be positive, got [", join(*list), "]");
@@ -21,7 +21,7 @@ class ConvLstmLayer final : public OverSteps {
 
  private:
   void make_variables(const Shape& input) override {
-    need_rank(*this, input, static_cast<int>(axes_) + 3, axes_ == 1 ? "batch, steps, length and channels" : "batch, steps, height, width and channels");
+    need_rank(*this, input, static_cast<int>(axes_) + 3, axes_ == 1 ? "batch, steps, length and channels" : axes_ == 2 ? "batch, steps, height, width and channels" : "batch, steps, depth, height, width and channels");
     kernel_ = add_weight("kernel", kernel_shape(input[-1]), glorot_of);
     recurrent_ = add_weight("recurrent_kernel", kernel_shape(filters_), orthogonal_of);
     if (config().flag("use_bias", true))
@@ -49,7 +49,8 @@ class ConvLstmLayer final : public OverSteps {
 
   Tensor convolved(const Tensor& x, const Tensor& kernel, const Ints& strides, const Ints& dilations, std::string_view padding) const {
     if (axes_ == 1) return conv1d(x, kernel, {.strides = {1, strides[0]}, .padding = padding, .dilations = {1, dilations[0]}});
-    return conv2d(x, kernel, {.strides = strides, .padding = padding, .dilations = dilations});
+    const ConvOptions options{.strides = strides, .padding = padding, .dilations = dilations};
+    return axes_ == 2 ? conv2d(x, kernel, options) : conv3d(x, kernel, options);
   }
 
   Tensors step(const Tensor& x, const Tensors& states) const override {
@@ -73,7 +74,7 @@ LayerPtr make_conv_lstm(const LayerConfig& config, const LayerMakers&) {
   return std::make_shared<ConvLstmLayer>(config, kAxes);
 }
 
-constexpr LayerRecord kRecords[] = {{"ConvLSTM1D", make_conv_lstm<1>}, {"ConvLSTM2D", make_conv_lstm<2>}};
+constexpr LayerRecord kRecords[] = {{"ConvLSTM1D", make_conv_lstm<1>}, {"ConvLSTM2D", make_conv_lstm<2>}, {"ConvLSTM3D", make_conv_lstm<3>}};
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // Convolutions and pooling over [batch, …, channels].
 #include <algorithm>
 
+#include "tandem/nn/convolutions.h"
 #include "tandem/nn/layer_records.h"
 
 namespace tandem {
@@ -11,7 +12,6 @@ class Convolution : public Activated {
  public:
   Convolution(const LayerConfig& config, int axes) : Activated(config), axes_(axes), size_(config.ints("kernel_size", axes)), strides_(config.ints("strides", axes, Ints(static_cast<std::size_t>(axes), 1))),
         dilation_(config.ints("dilation_rate", axes, Ints(static_cast<std::size_t>(axes), 1))), padding_(config.text("padding", "valid")), use_bias_(config.flag("use_bias", true)) {
-    config.require("data_format", "channels_last");
     for (const Ints* list : {&size_, &strides_, &dilation_})
       if (std::any_of(list->begin(), list->end(), [](std::int64_t value) { return value < 1; })) config.refuse("kernel_size, strides and dilation_rate must be positive, got [", join(*list), "]");
     if (padding_ != "valid" && padding_ != "same" && !(padding_ == "causal" && axes == 1)) config.refuse("unknown padding '", padding_, "'");
@@ -41,10 +41,7 @@ class Convolution : public Activated {
   /// How long a transposed convolution makes an axis.
   std::int64_t transposed_length(const Tensor& x, int axis) const {
     const auto i = static_cast<std::size_t>(axis - 1);
-    const std::int64_t window = (size_[i] - 1) * dilation_[i] + 1, length = x.shape()[axis];
-    if (!config().has("output_padding")) return length * strides_[i] + (padding_ == "valid" ? std::max<std::int64_t>(window - strides_[i], 0) : 0);
-    const std::int64_t more = config().ints("output_padding", axes_)[i];
-    return (length - 1) * strides_[i] + window - (padding_ == "same" ? 2 * (window / 2) : 0) + more;
+    return tandem::transposed_length(config(), {.axes = axes_, .axis = i, .length = x.shape()[axis], .window = (size_[i] - 1) * dilation_[i] + 1, .stride = strides_[i], .padding = padding_});
   }
 
   int axes_;
@@ -179,16 +176,38 @@ class Conv2DTransposeLayer final : public Convolution {
   std::optional<Variable> kernel_;
 };
 
+/// One axis in `count` parts as equal as can be, each reduced to one place.
+Tensor pooled_evenly(const Tensor& x, int axis, std::int64_t count, Tensor (*reduce)(const Tensor&, const Ints&, bool)) {
+  Tensors parts;
+  const std::int64_t size = x.shape()[axis];
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t begin = i * size / count, end = ((i + 1) * size + count - 1) / count;
+    parts.push_back(reduce(part_of(x, axis, begin, end - begin), {axis}, true));
+  }
+  return parts.size() == 1 ? parts[0] : concat(parts, axis);
+}
+
+template <Tensor (*kReduce)(const Tensor&, const Ints&, bool), int kAxes>
+LayerPtr make_adaptive_pooling(const LayerConfig& config, const LayerMakers&) {
+  const Ints sizes = config.ints("output_size", kAxes);
+  for (const std::int64_t size : sizes)
+    if (size < 1) config.refuse("output_size must be positive, got [", join(sizes), "]");
+  return plain(config, [config, sizes](const Tensor& x, bool) {
+    if (x.rank() != kAxes + 2) config.refuse("needs ", kAxes + 2, " axes, got ", x.shape());
+    Tensor y = x;
+    for (int i = 0; i < kAxes; ++i) y = pooled_evenly(y, i + 1, sizes[static_cast<std::size_t>(i)], kReduce);
+    return y;
+  });
+}
+
 template <Tensor (*kPool)(const Tensor&, const PoolOptions&), int kAxes>
 LayerPtr make_pooling(const LayerConfig& config, const LayerMakers&) {
-  config.require("data_format", "channels_last");
   const Ints size = config.ints("pool_size", kAxes, Ints(kAxes, 2)), strides = config.ints("strides", kAxes, size);
   return plain(config, [=, padding = config.text("padding", "valid")](const Tensor& x, bool) { return kPool(x, {.ksize = size, .strides = strides, .padding = padding}); });
 }
 
 template <Tensor (*kReduce)(const Tensor&, const Ints&, bool), int kAxes>
 LayerPtr make_global_pooling(const LayerConfig& config, const LayerMakers&) {
-  config.require("data_format", "channels_last");
   Ints axes;
   for (int i = 1; i <= kAxes; ++i) axes.push_back(i);
   return plain(config, [axes, keep = config.flag("keepdims", false)](const Tensor& x, bool) { return kReduce(x, axes, keep); });
@@ -197,7 +216,7 @@ LayerPtr make_global_pooling(const LayerConfig& config, const LayerMakers&) {
 /// The mean of the steps that count.
 class AveragedSteps final : public Layer {
  public:
-  explicit AveragedSteps(const LayerConfig& config) : Layer(config), keep_(config.flag("keepdims", false)) { config.require("data_format", "channels_last"); }
+  explicit AveragedSteps(const LayerConfig& config) : Layer(config), keep_(config.flag("keepdims", false)) {}
 
  private:
   Tensor call(const Tensor& x, bool) override { return reduce_mean(x, {1}, keep_); }
@@ -209,7 +228,13 @@ class AveragedSteps final : public Layer {
   bool keep_;
 };
 
-constexpr LayerRecord kRecords[] = {{"Conv1DTranspose", make_as<Conv1DTransposeLayer>},
+constexpr LayerRecord kRecords[] = {{"AdaptiveAveragePooling1D", make_adaptive_pooling<reduce_mean, 1>},
+                                    {"AdaptiveAveragePooling2D", make_adaptive_pooling<reduce_mean, 2>},
+                                    {"AdaptiveAveragePooling3D", make_adaptive_pooling<reduce_mean, 3>},
+                                    {"AdaptiveMaxPooling1D", make_adaptive_pooling<reduce_max, 1>},
+                                    {"AdaptiveMaxPooling2D", make_adaptive_pooling<reduce_max, 2>},
+                                    {"AdaptiveMaxPooling3D", make_adaptive_pooling<reduce_max, 3>},
+                                    {"Conv1DTranspose", make_as<Conv1DTransposeLayer>},
                                     {"DepthwiseConv1D", make_as<DepthwiseConv1DLayer>},
                                     {"SeparableConv1D", make_as<SeparableConv1DLayer>},
                                     {"GlobalAveragePooling3D", make_global_pooling<reduce_mean, 3>},
@@ -229,6 +254,12 @@ constexpr LayerRecord kRecords[] = {{"Conv1DTranspose", make_as<Conv1DTransposeL
                                     {"SeparableConv2D", make_as<SeparableConv2DLayer>}};
 
 }  // namespace
+
+std::int64_t transposed_length(const LayerConfig& config, const TransposedAxis& a) {
+  if (!config.has("output_padding")) return a.length * a.stride + (a.padding == "valid" ? std::max<std::int64_t>(a.window - a.stride, 0) : 0);
+  const std::int64_t more = config.ints("output_padding", a.axes)[a.axis];
+  return (a.length - 1) * a.stride + a.window - (a.padding == "same" ? 2 * (a.window / 2) : 0) + more;
+}
 
 std::span<const LayerRecord> convolution_layers() { return kRecords; }
 

@@ -37,11 +37,15 @@ Tensor weights_by_class(const Tensor& y, const std::map<std::int64_t, double>& b
   return Tensor::from(weights, {count});
 }
 
+void need_one_output(std::size_t outputs) {
+  if (outputs != 1) fail(ErrorCode::invalid_argument, "fit: class_weight is for models with one output, this one has ", outputs);
+}
+
 Samples with_weights(const Samples& samples, const FitOptions& options) {
   Samples out = samples;
   if (options.sample_weight.defined()) out.sample_weight = options.sample_weight;
   if (options.class_weight.empty()) return out;
-  if (samples.y.size() != 1) fail(ErrorCode::invalid_argument, "fit: class_weight is for models with one output, this one has ", samples.y.size());
+  need_one_output(samples.y.size());
   const Tensor weights = weights_by_class(samples.y[0], options.class_weight);
   out.sample_weight = out.sample_weight.defined() ? out.sample_weight * weights : weights;
   return out;
@@ -53,6 +57,7 @@ Samples with_weights(const Samples& samples, const FitOptions& options) {
 class Training {
  public:
   Training(Model& model, const FitOptions& options) : model_(model), state_(model.compiled()), options_(options) {
+    if (options.validation_freq < 1) fail(ErrorCode::invalid_argument, "fit: validation_freq must be at least 1, got ", options.validation_freq);
     for (const CallbackRef& callback : options.callbacks) wants_batches_ = wants_batches_ || callback->wants_batches();
   }
 
@@ -77,7 +82,7 @@ class Training {
     const std::int64_t done = run_steps(source, bar);
     if (done == 0) fail(ErrorCode::invalid_argument, "fit: the dataset gave no batches");
     Logs logs = state_.read();
-    if (validation) {
+    if (validation && (epoch + 1) % options_.validation_freq == 0) {
       state_.reset();
       run_all(*validation, state_.test());
       for (const auto& [name, value] : state_.read()) logs["val_" + name] = value;
@@ -120,21 +125,39 @@ History Model::fit(const Samples& samples, const FitOptions& options) {
     validation = rows(train, kept, all - kept);
     train = rows(train, 0, kept);
   }
-  const auto steps = steps_of(train, options.batch_size, options.shuffle, "fit");
-  const auto check = validation ? steps_of(*validation, options.batch_size, false, "fit") : nullptr;
+  const auto steps = steps_of(train, options.batch_size, options.shuffle, "fit", options.steps_per_epoch, compiled().options().run_eagerly);
+  const auto check = validation_steps(validation, options);
   return Training(*this, options).run(*steps, check.get());
+}
+
+std::unique_ptr<StepSource> Model::validation_steps(const std::optional<Samples>& samples, const FitOptions& options) const {
+  const bool eagerly = compiled().options().run_eagerly;
+  if (options.validation_dataset) return steps_of(*options.validation_dataset, options.validation_steps, eagerly);
+  if (!samples) return nullptr;
+  return steps_of(*samples, options.validation_batch_size ? options.validation_batch_size : options.batch_size, false, "fit", options.validation_steps, eagerly);
 }
 
 History Model::fit(const Dataset& dataset, const FitOptions& options) {
   if (options.validation_split != 0) fail(ErrorCode::invalid_argument, "fit: validation_split is for arrays; give validation_data beside a dataset");
-  const auto steps = steps_of(dataset, options.steps_per_epoch);
-  const auto check = options.validation_data ? steps_of(*options.validation_data, options.batch_size, false, "fit") : nullptr;
+  if (options.sample_weight.defined()) fail(ErrorCode::invalid_argument, "fit: sample_weight is for arrays; a dataset gives (inputs, targets, sample weights)");
+  BatchChange change;
+  if (!options.class_weight.empty()) {
+    need_one_output(graph_.outputs().size());
+    change = [targets = graph_.input_count(), by_class = options.class_weight](Tensors batch) {
+      const Tensor weights = weights_by_class(batch.at(targets), by_class);
+      if (batch.size() > targets + 1) batch.back() = batch.back() * weights;
+      else batch.push_back(weights);
+      return batch;
+    };
+  }
+  const auto steps = steps_of(dataset, options.steps_per_epoch, compiled().options().run_eagerly, std::move(change));
+  const auto check = validation_steps(options.validation_data, options);
   return Training(*this, options).run(*steps, check.get());
 }
 
 Logs Model::evaluate(const Samples& samples, std::int64_t batch_size) const {
   const CompiledModel& state = compiled();
-  const auto steps = steps_of(samples, batch_size, false, "evaluate");
+  const auto steps = steps_of(samples, batch_size, false, "evaluate", 0, state.options().run_eagerly);
   state.reset();
   run_all(*steps, state.test());
   return state.read();
@@ -142,7 +165,7 @@ Logs Model::evaluate(const Samples& samples, std::int64_t batch_size) const {
 
 Logs Model::evaluate(const Dataset& dataset) const {
   const CompiledModel& state = compiled();
-  const auto steps = steps_of(dataset, 0);
+  const auto steps = steps_of(dataset, 0, state.options().run_eagerly);
   state.reset();
   run_all(*steps, state.test());
   return state.read();
@@ -151,14 +174,14 @@ Logs Model::evaluate(const Dataset& dataset) const {
 Logs Model::train_on_batch(const Samples& batch) {
   const CompiledModel& state = compiled();
   state.reset();
-  state.train().call(batch.arrays());
+  state.run(state.train(), batch.arrays());
   return state.read();
 }
 
 Logs Model::test_on_batch(const Samples& batch) const {
   const CompiledModel& state = compiled();
   state.reset();
-  state.test().call(batch.arrays());
+  state.run(state.test(), batch.arrays());
   return state.read();
 }
 

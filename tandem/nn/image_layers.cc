@@ -1,7 +1,9 @@
 // Layers that change images: sizes always, the rest at random while training.
 #include <algorithm>
+#include <array>
 #include <numbers>
 
+#include "tandem/base/nearest.h"
 #include "tandem/nn/layer_records.h"
 #include "tandem/nn/resized_images.h"
 #include "tandem/op/arrays.h"
@@ -67,38 +69,57 @@ Bounds bounds(const LayerConfig& config, const char* key) {
   return {values[0], values[1]};
 }
 
-/// Mirrored beyond the border: … 1 0 | 0 1 … n-1 | n-1 …
-Tensor mirrored(const Tensor& place, std::int64_t size) {
-  const Tensor inside = floormod(place, number_like(place, 2 * size));
-  return minimum(inside, number_like(place, 2 * size - 1) - inside);
-}
+/// How images go on beyond their border, and what lies between pixels: the arguments fill_mode, fill_value and interpolation.
+class View {
+ public:
+  explicit View(const LayerConfig& config) : mode_(config.text("fill_mode", "reflect")), fill_(config.real("fill_value", 0)), nearest_(config.text("interpolation", "bilinear") == "nearest") {
+    constexpr std::array<std::string_view, 4> kModes{"reflect", "wrap", "constant", "nearest"};
+    if (std::ranges::find(kModes, mode_) == kModes.end()) config.refuse("unknown fill_mode '", mode_, "'", nearest_hint(mode_, kModes), "; the known ones are ", join(kModes));
+    if (!nearest_) config.require("interpolation", "bilinear");
+  }
+  /// The images at other places: x and y are [batch, height, width], in pixels.
+  Tensor at(const Tensor& images, const Tensor& x, const Tensor& y) const {
+    if (nearest_) return pixel(images, round(x), round(y));
+    const Tensor left = floor(x), top = floor(y), right_share = expand_dims(x - left, 3), bottom_share = expand_dims(y - top, 3);
+    const Tensor above = pixel(images, left, top) * (1.0 - right_share) + pixel(images, left + 1.0, top) * right_share;
+    const Tensor below = pixel(images, left, top + 1.0) * (1.0 - right_share) + pixel(images, left + 1.0, top + 1.0) * right_share;
+    return above * (1.0 - bottom_share) + below * bottom_share;
+  }
 
-/// The images at other places: x and y are [batch, height, width], in pixels.
-Tensor seen_at(const Tensor& images, const Tensor& x, const Tensor& y) {
-  const std::int64_t batch = images.shape()[0], height = images.shape()[1], width = images.shape()[2], channels = images.shape()[3];
-  const Tensor pixels = reshape(images, Shape{batch * height * width, channels});
-  const Tensor first = reshape(range(0, static_cast<double>(batch)) * static_cast<int>(height * width), Shape{batch, 1, 1});
-  const Tensor left = floor(x), top = floor(y), right_share = expand_dims(x - left, 3), bottom_share = expand_dims(y - top, 3);
-  const auto at = [&](const Tensor& column, const Tensor& row) {
-    const Tensor place = mirrored(cast(row, DType::i32), height) * static_cast<int>(width) + mirrored(cast(column, DType::i32), width);
-    return gather(pixels, place + first);
-  };
-  const Tensor above = at(left, top) * (1.0 - right_share) + at(left + 1.0, top) * right_share;
-  const Tensor below = at(left, top + 1.0) * (1.0 - right_share) + at(left + 1.0, top + 1.0) * right_share;
-  return above * (1.0 - bottom_share) + below * bottom_share;
-}
+ private:
+  static Tensor clipped(const Tensor& place, std::int64_t size) { return minimum(maximum(place, zeros_like(place)), number_like(place, size - 1)); }
+  /// Where the pixel of a place is found: … 1 0 | 0 1 … n-1 | n-1 … where it goes on mirrored.
+  Tensor inside(const Tensor& place, std::int64_t size) const {
+    if (mode_ == "wrap") return floormod(place, number_like(place, size));
+    if (mode_ != "reflect") return clipped(place, size);
+    const Tensor turn = floormod(place, number_like(place, 2 * size));
+    return minimum(turn, number_like(place, 2 * size - 1) - turn);
+  }
+  Tensor pixel(const Tensor& images, const Tensor& x, const Tensor& y) const {
+    const std::int64_t batch = images.shape()[0], height = images.shape()[1], width = images.shape()[2], channels = images.shape()[3];
+    const Tensor pixels = reshape(images, Shape{batch * height * width, channels});
+    const Tensor first = reshape(range(0, static_cast<double>(batch)) * static_cast<int>(height * width), Shape{batch, 1, 1});
+    const Tensor column = cast(x, DType::i32), row = cast(y, DType::i32);
+    const Tensor found = gather(pixels, inside(row, height) * static_cast<int>(width) + inside(column, width) + first);
+    if (mode_ != "constant") return found;
+    const Tensor shown = logical_and(equal(column, clipped(column, width)), equal(row, clipped(row, height)));
+    return where(expand_dims(shown, 3), found, number_like(found, fill_));
+  }
+  std::string mode_;
+  double fill_;
+  bool nearest_;
+};
 
 LayerPtr make_random_rotation(const LayerConfig& config, const LayerMakers&) {
   const Bounds turn = bounds(config, "factor");
-  config.require("fill_mode", "reflect");
-  config.require("interpolation", "bilinear");
+  const View view(config);
   return changing(config, [=](const Tensor& images) {
     const std::int64_t batch = images.shape()[0], height = images.shape()[1], width = images.shape()[2];
     const Tensor angle = random_uniform({batch, 1, 1}, turn.low * 2 * std::numbers::pi, turn.high * 2 * std::numbers::pi);
     const double middle_x = static_cast<double>(width - 1) / 2, middle_y = static_cast<double>(height - 1) / 2;
     const Tensor x = reshape(range(0, static_cast<double>(width), 1, DType::f32), Shape{1, 1, width}) - middle_x;
     const Tensor y = reshape(range(0, static_cast<double>(height), 1, DType::f32), Shape{1, height, 1}) - middle_y;
-    return seen_at(images, cos(angle) * x - sin(angle) * y + middle_x, sin(angle) * x + cos(angle) * y + middle_y);
+    return view.at(images, cos(angle) * x - sin(angle) * y + middle_x, sin(angle) * x + cos(angle) * y + middle_y);
   });
 }
 
@@ -126,27 +147,25 @@ Tensor from_middle(std::int64_t size, const Shape& along) { return reshape(range
 LayerPtr make_random_zoom(const LayerConfig& config, const LayerMakers&) {
   const Bounds tall = bounds(config, "height_factor"), wide = config.has("width_factor") ? bounds(config, "width_factor") : tall;
   const bool together = !config.has("width_factor");
-  config.require("fill_mode", "reflect");
-  config.require("interpolation", "bilinear");
+  const View view(config);
   return changing(config, [=](const Tensor& images) {
     const std::int64_t batch = images.shape()[0], height = images.shape()[1], width = images.shape()[2];
     const Tensor down = random_uniform({batch, 1, 1}, 1 + tall.low, 1 + tall.high), across = together ? down : random_uniform({batch, 1, 1}, 1 + wide.low, 1 + wide.high);
     const Tensor x = across * from_middle(width, {1, 1, width}) + static_cast<double>(width - 1) / 2, y = down * from_middle(height, {1, height, 1}) + static_cast<double>(height - 1) / 2;
-    return seen_at(images, broadcast_to(x, {batch, height, width}), broadcast_to(y, {batch, height, width}));
+    return view.at(images, broadcast_to(x, {batch, height, width}), broadcast_to(y, {batch, height, width}));
   });
 }
 
 LayerPtr make_random_translation(const LayerConfig& config, const LayerMakers&) {
   const Bounds down = bounds(config, "height_factor"), across = bounds(config, "width_factor");
-  config.require("fill_mode", "reflect");
-  config.require("interpolation", "bilinear");
+  const View view(config);
   return changing(config, [=](const Tensor& images) {
     const std::int64_t batch = images.shape()[0], height = images.shape()[1], width = images.shape()[2];
     const auto moved = [&](const Bounds& by, std::int64_t size, const Shape& along) {
       const Tensor shift = random_uniform({batch, 1, 1}, by.low, by.high) * static_cast<double>(size);
       return broadcast_to(from_middle(size, along) + static_cast<double>(size - 1) / 2 - shift, {batch, height, width});
     };
-    return seen_at(images, moved(across, width, {1, 1, width}), moved(down, height, {1, height, 1}));
+    return view.at(images, moved(across, width, {1, 1, width}), moved(down, height, {1, height, 1}));
   });
 }
 
@@ -161,7 +180,6 @@ LayerPtr make_random_contrast(const LayerConfig& config, const LayerMakers&) {
 
 /// Calls `change` with a batch of images, training or not.
 LayerPtr sizing(const LayerConfig& config, std::function<Tensor(const Tensor&)> change) {
-  config.require("data_format", "channels_last");
   return on_images(config, [change = std::move(change)](const Tensor& images, bool) { return change(images); });
 }
 
@@ -174,13 +192,26 @@ Tensor proportioned(const Tensor& x, std::int64_t height, std::int64_t width) {
   return middle_of(x, std::max<std::int64_t>(std::min(tall, wide * height / width), 1), std::max<std::int64_t>(std::min(wide, tall * width / height), 1));
 }
 
+/// With a border, so that they have the proportions of `height` by `width`.
+Tensor bordered(const Tensor& x, std::int64_t height, std::int64_t width, double fill) {
+  const std::int64_t tall = x.shape()[1], wide = x.shape()[2];
+  const std::int64_t more_rows = std::max(tall, wide * height / width) - tall, more_columns = std::max(wide, tall * width / height) - wide;
+  const Ints paddings{0, 0, more_rows / 2, more_rows - more_rows / 2, more_columns / 2, more_columns - more_columns / 2, 0, 0};
+  if (fill == 0) return pad(x, paddings);
+  const Tensor outside = 1.0 - pad(ones_like(x), paddings);
+  return pad(x, paddings) + outside * fill;
+}
+
 LayerPtr make_resizing(const LayerConfig& config, const LayerMakers&) {
   const std::int64_t height = positive(config, "height"), width = positive(config, "width");
-  const bool bilinear = config.text("interpolation", "bilinear") == "bilinear", crops = config.flag("crop_to_aspect_ratio", false);
-  if (!bilinear) config.require("interpolation", "nearest");
-  config.require("antialias", false);
-  config.require("pad_to_aspect_ratio", false);
-  return sizing(config, [=](const Tensor& x) { return resized_images(crops ? proportioned(x, height, width) : x, height, width, bilinear); });
+  const bool crops = config.flag("crop_to_aspect_ratio", false), pads = config.flag("pad_to_aspect_ratio", false);
+  const ResizeOptions options{config.text("interpolation", "bilinear"), config.flag("antialias", false)};
+  check_interpolation(config, options.interpolation);
+  if (crops && pads) config.refuse("one of crop_to_aspect_ratio and pad_to_aspect_ratio may be true");
+  if (pads) config.require("fill_mode", "constant");
+  return sizing(config, [=, fill = config.real("fill_value", 0)](const Tensor& x) {
+    return resized_images(crops ? proportioned(x, height, width) : pads ? bordered(x, height, width, fill) : x, height, width, options);
+  });
 }
 
 /// Images that are too small are resized first.
@@ -188,7 +219,7 @@ LayerPtr make_center_crop(const LayerConfig& config, const LayerMakers&) {
   const std::int64_t height = positive(config, "height"), width = positive(config, "width");
   return sizing(config, [=](const Tensor& x) {
     if (x.shape()[1] >= height && x.shape()[2] >= width) return middle_of(x, height, width);
-    return resized_images(proportioned(x, height, width), height, width, true);
+    return resized_images(proportioned(x, height, width), height, width);
   });
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tandem/base/nearest.h"
 #include "tandem/nn/layer_json.h"
 #include "tandem/op/arrays.h"
 #include "tandem/op/elementwise.h"
@@ -110,7 +111,7 @@ Initializer read_initializer(std::string_view text) {
     if (record.name == name || (name == "orthogonal_initializer" && record.name == "orthogonal")) return record.make(given->config);
     known.push_back(record.name);
   }
-  fail(ErrorCode::invalid_argument, "unknown initializer '", name, "'; the known ones are ", join(known));
+  fail(ErrorCode::invalid_argument, "unknown initializer '", name, "'", nearest_hint(name, known), "; the known ones are ", join(known));
 }
 
 }  // namespace tandem

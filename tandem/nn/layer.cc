@@ -4,6 +4,8 @@
 #include <array>
 #include <iterator>
 
+#include "tandem/base/nearest.h"
+#include "tandem/nn/channels.h"
 #include "tandem/nn/layer_records.h"
 #include "tandem/op/arrays.h"
 #include "tandem/op/elementwise.h"
@@ -14,27 +16,61 @@ namespace {
 
 thread_local AddedLosses* collecting = nullptr;
 
+/// Ids and categories may come as floats; 16 bits would round them.
+bool takes_floats(const LayerConfig& config) {
+  constexpr std::array<std::string_view, 5> kOfIds{"Embedding", "CategoryEncoding", "Discretization", "Hashing", "IntegerLookup"};
+  return std::ranges::find(kOfIds, config.class_name()) == kOfIds.end();
+}
+
 }  // namespace
 
 AddedLosses::AddedLosses() : outer_(collecting) { collecting = this; }
 AddedLosses::~AddedLosses() { collecting = outer_; }
+AddedLosses* AddedLosses::current() { return collecting; }
 void AddedLosses::add(const Tensor& loss) {
-  if (collecting) collecting->values_.push_back(loss);
+  if (collecting) collecting->values_.push_back(at_least_float32(loss));
 }
+
+Layer::Layer(LayerConfig config, std::optional<DTypePolicy> policy)
+    : config_(std::move(config)), name_(config_.name()), policy_(std::move(policy)), channels_last_(!has_channels_first(config_)), trainable_(config_.flag("trainable", true)) {}
 
 Tensor LayerPtr::operator()(const Tensor& x, bool training) const { return (**this)(x, training); }
 
+template <class F>
+Masked Layer::adapted(const Tensors& inputs, F body) {
+  std::optional<ComputeScope> scope;
+  Tensors ready = inputs;
+  if (policy_) {
+    scope.emplace(policy_->compute);
+    if (takes_floats(config_))
+      for (Tensor& input : ready) input = in_float(input, policy_->compute);
+  }
+  if (!channels_last_)
+    for (Tensor& input : ready) input = with_channels_last(config_, input);
+  Masked made = body(ready);
+  for (Tensor& value : made.values) {
+    if (policy_) value = in_float(value, policy_->compute);
+    if (!channels_last_) value = with_channels_first(config_, value);
+  }
+  return made;
+}
+
 Tensor Layer::operator()(const Tensor& x, bool training) {
   build(x.shape());
-  Tensor y = call(x, training);
+  Tensor y = is_direct() ? call(x, training) : adapted({x}, [&](const Tensors& ready) { return Masked{{call(ready[0], training)}, {}}; }).values[0];
   note_activity({y});
   return y;
+}
+
+Tensor Layer::as_logits(const Tensor& x, bool training) {
+  build(x.shape());
+  return is_direct() ? logits(x, training) : adapted({x}, [&](const Tensors& ready) { return Masked{{logits(ready[0], training)}, {}}; }).values[0];
 }
 
 Tensors Layer::operator()(const Tensors& inputs, bool training) {
   if (inputs.empty()) fail(ErrorCode::wrong_arity, "layer '", name_, "' was called without an input");
   build(inputs[0].shape());
-  Tensors outputs = call_all(inputs, training);
+  Tensors outputs = is_direct() ? call_all(inputs, training) : adapted(inputs, [&](const Tensors& ready) { return Masked{call_all(ready, training), {}}; }).values;
   note_activity(outputs);
   return outputs;
 }
@@ -42,7 +78,7 @@ Tensors Layer::operator()(const Tensors& inputs, bool training) {
 Masked Layer::operator()(const Tensors& inputs, const Tensors& masks, bool training) {
   if (inputs.empty()) fail(ErrorCode::wrong_arity, "layer '", name_, "' was called without an input");
   build(inputs[0].shape());
-  Masked made = call_masked(inputs, masks, training);
+  Masked made = is_direct() ? call_masked(inputs, masks, training) : adapted(inputs, [&](const Tensors& ready) { return call_masked(ready, masks, training); });
   note_activity(made.values);
   return made;
 }
@@ -81,7 +117,7 @@ void Layer::build(const Shape& input) {
   penalties_.clear();
   constraints_.clear();
   if (const auto activity = config_.value_json("activity_regularizer")) activity_ = read_regularizer(*activity);
-  make_variables(input);
+  make_variables(channels_last_ ? input : with_channels_last(config_, input));
   if (has_given_ && given_.size() > variables_.size())
     fail(ErrorCode::shape_mismatch, "layer '", name_, "' has ", variables_.size(), " variables, but ", given_.size(), " were given");
   built_ = true;
@@ -112,12 +148,11 @@ Variable Layer::add_weight(std::string name, const Shape& shape, const Initializ
     value = given_[index];
     if (value.shape() != shape)
       fail(ErrorCode::shape_mismatch, "layer '", name_, "': variable '", name, "' has shape ", shape, ", but a value of shape ", value.shape(), " was given");
-    if (is_floating(value.dtype())) value = fitting(value, DType::f32);
-  } else {
+      } else {
     const auto given = config_.value_json(argument_stem(name) + "_initializer");
     value = given ? read_initializer(*given)(shape) : initial(shape);
   }
-  variables_.emplace_back(value, trainable, name_ + "/" + name);
+  variables_.emplace_back(in_float(value, policy().variable), trainable, name_ + "/" + name);
   if (const auto regularizer = config_.value_json(argument_stem(name) + "_regularizer")) penalties_.emplace_back(variables_.back(), read_regularizer(*regularizer));
   if (const auto constraint = config_.value_json(argument_stem(name) + "_constraint")) constraints_.emplace_back(variables_.back(), read_constraint(*constraint));
   return variables_.back();
@@ -247,7 +282,7 @@ Activation find_activation(std::string_view name) {
     if (activation.name == (name.empty() ? "linear" : name)) return activation.function;
     known.push_back(activation.name);
   }
-  fail(ErrorCode::invalid_argument, "unknown activation '", name, "'; the known ones are ", join(known));
+  fail(ErrorCode::invalid_argument, "unknown activation '", name, "'", nearest_hint(name, known), "; the known ones are ", join(known));
 }
 
 }  // namespace tandem

@@ -1,12 +1,14 @@
 // A layer: what a model is made of. Those of Keras are in layers.h.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tandem/autodiff/variable.h"
 #include "tandem/nn/constraints.h"
+#include "tandem/nn/dtype_policy.h"
 #include "tandem/nn/initializers.h"
 #include "tandem/nn/layer_config.h"
 #include "tandem/nn/regularizers.h"
@@ -31,6 +33,9 @@ class AddedLosses {
   AddedLosses(const AddedLosses&) = delete;
   AddedLosses& operator=(const AddedLosses&) = delete;
   const Tensors& values() const { return values_; }
+  void clear() { values_.clear(); }
+  /// The one that collects now; null: nobody does.
+  static AddedLosses* current();
   /// Does nothing where nobody collects.
   static void add(const Tensor& loss);
 
@@ -54,7 +59,9 @@ class LayerPtr : public std::shared_ptr<Layer> {
 class Layer {
  public:
   explicit Layer(std::string name) : Layer(LayerConfig("", std::move(name))) {}
-  explicit Layer(LayerConfig config) : config_(std::move(config)), name_(config_.name()), trainable_(config_.flag("trainable", true)) {}
+  explicit Layer(const LayerConfig& config) : Layer(with_dtype_policy(config), DTypePolicy::of(config)) {}
+  /// Without a policy it takes and gives values in whatever dtypes they have.
+  Layer(LayerConfig config, std::optional<DTypePolicy> policy);
   virtual ~Layer() = default;
 
   Tensor operator()(const Tensor& x, bool training = false);
@@ -73,10 +80,13 @@ class Layer {
   const Shape& built_for() const { return built_for_; }
   /// The activation at its end that it can leave out, "softmax" or "sigmoid"; empty: none. What losses from logits read.
   virtual std::string_view last_activation() const { return {}; }
-  virtual Tensor logits(const Tensor& x, bool training) { return call(x, training); }
+  /// Its result without that activation.
+  Tensor as_logits(const Tensor& x, bool training);
 
   const std::string& name() const { return name_; }
   const LayerConfig& config() const { return config_; }
+  /// In which dtypes it computes and keeps its variables.
+  DTypePolicy policy() const { return policy_.value_or(DTypePolicy()); }
   /// Its own, then those of the layers inside it.
   std::vector<Variable> variables() const;
   std::vector<Variable> trainable_variables() const;
@@ -97,6 +107,8 @@ class Layer {
   /// inside it too.
   virtual std::vector<Variable> stored_variables() const { return variables_; }
   virtual Tensors own_of_stored(Tensors values) const { return values; }
+  /// What files call its only variable; empty: variables are numbered.
+  virtual std::string_view variable_name() const { return {}; }
   /// Where Keras' files keep its own variables.
   virtual std::string variables_path() const { return "vars"; }
   /// Forgets what a stateful layer kept of the batches before; those inside it too.
@@ -112,11 +124,14 @@ class Layer {
  protected:
   virtual void make_variables(const Shape&) {}
   virtual Tensor call(const Tensor& x, bool training) = 0;
+  virtual Tensor logits(const Tensor& x, bool training) { return call(x, training); }
   virtual Tensors call_all(const Tensors& inputs, bool training);
   /// For layers that look at masks or make one.
   virtual Masked call_masked(const Tensors& inputs, const Tensors& masks, bool training);
   /// Makes a variable. Its value is what set_weights has given, else what the argument NAME_initializer says, else `initial`.
   Variable add_weight(std::string name, const Shape& shape, const Initializer& initial, bool trainable = true);
+  /// Changes what is written when it is saved: for what it learned beside its variables.
+  void set_argument(std::string_view key, std::string_view json) { config_.set_json(key, json); }
   /// Adds to the loss of the step that calls it.
   void add_loss(const Tensor& loss) const { AddedLosses::add(loss); }
   /// The cost of activity by a regularizer, a sample.
@@ -124,9 +139,16 @@ class Layer {
 
  private:
   void note_activity(const Tensors& outputs) const;
+  /// True where inputs are used as they come and results are given as they are made.
+  bool is_direct() const { return channels_last_ && (!policy_ || (policy_->compute == DType::f32 && !ComputeScope::any())); }
+  /// Calls `body` with the inputs in the dtype and the order of axes that it computes in.
+  template <class F>
+  Masked adapted(const Tensors& inputs, F body);
 
   LayerConfig config_;
   std::string name_;
+  std::optional<DTypePolicy> policy_;
+  bool channels_last_;
   std::vector<Variable> variables_;
   Tensors given_;  // by set_weights before the variables were made
   bool has_given_ = false;

@@ -218,6 +218,8 @@ LayerConfig& LayerConfig::set_real(std::string_view key, double value) { return 
 LayerConfig& LayerConfig::set(std::string_view key, const std::string& value) { return json_->value[std::string(key)] = value, *this; }
 LayerConfig& LayerConfig::set(std::string_view key, const Ints& value) { return json_->value[std::string(key)] = value, *this; }
 
+LayerConfig& LayerConfig::set_json(std::string_view key, std::string_view json) { return json_->value[std::string(key)] = parse_json(json, class_name_), *this; }
+
 void LayerConfig::require_flag(std::string_view key, bool wanted) const {
   if (flag(key, wanted) != wanted) refuse(key, " = ", wanted ? "false" : "true", " is not supported in C++");
 }

@@ -52,6 +52,8 @@ class LayerConfig {
   }
   LayerConfig& set(std::string_view key, const std::string& value);
   LayerConfig& set(std::string_view key, const Ints& value);
+  /// Any argument from JSON text.
+  LayerConfig& set_json(std::string_view key, std::string_view json);
 
   /// Throws invalid_argument in the name of this layer.
   template <class... Parts>

@@ -69,10 +69,12 @@ LayerGraph::MaskedOutputs LayerGraph::run_masked(const Tensors& inputs, const Te
       arguments.push_back(value_of(input));
       argument_masks.push_back(mask_of(input));
     }
-    if (node.mask) argument_masks[0] = value_of(*node.mask);
+    for (const auto& [input, mask] : node.masks) {
+      argument_masks.resize(std::max(argument_masks.size(), input + 1));
+      argument_masks[input] = value_of(mask);
+    }
     if (gives_logits(i)) {
-      node.layer->build(arguments[0].shape());
-      results[i] = {node.layer->logits(arguments[0], training)};
+      results[i] = {node.layer->as_logits(arguments[0], training)};
       if (node.layer->passes_mask()) masks[i] = argument_masks[0];
     } else {
       Masked made = (*node.layer)(arguments, argument_masks, training);
@@ -100,7 +102,18 @@ std::vector<Variable> LayerGraph::trainable_variables() const {
   return all;
 }
 
+void LayerGraph::track(std::string path, LayerPtr layer) {
+  if (std::ranges::find(paths_, path) != paths_.end()) fail(ErrorCode::invalid_argument, "two layers are tracked as '", path, "'");
+  paths_.push_back(std::move(path));
+  layers_.push_back(std::move(layer));
+}
+
 std::vector<std::pair<std::string, LayerPtr>> LayerGraph::stored_layers() const {
+  if (!paths_.empty()) {
+    std::vector<std::pair<std::string, LayerPtr>> tracked;
+    for (std::size_t i = 0; i < paths_.size(); ++i) tracked.emplace_back(paths_[i], layers_[i]);
+    return tracked;
+  }
   std::map<std::string, int> used;
   std::vector<std::pair<std::string, LayerPtr>> out;
   for (const LayerPtr& layer : layers_) {

@@ -26,7 +26,8 @@ class LayerGraph {
     LayerPtr layer;
     std::vector<Value> inputs;
     std::vector<OpenSpec> results = {};  // where the model was drawn, and so they are known before it runs
-    std::optional<Value> mask = {};      // given by the model, instead of what the first input brings
+    std::vector<std::pair<std::size_t, Value>> masks = {};  // given by the model for an input, instead of what that brings; behind the
+                                                            // inputs: for all of the layer, such as the attention_mask
   };
 
   /// A graph that passes one input on.
@@ -36,11 +37,14 @@ class LayerGraph {
   Value add_input(LayerPtr layer = nullptr, std::vector<OpenSpec> results = {});
   /// The first result of `layer` on earlier values.
   Value add(LayerPtr layer, std::vector<Value> inputs, std::vector<OpenSpec> results = {});
-  void set_mask(const Value& node, const Value& mask) { nodes_[node.node].mask = mask; }
+  void set_mask(const Value& node, std::size_t input, const Value& mask) { nodes_[node.node].masks.emplace_back(input, mask); }
   void set_outputs(std::vector<Value> outputs) { outputs_ = std::move(outputs); }
+  /// A layer of a model whose nodes do not show it, and where Keras' files keep it.
+  void track(std::string path, LayerPtr layer);
   /// The layers in Keras' order, where it is not that of their first use.
   void set_layers(std::vector<LayerPtr> layers) { layers_ = std::move(layers); }
 
+  const std::vector<std::string>& tracked() const { return paths_; }
   std::size_t input_count() const { return inputs_.size(); }
   const std::vector<Node>& nodes() const { return nodes_; }
   const std::vector<std::size_t>& inputs() const { return inputs_; }
@@ -70,13 +74,14 @@ class LayerGraph {
   std::vector<std::size_t> inputs_;  // nodes
   std::vector<Value> outputs_;
   std::vector<LayerPtr> layers_;
+  std::vector<std::string> paths_;  // of tracked layers
   std::set<const Layer*> known_;  // those in layers_
 };
 
 /// A model used as a layer of another.
 class NestedModel final : public Layer {
  public:
-  NestedModel(LayerConfig config, LayerGraph graph) : Layer(std::move(config)), graph_(std::move(graph)) {}
+  NestedModel(LayerConfig config, LayerGraph graph) : Layer(std::move(config), std::nullopt), graph_(std::move(graph)) {}
   std::vector<std::pair<std::string, LayerPtr>> children() const override { return graph_.stored_layers(); }
   const LayerGraph& graph() const { return graph_; }
 

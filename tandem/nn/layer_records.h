@@ -35,6 +35,7 @@ class Plain final : public Layer {
  public:
   using Body = std::function<Tensor(const Tensor&, bool training)>;
   Plain(const LayerConfig& config, Body body) : Layer(config), body_(std::move(body)) {}
+  Plain(const LayerConfig& config, std::optional<DTypePolicy> policy, Body body) : Layer(config, std::move(policy)), body_(std::move(body)) {}
 
  private:
   Tensor call(const Tensor& x, bool training) override { return body_(x, training); }

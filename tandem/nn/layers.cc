@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "tandem/base/nearest.h"
 #include "tandem/nn/layer_records.h"
+#include "tandem/nn/model_config.h"
 
 namespace tandem {
 namespace {
@@ -22,25 +24,15 @@ const std::vector<LayerRecord>& records() {
   return all;
 }
 
-/// Layers compute in float32; with a mixed policy, Keras' variables are float32 too.
-void check_policy(const LayerConfig& config) {
-  if (config.class_name() == "InputLayer") return;  // its dtype is the input's
-  const std::string policy = config.activation("dtype", "float32");  // a name, or an object with one in it
-  if (policy != "float32" && policy != "mixed_float16" && policy != "mixed_bfloat16")
-    config.refuse("dtype '", policy, "' is not supported in C++; 'float32' and the mixed policies are");
-}
-
 }  // namespace
 
 LayerPtr make_layer(const LayerConfig& config, const LayerMakers& custom) {
   if (const auto own = custom.find(config.class_name()); own != custom.end()) return own->second(config);
   for (const LayerRecord& record : records())
-    if (record.class_name == config.class_name()) {
-      check_policy(config);
-      return record.make(config, custom);
-    }
-  fail(ErrorCode::invalid_argument, "layer '", config.name(), "' is of the unknown class '", config.class_name(),
-       "'; give load_model a maker for it: {.custom_layers = {{\"", config.class_name(), "\", [](const LayerConfig& config) { … }}}}; known are ",
+    if (record.class_name == config.class_name()) return record.make(config, custom);
+  if (is_model_class(config.class_name())) return read_nested_model(config, custom);
+  fail(ErrorCode::invalid_argument, "layer '", config.name(), "' is of the unknown class '", config.class_name(), "'", nearest_hint(config.class_name(), known_layers()),
+       "; give load_model a maker for it: {.custom_layers = {{\"", config.class_name(), "\", [](const LayerConfig& config) { … }}}}; known are ",
        join(known_layers()));
 }
 
@@ -75,7 +67,7 @@ Tensor part_of(const Tensor& x, int axis, std::int64_t first, std::int64_t count
 }
 
 void need_rank(const Layer& layer, const Shape& input, int rank, std::string_view axes) {
-  constexpr std::array kWords{"no", "one", "two", "three", "four", "five"};
+  constexpr std::array kWords{"no", "one", "two", "three", "four", "five", "six"};
   if (input.rank() != rank) fail(ErrorCode::shape_mismatch, "layer '", layer.name(), "' needs ", kWords.at(static_cast<std::size_t>(rank)), " axes, ", axes, ", got ", input);
 }
 

@@ -4,8 +4,9 @@
 #include <limits>
 #include <vector>
 
+#include "tandem/base/nearest.h"
 #include "tandem/base/error.h"
-#include "tandem/nn/fuzz.h"
+#include "tandem/op/keras_epsilon.h"
 #include "tandem/op/arrays.h"
 #include "tandem/op/elementwise.h"
 #include "tandem/op/losses.h"
@@ -52,7 +53,7 @@ LossValues binary_focal_crossentropy(const Tensor& y_true, const Tensor& y_pred,
   need_last_axis("binary_focal_crossentropy", arguments);
   const LossPair pair = fitted(y_true, y_pred);
   const Tensor wanted = smoothed(pair.y_true, arguments, 2), p = arguments.from_logits ? sigmoid(pair.y_pred) : pair.y_pred;
-  const Tensor clipped = clip_by_value(p, number_like(p, kFuzz), number_like(p, 1 - kFuzz));
+  const Tensor clipped = clip_by_value(p, number_like(p, kKerasEpsilon), number_like(p, 1 - kKerasEpsilon));
   Tensor terms = -(wanted * log(clipped) + (1.0 - wanted) * log(1.0 - clipped));
   terms = pow(1.0 - (wanted * p + (1.0 - wanted) * (1.0 - p)), arguments.gamma.value_or(2)) * terms;
   const double alpha = arguments.alpha.value_or(0.25);
@@ -70,7 +71,7 @@ LossValues categorical_focal_crossentropy(const Tensor& y_true, const Tensor& y_
   need_last_axis("categorical_focal_crossentropy", arguments);
   const LossPair pair = fitted(y_true, y_pred);
   const Tensor p = arguments.from_logits ? softmax(pair.y_pred) : pair.y_pred;
-  const Tensor part = p / reduce_sum(p, {-1}, true), clipped = clip_by_value(part, number_like(p, kFuzz), number_like(p, 1 - kFuzz));
+  const Tensor part = p / reduce_sum(p, {-1}, true), clipped = clip_by_value(part, number_like(p, kKerasEpsilon), number_like(p, 1 - kKerasEpsilon));
   const Tensor terms = -smoothed(pair.y_true, arguments, static_cast<double>(y_pred.shape()[-1])) * log(clipped);
   return {reduce_sum(pow(1.0 - clipped, arguments.gamma.value_or(2)) * arguments.alpha.value_or(0.25) * terms, {-1})};
 }
@@ -96,14 +97,14 @@ LossValues categorical_generalized_cross_entropy(const Tensor& y_true, const Ten
 LossValues dice(const Tensor& y_true, const Tensor& y_pred, const LossArguments& arguments) {
   const LossPair pair = fitted(y_true, y_pred);
   const Tensor shared = reduce_sum(pair.y_true * pair.y_pred, arguments.axis);
-  return {1.0 - 2.0 * shared / (reduce_sum(pair.y_true, arguments.axis) + reduce_sum(pair.y_pred, arguments.axis) + kFuzz)};
+  return {1.0 - 2.0 * shared / (reduce_sum(pair.y_true, arguments.axis) + reduce_sum(pair.y_pred, arguments.axis) + kKerasEpsilon)};
 }
 
 LossValues tversky(const Tensor& y_true, const Tensor& y_pred, const LossArguments& arguments) {
   const LossPair pair = fitted(y_true, y_pred);
   const Tensor shared = reduce_sum(pair.y_true * pair.y_pred, arguments.axis);
   const Tensor missed = reduce_sum((1.0 - pair.y_pred) * pair.y_true, arguments.axis), wrong = reduce_sum(pair.y_pred * (1.0 - pair.y_true), arguments.axis);
-  return {1.0 - shared / (shared + missed * arguments.alpha.value_or(0.5) + wrong * arguments.beta.value_or(0.5) + kFuzz)};
+  return {1.0 - shared / (shared + missed * arguments.alpha.value_or(0.5) + wrong * arguments.beta.value_or(0.5) + kKerasEpsilon)};
 }
 
 /// Embeddings of the same class should be near each other: y_pred are rows of length one.
@@ -163,7 +164,7 @@ const LossRecord& find_loss(std::string_view name) {
   if (const LossRecord* loss = look_up_loss(name)) return *loss;
   std::vector<std::string_view> known;
   for (const LossRecord& loss : kLosses) known.push_back(loss.name);
-  fail(ErrorCode::invalid_argument, "unknown loss '", name, "'; the known ones are ", join(known));
+  fail(ErrorCode::invalid_argument, "unknown loss '", name, "'", nearest_hint(name, known), "; the known ones are ", join(known));
 }
 
 LossPair fitted(const Tensor& y_true, const Tensor& y_pred) {

@@ -3,6 +3,7 @@
 //   model.compile({.loss = "mse"});
 //   model.compile({.loss = {"Huber", {.delta = 0.3}}});
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -29,17 +30,21 @@ struct LossArguments {
   bool remove_diagonal = true;                    // Circle
 };
 
-/// A loss by name, alias or class, with its arguments.
+/// Targets and predictions in, one value a sample (or a row of a sample) out.
+using LossFunction = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
+
+/// A loss by name, alias or class, with its arguments; or a function of one's own.
 struct LossConfig {
   LossConfig() = default;
+  template <std::invocable<const Tensor&, const Tensor&> F>
+  LossConfig(F own) : function(std::move(own)) {}  // NOLINT: a function is one
   LossConfig(const char* name, LossArguments arguments = {}) : name(name), arguments(std::move(arguments)) {}             // NOLINT: a name is one
   LossConfig(std::string name, LossArguments arguments = {}) : name(std::move(name)), arguments(std::move(arguments)) {}  // NOLINT
   std::string name;
   LossArguments arguments;
+  LossFunction function = {};
 };
 
-/// Targets and predictions in, one value a sample (or a row of a sample) out.
-using LossFunction = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
 /// The same with which of the values count; the mask is undefined where all do.
 struct LossValues {
   Tensor values, mask = {};

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "tandem/base/nearest.h"
 #include "tandem/autodiff/function.h"
-#include "tandem/nn/fuzz.h"
+#include "tandem/op/keras_epsilon.h"
 #include "tandem/nn/layer_config.h"
 #include "tandem/nn/metric_records.h"
 #include "tandem/op/arrays.h"
@@ -79,7 +80,7 @@ Tensor concordance_correlation(const Tensor& y_true, const Prediction& predictio
   const LossPair pair = fitted(y_true, as_numbers(prediction.probabilities()));
   const Tensor mean = reduce_mean(pair.y_pred, {-1}, true), difference = reduce_mean(pair.y_true, {-1}, true) - mean;
   const Tensor spread = reduce_variance(pair.y_true, {-1}, true) + reduce_variance(pair.y_pred, {-1}, true) + square(difference);
-  return reduce_mean(2.0 * (pair.y_true - mean) * (pair.y_pred - mean) / (spread + kFuzz), {-1});
+  return reduce_mean(2.0 * (pair.y_true - mean) * (pair.y_pred - mean) / (spread + kKerasEpsilon), {-1});
 }
 
 struct MeanRecord {
@@ -149,6 +150,11 @@ std::vector<MetricRecord> stateful_metrics() {
 }
 
 MetricRef made(const MetricConfig& config) {
+  if (config.maker) {
+    MetricRef metric = config.maker();
+    metric->rename(config.name);
+    return metric;
+  }
   const MetricArguments arguments = config.arguments.value_or(MetricArguments{});
   // By name the accuracy that fits the shapes is meant; Keras' class Accuracy compares numbers.
   if (config.name == "Accuracy" && config.arguments) return mean_of("accuracy", same, arguments);
@@ -164,7 +170,7 @@ MetricRef made(const MetricConfig& config) {
   std::vector<std::string_view> known;
   for (const MeanRecord& record : kMeans) known.push_back(record.name);
   for (const MetricRecord& record : stateful_metrics()) known.push_back(record.name);
-  fail(ErrorCode::invalid_argument, "unknown metric '", config.name, "'; the known ones are ", join(known), " and the losses");
+  fail(ErrorCode::invalid_argument, "unknown metric '", config.name, "'", nearest_hint(config.name, known), "; the known ones are ", join(known), " and the losses");
 }
 
 }  // namespace
@@ -176,6 +182,18 @@ std::string_view metric_class(std::string_view name) {
     if (is_called(record, name)) return record.class_name;
   const LossRecord* loss = loss_of_metric(name);
   return !loss ? std::string_view() : loss->name == "log_cosh" ? "LogCoshError" : loss->class_name;
+}
+
+MetricConfig MetricConfig::made_by(std::string name, std::function<MetricRef()> maker) {
+  MetricConfig config(std::move(name));
+  config.maker = std::move(maker);
+  return config;
+}
+
+MetricConfig MetricConfig::mean_of(std::string name, LossFunction values) {
+  return made_by(name, [name, values = std::move(values)]() -> MetricRef {
+    return std::make_unique<MeanOfValues>(name, [values](const Tensor& y_true, const Prediction& prediction) { return values(y_true, prediction.probabilities()); });
+  });
 }
 
 MetricRef make_metric(const MetricConfig& config) {

@@ -4,6 +4,7 @@
 //   model.compile({.loss = "mse", .metrics = {"mae", {"AUC", {.curve = "PR"}}}});
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -38,13 +39,20 @@ struct MetricArguments {
   LossArguments loss = {};                                    // of those that are losses, and from_logits of AUC
 };
 
+class Metric;
+using MetricRef = std::unique_ptr<Metric>;
+
 /// A metric by name or class, with its arguments.
 struct MetricConfig {
+  /// One's own: the mean of a function's values, or whatever `maker` makes.
+  static MetricConfig mean_of(std::string name, LossFunction values);
+  static MetricConfig made_by(std::string name, std::function<MetricRef()> maker);
   MetricConfig(const char* name) : name(name) {}             // NOLINT: a name is one
   MetricConfig(std::string name) : name(std::move(name)) {}  // NOLINT
   MetricConfig(std::string name, MetricArguments arguments) : name(std::move(name)), arguments(std::move(arguments)) {}
   std::string name;
   std::optional<MetricArguments> arguments = {};  // none: by name alone
+  std::function<MetricRef()> maker = {};
 };
 
 /// What a model gave for a batch: with `activation` ("softmax", "sigmoid") when that was left out for the loss.
@@ -82,7 +90,6 @@ class Metric {
   std::string name_;
   std::map<std::string, Variable> sums_;
 };
-using MetricRef = std::unique_ptr<Metric>;
 
 /// Throws for an unknown one, naming those there are, and for arguments that do not fit.
 MetricRef make_metric(const MetricConfig& config);

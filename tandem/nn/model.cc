@@ -1,13 +1,53 @@
 #include "tandem/nn/model.h"
 
+#include <typeinfo>
+
+#include "tandem/nn/sequential.h"
+
 namespace tandem {
 
 Model::Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, std::string name) : Model(graph_between(inputs, outputs), std::move(name)) {}
 Model::Model(LayerGraph graph, std::string name) : graph_(std::move(graph)), name_(std::move(name)) { make_predict(); }
 Model::~Model() = default;
 
+namespace {
+
+/// The only node of a model of one's own.
+class OwnCall final : public Layer {
+ public:
+  using Body = std::function<Tensors(const Tensors&, bool training)>;
+  OwnCall(std::string name, Body body) : Layer(LayerConfig("", std::move(name)), std::nullopt), body_(std::move(body)) {}
+
+ private:
+  Tensor call(const Tensor& x, bool training) override { return body_({x}, training)[0]; }
+  Tensors call_all(const Tensors& inputs, bool training) override { return body_(inputs, training); }
+  Body body_;
+};
+
+}  // namespace
+
+Model::Model(std::string name, std::size_t inputs, std::size_t outputs) : name_(std::move(name)) {
+  std::vector<LayerGraph::Value> ends;
+  for (std::size_t i = 0; i < inputs; ++i) ends.push_back(graph_.add_input());
+  const LayerGraph::Value made = graph_.add(std::make_shared<OwnCall>(name_, [this](const Tensors& x, bool training) { return call(x, training); }), std::move(ends));
+  ends.clear();
+  for (std::size_t i = 0; i < outputs; ++i) ends.push_back({made.node, i});
+  graph_.set_outputs(std::move(ends));
+  graph_.set_layers({});
+  make_predict();
+}
+
+LayerPtr Model::track(std::string path, LayerPtr layer) {
+  graph_.track(std::move(path), layer);
+  return layer;
+}
+
+Tensors Model::call(const Tensors&, bool) {
+  fail(ErrorCode::invalid_argument, "model '", name_, "' does not say what it computes; override call(inputs, training)");
+}
+
 void Model::make_predict() {
-  predict_.emplace([this](const Tensors& batch) { return (*this)(batch, false); }, FunctionOptions{.name = name_ + " predict step"});
+  predict_.emplace([this](const Tensors& batch) { return predict_step(batch); }, FunctionOptions{.name = name_ + " predict step"});
 }
 
 void Model::append(LayerPtr layer) {
@@ -24,15 +64,18 @@ Tensor Model::operator()(const Tensor& x, bool training) const {
 
 void Model::compile(CompileOptions options) {
   if (layers().empty()) fail(ErrorCode::invalid_argument, "compile: model '", name_, "' has no layers");
-  compiled_ = std::make_unique<CompiledModel>(graph_, name_, std::move(options));
+  const bool own_steps = typeid(*this) != typeid(Model) && typeid(*this) != typeid(Sequential);
+  compiled_ = std::make_unique<CompiledModel>(graph_, *this, own_steps, name_, std::move(options));
 }
 
-const CompiledModel& Model::compiled() const {
+CompiledModel& Model::compiled() const {
   if (!compiled_) fail(ErrorCode::invalid_argument, "model '", name_, "' must be compiled first: compile({.optimizer = …, .loss = …})");
   return *compiled_;
 }
 
 Tensors Model::predict(const Tensors& inputs, std::int64_t batch_size) const {
+  const bool strings = std::ranges::any_of(inputs, [](const Tensor& input) { return input.dtype() == DType::string; });
+  if (strings) return const_cast<Model*>(this)->predict_step(inputs);  // layers of strings look at values, which a trace has not
   ArrayLoop loop(inputs, batch_size, "predict");
   loop.collect();
   constexpr double kNoLimit = 1e9;  // seconds
@@ -40,6 +83,24 @@ Tensors Model::predict(const Tensors& inputs, std::int64_t batch_size) const {
   const auto rest = loop.remainder() ? predict_->concrete(loop.batch(loop.steps() - 1)) : nullptr;
   loop.run(*full, rest.get(), 0, loop.steps(), kNoLimit);
   return loop.collected();
+}
+
+Tensors Model::predict(const Dataset& dataset) const {
+  if (dataset.cardinality() == -1) fail(ErrorCode::invalid_argument, "predict: the dataset never ends; let it end with take()");
+  std::vector<Tensors> parts;
+  DatasetIterator batches = dataset.iterate();
+  while (const std::optional<Value> element = batches.next()) {
+    Tensors inputs;
+    for (const Leaf& leaf : element->leaves())
+      if (inputs.size() < graph_.input_count()) inputs.push_back(leaf.tensor);
+    const Tensors made = predict_on_batch(inputs);
+    parts.resize(made.size());
+    for (std::size_t i = 0; i < made.size(); ++i) parts[i].push_back(made[i]);
+  }
+  if (parts.empty()) fail(ErrorCode::invalid_argument, "predict: the dataset gave no batches");
+  Tensors out;
+  for (const Tensors& batches_of_one : parts) out.push_back(batches_of_one.size() == 1 ? batches_of_one[0] : concat(batches_of_one, 0));
+  return out;
 }
 
 Tensor Model::predict(const Tensor& x, std::int64_t batch_size) const {

@@ -30,18 +30,29 @@ struct FitOptions {
   std::map<std::int64_t, double> class_weight = {};  // by class number; of models with one output
   Tensor sample_weight = {};     // one a sample
   int initial_epoch = 0;
-  std::int64_t steps_per_epoch = 0;  // of datasets; 0: to the end
+  std::int64_t steps_per_epoch = 0;  // 0: to the end of the samples
+  std::optional<Dataset> validation_dataset = {};  // of batches, instead of validation_data
+  std::int64_t validation_batch_size = 0;          // 0: that of the training
+  std::int64_t validation_steps = 0;               // 0: to the end
+  int validation_freq = 1;                         // epochs from one validation to the next
   std::vector<CallbackRef> callbacks = {};
 };
 
 /// "loss", "accuracy", "val_loss": one value an epoch.
 using History = std::map<std::string, std::vector<double>>;
 
-class Model {
+/// A graph of layers, or a class of one's own: that gives its layers to track() and overrides call(). Either may override the steps.
+///
+///   struct Twice : Model {
+///     Twice() : Model("twice") {}
+///     Tensors call(const Tensors& x, bool training) override { return {(*dense)((*dense)(x[0], training), training)}; }
+///     LayerPtr dense = track("dense", Dense(8));
+///   };
+class Model : public Steps {
  public:
   Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, std::string name = "functional");
   Model(LayerGraph graph, std::string name);
-  virtual ~Model();
+  ~Model() override;
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
@@ -61,10 +72,13 @@ class Model {
   /// One step on these samples; loss and metrics of this batch.
   Logs train_on_batch(const Samples& batch);
   Logs test_on_batch(const Samples& batch) const;
+  Tensors predict_on_batch(const Tensors& inputs) const { return predict_->call(inputs); }
 
   /// Batch by batch; needs no compile.
   Tensor predict(const Tensor& x, std::int64_t batch_size = 32) const;
   Tensors predict(const Tensors& inputs, std::int64_t batch_size = 32) const;
+  /// Of a dataset of batches: inputs, or (inputs, targets, …), of which the first are used.
+  Tensors predict(const Dataset& dataset) const;
 
   /// Called by callbacks: the training ends with this epoch, or with this step.
   enum class Stop { no, after_epoch, now };
@@ -115,12 +129,35 @@ class Model {
   const std::shared_ptr<Optimizer>& optimizer() const;  // throws if it was not
 
  protected:
+  /// For classes of one's own, with so many inputs and outputs.
+  explicit Model(std::string name, std::size_t inputs = 1, std::size_t outputs = 1);
+  /// Makes a layer a part of a model of one's own; files keep it under `path`, which for Keras is the name of the attribute.
+  LayerPtr track(std::string path, LayerPtr layer);
+  /// What a model of one's own computes.
+  virtual Tensors call(const Tensors& inputs, bool training);
+  /// Adds to the loss of the step that calls it.
+  static void add_loss(const Tensor& loss) { AddedLosses::add(loss); }
+
+  // The steps, which are traced like everything else; overridden ones are made of what follows. They return the loss that is shown.
+  Tensor train_step(const Batch& batch) override { return compiled().learn(batch); }
+  Tensor test_step(const Batch& batch) override { return compiled().check(batch); }
+  virtual Tensors predict_step(const Tensors& inputs) { return (*this)(inputs, false); }
+  /// By the losses of compile, and what layers cost.
+  Tensor compute_loss(const Batch& batch, const Outputs& outputs) override { return compiled().loss_of(batch, outputs); }
+  Outputs forward(const Tensors& inputs, bool training) const { return compiled().forward(inputs, training); }
+  /// Gradients of the loss, and a step of the optimizer with them.
+  void minimize(GradientTape& tape, const Tensor& loss) const { compiled().minimize(tape, loss); }
+  void update_metrics(const Batch& batch, const Outputs& outputs) const { compiled().update_metrics(batch, outputs); }
+  /// A mean that is shown beside the metrics; made once, after compile.
+  Mean& add_metric(std::string name) { return compiled().add_mean(std::move(name)); }
+
   /// Puts a layer behind the output.
   void append(LayerPtr layer);
 
  private:
   friend class Training;
-  const CompiledModel& compiled() const;
+  CompiledModel& compiled() const;
+  std::unique_ptr<StepSource> validation_steps(const std::optional<Samples>& samples, const FitOptions& options) const;
   void make_predict();
 
   LayerGraph graph_;

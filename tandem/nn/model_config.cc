@@ -1,5 +1,6 @@
 #include "tandem/nn/model_config.h"
 
+#include <array>
 #include <deque>
 #include <map>
 
@@ -17,6 +18,7 @@ struct History {
 
 class ModelReader {
  public:
+  static constexpr int kMostNesting = 16;
   ModelReader(const LayerMakers& custom, const std::string& file) : custom_(custom), file_(file) {}
 
   DescribedModel read(const Json& description) {
@@ -63,16 +65,16 @@ class ModelReader {
     return shape;
   }
 
-  LayerPtr read_layer(const Json& described, DescribedModel& model, bool causal) {
+  LayerPtr read_layer(const Json& described, DescribedModel& model) {
     const std::string class_name = text_at(described, "class_name", "a layer");
     const Json& arguments = at(described, "config", "a layer of class " + class_name);
     if (!arguments.is_object()) refuse("the config of a layer of class ", class_name, " must be an object, got ", shown(arguments));
     if (is_op(described) && !custom_.count(class_name)) return read_op(described, class_name, arguments);
-    if (!custom_.count(class_name) && (class_name == "Sequential" || class_name == "Functional" || class_name == "Model")) return read_nested(described, class_name, model);
+    if (!custom_.count(class_name) && is_model_class(class_name)) return read_nested(described, class_name, model);
     Json copy = arguments;
     if (!copy.contains("name") && described.contains("name")) copy["name"] = described["name"];
     LayerConfig config(class_name, std::make_shared<LayerConfig::Json>(LayerConfig::Json{std::move(copy)}));
-    if (causal) config.set("use_causal_mask", true);
+    note_call_flags(described, config);
     LayerPtr layer = make_layer(config, custom_);
     if (described.contains("build_config") && described["build_config"].is_object() && described["build_config"].contains("input_shape"))
       if (auto shape = shape_of(described["build_config"]["input_shape"]); !shape.empty()) model.built_for.emplace_back(layer, std::move(shape));
@@ -120,7 +122,7 @@ class ModelReader {
     std::vector<LayerPtr> stored;
     std::optional<LayerGraph::Value> value;
     for (const Json& described : list_at(config, "layers", "the model " + model.name)) {
-      const LayerPtr layer = read_layer(described, model, false);
+      const LayerPtr layer = read_layer(described, model);
       const bool input = layer->config().class_name() == "InputLayer";
       if (input && value) refuse("the InputLayer '", layer->name(), "' of a Sequential must be the first layer");
       if (input) {
@@ -146,10 +148,10 @@ class ModelReader {
 
   // --- Functional ---
 
-  /// One call of a layer; with `has_mask` the last of its inputs is the mask.
+  /// One call of a layer; the last of its inputs are masks, of these inputs.
   struct Call {
     std::vector<History> inputs;
-    bool has_mask = false;
+    std::vector<std::size_t> masks = {};
   };
   struct Use {
     LayerPtr layer;
@@ -177,15 +179,23 @@ class ModelReader {
     collect(list_at(node, "args", whose), whose, call.inputs);
     if (!node.contains("kwargs")) return call;
     const Json& named = node["kwargs"];
-    for (const char* name : {"inputs", "query", "value", "key", "initial_state"})
+    for (const char* name : {"inputs", "query", "value", "key", "initial_state", "count_weights"})
       if (named.contains(name)) collect(named[name], whose, call.inputs);
-    for (const auto& [name, value] : named.items())
-      if (name.find("mask") != std::string::npos && name != "mask" && name != "use_causal_mask" && !value.is_null())
-        refuse(whose, " is called with ", name, ", which is not supported in C++; mask is");
-    const std::size_t before = call.inputs.size();
-    if (named.contains("mask")) collect(named["mask"], whose, call.inputs);
-    call.has_mask = call.inputs.size() == before + 1;
-    if (call.inputs.size() > before + 1) refuse(whose, " is called with several masks, which is not supported in C++");
+    const std::size_t inputs = call.inputs.size();
+    const auto note_mask = [&](const Json& value, std::size_t input) {
+      const std::size_t before = call.inputs.size();
+      collect(value, whose, call.inputs);
+      for (std::size_t i = before; i < call.inputs.size(); ++i) call.masks.push_back(input + i - before);
+    };
+    if (named.contains("mask")) {
+      const Json& mask = named["mask"];
+      for (std::size_t i = 0; mask.is_array() && i < mask.size(); ++i) note_mask(mask[i], i);
+      if (!mask.is_array()) note_mask(mask, 0);
+    }
+    constexpr std::array<const char*, 3> kOfInputs{"query_mask", "value_mask", "key_mask"};
+    for (std::size_t i = 0; i < kOfInputs.size(); ++i)
+      if (named.contains(kOfInputs[i])) note_mask(named[kOfInputs[i]], i);
+    if (named.contains("attention_mask")) note_mask(named["attention_mask"], inputs);
     return call;
   }
 
@@ -216,18 +226,19 @@ class ModelReader {
     return out;
   }
 
-  static bool asks_for_causal_mask(const Json& described) {
-    if (!described.contains("inbound_nodes") || !described["inbound_nodes"].is_array()) return false;
+  /// What the calls of a layer ask for, as if it were among its arguments.
+  static void note_call_flags(const Json& described, LayerConfig& config) {
+    if (!described.contains("inbound_nodes") || !described["inbound_nodes"].is_array()) return;
     for (const Json& node : described["inbound_nodes"])
-      if (node.is_object() && node.contains("kwargs") && node["kwargs"].is_object() && node["kwargs"].value("use_causal_mask", Json()) == true) return true;
-    return false;
+      for (const char* flag : kCallFlags)
+        if (node.is_object() && node.contains("kwargs") && node["kwargs"].is_object() && node["kwargs"].value(flag, Json()) == true) config.set(flag, true);
   }
 
   void read_functional(const Json& config, DescribedModel& model) {
     std::map<History, Use> uses;
     std::vector<LayerPtr> layers;
     for (const Json& described : list_at(config, "layers", "the model " + model.name)) {
-      const LayerPtr layer = read_layer(described, model, asks_for_causal_mask(described));
+      const LayerPtr layer = read_layer(described, model);
       const std::string name = described.contains("name") && described["name"].is_string() ? described["name"].get<std::string>() : layer->name();
       layers.push_back(layer);
       auto calls = read_calls(described, "layer '" + name + "'");
@@ -283,10 +294,11 @@ class ModelReader {
         const Use& use = uses.at(reader);
         std::vector<LayerGraph::Value> arguments;
         for (const History& input : use.call.inputs) arguments.push_back(value_of(values, input, "layer '" + reader.layer + "'"));
-        const LayerGraph::Value mask = arguments.back();
-        if (use.call.has_mask) arguments.pop_back();
+        const std::vector<LayerGraph::Value> masks(arguments.end() - static_cast<std::ptrdiff_t>(use.call.masks.size()), arguments.end());
+        arguments.resize(arguments.size() - masks.size());
+        if (arguments.empty()) refuse("layer '", reader.layer, "' is called with masks alone");
         const LayerGraph::Value made = model.graph.add(use.layer, std::move(arguments));
-        if (use.call.has_mask) model.graph.set_mask(made, mask);
+        for (std::size_t i = 0; i < masks.size(); ++i) model.graph.set_mask(made, use.call.masks[i], masks[i]);
         values.emplace(reader, made);
         ready.push_back(reader);
       }
@@ -294,7 +306,6 @@ class ModelReader {
     return values;
   }
 
-  static constexpr int kMostNesting = 16;
   const LayerMakers& custom_;
   const std::string& file_;
   int nesting_ = 0;
@@ -303,5 +314,17 @@ class ModelReader {
 }  // namespace
 
 DescribedModel read_model(const Json& description, const LayerMakers& custom, const std::string& file) { return ModelReader(custom, file).read(description); }
+
+LayerPtr read_nested_model(const LayerConfig& config, const LayerMakers& custom) {
+  thread_local int nesting = 0;
+  if (nesting >= ModelReader::kMostNesting) fail(ErrorCode::bad_file, "models are nested more than ", ModelReader::kMostNesting, " deep");
+  const Json description{{"class_name", config.class_name()}, {"config", config.json().value}};
+  struct Deeper {
+    Deeper() { ++nesting; }
+    ~Deeper() { --nesting; }
+  } deeper;
+  DescribedModel inner = read_model(description, custom, "model '" + config.name() + "'");
+  return std::make_shared<NestedModel>(LayerConfig(config.class_name(), inner.name), std::move(inner.graph));
+}
 
 }  // namespace tandem

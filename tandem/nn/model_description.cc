@@ -5,6 +5,7 @@
 
 #include "tandem/nn/graph_shapes.h"
 #include "tandem/nn/layers.h"
+#include "tandem/nn/model_config.h"
 
 namespace tandem {
 namespace {
@@ -13,6 +14,11 @@ Json any_batch_json(const Shape& shape) {
   std::vector<std::int64_t> sizes(shape.begin(), shape.end());
   if (!sizes.empty()) sizes[0] = -1;
   return open_shape_json(sizes);
+}
+
+bool reads_words(const Layer& layer) {
+  const std::string& name = layer.config().class_name();
+  return name == "TextVectorization" || (name == "StringLookup" && !layer.config().flag("invert", false));
 }
 
 class Describer {
@@ -27,7 +33,7 @@ class Describer {
       Json one = described(*layer);
       one["build_config"] = {{"input_shape", any_batch_json(layer->built_for())}};
       if (layers.empty())
-        layers.push_back(of_class("InputLayer", {{"batch_shape", any_batch_json(layer->built_for())}, {"dtype", "float32"}, {"name", "input_layer"}}, "keras.layers"));
+        layers.push_back(of_class("InputLayer", {{"batch_shape", any_batch_json(layer->built_for())}, {"dtype", reads_words(*layer) ? "string" : "float32"}, {"name", "input_layer"}}, "keras.layers"));
       layers.push_back(std::move(one));
     }
     return of_class("Sequential", {{"name", name_}, {"layers", std::move(layers)}}, "keras");
@@ -70,6 +76,7 @@ class Describer {
     static const std::vector<std::string> known = known_layers();
     Json config = layer.config().json().value;
     config["name"] = names_.at(&layer);
+    for (const char* flag : kCallFlags) config.erase(flag);
     Json one = of_class(class_name, std::move(config), std::binary_search(known.begin(), known.end(), class_name) ? "keras.layers" : nullptr);
     return one;
   }
@@ -83,8 +90,12 @@ class Describer {
       const OpenSpec& spec = shapes[input.node].at(input.result);
       tensors.push_back({{"class_name", "__keras_tensor__"}, {"config", {{"shape", open_shape_json(spec.shape)}, {"dtype", dtype_name(spec.dtype)}, {"keras_history", history(input)}}}});
     }
-    const bool apart = node.inputs.size() == 1 || node.layer->config().class_name() == "MultiHeadAttention";
-    return {{"args", apart ? tensors : Json::array({tensors})}, {"kwargs", Json::object()}};
+    const std::string& class_name = node.layer->config().class_name();
+    const bool apart = node.inputs.size() == 1 || class_name == "MultiHeadAttention" || class_name == "GroupQueryAttention";
+    Json named = Json::object();
+    for (const char* flag : kCallFlags)
+      if (node.layer->config().flag(flag, false)) named[flag] = true;
+    return {{"args", apart ? tensors : Json::array({tensors})}, {"kwargs", std::move(named)}};
   }
 
   Json ends(const std::vector<LayerGraph::Value>& values) const {

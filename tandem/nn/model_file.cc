@@ -54,8 +54,20 @@ bool anybody_waits(const Layer& layer) {
   return false;
 }
 
+/// Models of strings look at values: they are built by a sample without words.
+void try_words(const DescribedModel& model, std::int64_t open) {
+  Tensors inputs;
+  for (std::size_t i = 0; i < model.input_shapes.size(); ++i) {
+    const Shape shape = with_sizes(model.input_shapes[i], open);
+    const bool strings = model.input_dtypes[i] == DType::string;
+    inputs.push_back(strings ? Tensor::from_strings(std::vector<std::string>(static_cast<std::size_t>(shape.elements())), shape) : zeros(shape, model.input_dtypes[i]));
+  }
+  model.graph.run(inputs, false);
+}
+
 /// Sends symbolic inputs through the graph: every layer is built, and every shape compared.
 void try_shapes(const DescribedModel& model, std::int64_t open) {
+  if (std::ranges::find(model.input_dtypes, DType::string) != model.input_dtypes.end()) return try_words(model, open);
   Trace trace;
   Tensors inputs;
   for (std::size_t i = 0; i < model.input_shapes.size(); ++i) inputs.push_back(trace.parameter({model.input_dtypes[i], with_sizes(model.input_shapes[i], open)}));
@@ -118,7 +130,7 @@ void compile_from_file(Model& model, Model::Origin& origin) {
   Tensors state;
   for (std::size_t i = 0; stored && i < stored->items.size(); ++i)
     if (const Hdf5Object* item = stored->find(std::to_string(i)); item && !item->is_group()) state.push_back(item->value);
-  if (!state.empty()) options->optimizer_object->set_state(model.trainable_variables(), state);
+  if (!state.empty()) model.optimizer()->set_state(model.trainable_variables(), state);
   origin.made = options->optimizer_object;
 }
 
@@ -232,6 +244,7 @@ std::unique_ptr<Model> clone_model(const Model& model, const LayerMakers& custom
 std::unique_ptr<Model> load_model(const std::string& path, const LoadOptions& options) { return model_from_bytes(read_file(path), path, options); }
 
 void Model::save(const std::string& path) const {
+  if (!graph_.tracked().empty()) fail(ErrorCode::invalid_argument, "save: model '", name_, "' is a class of its own, which no file describes; save_weights and load_weights keep its weights");
   Json description = origin_ ? origin_->description : describe_model(graph_, name_);
   note_trainable(description, layers());
   Hdf5Object weights = weights_of(graph_, name_);
@@ -239,6 +252,9 @@ void Model::save(const std::string& path) const {
     if (!origin_ || optimizer() != origin_->made) description["compile_config"] = compile_config(*compile_options(), *optimizer());
     const Tensors state = optimizer()->state(trainable_variables());
     for (std::size_t i = 0; i < state.size(); ++i) weights.group("optimizer/vars").items[std::to_string(i)].value = state[i];
+    constexpr std::size_t kOfScaling = 4;  // before the state of the optimizer whose losses are scaled
+    for (std::size_t i = kOfScaling; optimizer()->scales_losses() && i < state.size(); ++i)
+      weights.group("optimizer/inner_optimizer/vars").items[std::to_string(i - kOfScaling)].value = state[i];
   } else if (origin_ && !origin_->optimizer.items.empty()) {
     weights.items["optimizer"] = origin_->optimizer;
   }

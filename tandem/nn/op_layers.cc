@@ -177,7 +177,7 @@ constexpr OpRecord kOps[] = {
 
 class OpLayer final : public Layer {
  public:
-  OpLayer(const LayerConfig& config, OpBody body, Json args) : Layer(config), body_(body), args_(std::move(args)) {}
+  OpLayer(const LayerConfig& config, OpBody body, Json args) : Layer(config, std::nullopt), body_(body), args_(std::move(args)) {}
 
  private:
   bool passes_mask() const override { return false; }

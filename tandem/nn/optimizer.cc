@@ -2,6 +2,7 @@
 
 #include "tandem/autodiff/control_flow.h"
 #include "tandem/nn/layer_json.h"
+#include "tandem/op/arrays.h"
 #include "tandem/op/dispatcher.h"
 #include "tandem/op/elementwise.h"
 #include "tandem/op/ops.h"
@@ -47,6 +48,40 @@ void Optimizer::set_learning_rate(double rate) {
 void Optimizer::apply_gradients(const std::vector<Variable>& variables, const Tensors& gradients) {
   if (variables.size() != gradients.size())
     fail(ErrorCode::wrong_arity, "apply_gradients: ", variables.size(), " variables but ", gradients.size(), " gradients");
+  if (scaling_) apply_scaled(variables, gradients);
+  else apply_now(variables, gradients);
+}
+
+void Optimizer::scale_losses(double initial_scale, std::int64_t growth_steps) {
+  if (!(initial_scale > 0) || growth_steps < 1) fail(ErrorCode::invalid_argument, "scale_losses: the scale and its growth_steps must be positive, got ", initial_scale, " and ", growth_steps);
+  arguments_.step.loss_scale_factor = 0;  // else gradients would be scaled twice
+  scaling_ = Scaling{Variable(Tensor::scalar(initial_scale, DType::f32), false, "dynamic_scale"), Variable(Tensor::scalar(std::int64_t{0}, DType::i64), false, "step_counter"), growth_steps};
+}
+
+double Optimizer::loss_scale() const { return scaling_ ? static_cast<double>(scaling_->scale.cell()->read().item<float>()) : 1; }
+
+void Optimizer::apply_scaled(const std::vector<Variable>& variables, const Tensors& gradients) {
+  build(variables);  // before the trace of a branch asks for it
+  const Tensor scale = scaling_->scale;
+  Tensors unscaled = gradients;
+  Tensor finite;
+  for (Tensor& gradient : unscaled) {
+    if (!gradient.defined()) continue;
+    const Tensor all = reduce_all(is_finite(gradient));
+    finite = finite.defined() ? logical_and(finite, all) : all;
+    gradient = gradient / in_dtype(scale, gradient.dtype());
+  }
+  if (!finite.defined()) return;
+  cond(finite, [&] {
+    apply_now(variables, unscaled);
+    return Tensors{};
+  }, [] { return Tensors{}; });
+  const Tensor steps = scaling_->steps, grows = equal(steps, Tensor::scalar(scaling_->growth_steps - 1, DType::i64));
+  scaling_->scale.assign(where(finite, where(grows, scale * 2.0, scale), scale * 0.5));
+  scaling_->steps.assign(where(logical_and(finite, logical_not(grows)), steps + 1, zeros_like(steps)));
+}
+
+void Optimizer::apply_now(const std::vector<Variable>& variables, const Tensors& gradients) {
   static const Tensor one = Tensor::scalar(std::int64_t{1}, DType::i64);
   {
     DeviceScope host("/CPU:0");  // a counter: one value, needed on the host
@@ -112,7 +147,10 @@ void Optimizer::average(const std::vector<Variable>& variables) {
   }
 }
 
-Tensor Optimizer::scaled_loss(const Tensor& loss) const { return arguments_.step.loss_scale_factor > 0 ? loss * arguments_.step.loss_scale_factor : loss; }
+Tensor Optimizer::scaled_loss(const Tensor& loss) const {
+  if (scaling_) return loss * in_dtype(scaling_->scale, loss.dtype());
+  return arguments_.step.loss_scale_factor > 0 ? loss * arguments_.step.loss_scale_factor : loss;
+}
 
 void Optimizer::finalize(const std::vector<Variable>& variables) {
   if (!arguments_.step.use_ema || iterations_.cell()->read().item<std::int64_t>() == 0) return;
@@ -183,18 +221,26 @@ std::vector<Variable> Optimizer::stored(const std::vector<Variable>& variables) 
 
 Tensors Optimizer::state(const std::vector<Variable>& variables) {
   Tensors out;
+  if (scaling_) out = {Tensor::scalar(std::int64_t{0}, DType::i64), Tensor(0.0f), scaling_->steps.value(), scaling_->scale.value()};  // counter and rate of the optimizer around
   for (const Variable& variable : stored(variables)) out.push_back(variable.dtype() == DType::f64 ? in_dtype(variable.value(), DType::f32) : variable.value());
   return out;
 }
 
-void Optimizer::set_state(const std::vector<Variable>& variables, const Tensors& state) {
+void Optimizer::set_state(const std::vector<Variable>& variables, const Tensors& all) {
+  Tensors state = all;
+  const std::size_t first = arguments_.learning_rate.schedule() ? 1 : 2;  // counters, which are there before the first step
+  const bool fresh = all.size() == 2 + first;
+  if (scaling_ && (fresh || all.size() > 4)) state.erase(state.begin(), state.begin() + (fresh ? 2 : 4));
   std::vector<Variable> targets = stored(variables);
-  if (const std::size_t counters = arguments_.learning_rate.schedule() ? 1 : 2; state.size() == counters) targets.erase(targets.begin() + static_cast<std::ptrdiff_t>(counters), targets.end());  // saved before the first step
+  if (state.size() == first) targets.erase(targets.begin() + static_cast<std::ptrdiff_t>(first), targets.end());
   if (targets.size() != state.size()) fail(ErrorCode::shape_mismatch, "optimizer: the state has ", targets.size(), " values, ", state.size(), " were given");
   for (std::size_t i = 0; i < targets.size(); ++i)
     if (targets[i].shape() != state[i].shape())
       fail(ErrorCode::shape_mismatch, "optimizer: '", targets[i].name(), "' has shape ", targets[i].shape(), ", but a value of shape ", state[i].shape(), " was given");
   for (std::size_t i = 0; i < targets.size(); ++i) targets[i].assign(in_dtype(state[i], targets[i].dtype()));
+  if (!scaling_ || fresh || all.size() <= 4) return;
+  scaling_->steps.assign(in_dtype(all[2], DType::i64));
+  scaling_->scale.assign(in_dtype(all[3], DType::f32));
 }
 
 std::string Optimizer::arguments() const {

@@ -3,6 +3,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -42,11 +43,17 @@ class Optimizer {
   double learning_rate() const;
   /// Throws where a schedule decides.
   void set_learning_rate(double rate);
+  /// Multiplies losses by a scale, so that small float16 gradients do not vanish: halved when a gradient is not finite (that step is
+  /// left out), doubled after so many steps that were. Keras' LossScaleOptimizer; models whose layers compute in mixed_float16 ask for it.
+  void scale_losses(double initial_scale = 32768, std::int64_t growth_steps = 2000);
+  bool scales_losses() const { return scaling_.has_value(); }
+  /// 1 where losses are not scaled.
+  double loss_scale() const;
   /// The loss whose gradients apply_gradients expects.
   Tensor scaled_loss(const Tensor& loss) const;
   /// The end of a training: with use_ema the variables become their averages.
   void finalize(const std::vector<Variable>& variables);
-  /// As Keras' files have it: iterations, learning rate unless a schedule decides, averages, added up gradients, the slots,
+  /// As Keras' files have it: where losses are scaled what that needs; iterations, learning rate unless a schedule decides, averages, added up gradients, the slots,
   /// group by group, and what there is more.
   Tensors state(const std::vector<Variable>& variables);
   /// Throws shape_mismatch when it does not fit the variables; then nothing has changed.
@@ -108,6 +115,8 @@ class Optimizer {
   /// What files hold of the state.
   std::vector<Variable> stored(const std::vector<Variable>& variables);
   Tensors limited(Tensors gradients) const;
+  void apply_now(const std::vector<Variable>& variables, const Tensors& gradients);
+  void apply_scaled(const std::vector<Variable>& variables, const Tensors& gradients);
   void update_all(const std::vector<Variable>& variables, const Tensors& gradients);
   void accumulate(const std::vector<Variable>& variables, const Tensors& gradients);
   void average(const std::vector<Variable>& variables);
@@ -116,6 +125,11 @@ class Optimizer {
   Variable learning_rate_, iterations_;
   Slots slot_groups_;
   States slots_, averages_, sums_;
+  struct Scaling {
+    Variable scale, steps;  // steps since the scale grew or shrank
+    std::int64_t growth_steps;
+  };
+  std::optional<Scaling> scaling_;
   std::map<std::pair<double, DType>, Tensor> numbers_;
 };
 

@@ -1,4 +1,5 @@
 // Optimizers by name, and from what Keras' files say about them.
+#include "tandem/base/nearest.h"
 #include "tandem/nn/layer_json.h"
 #include "tandem/nn/optimizers.h"
 
@@ -118,12 +119,18 @@ std::shared_ptr<Optimizer> make_optimizer(std::string_view name) {
     if (record.name == name || record.class_name == name) return record.make(Given(Json::object()));
     known.push_back(record.name);
   }
-  fail(ErrorCode::invalid_argument, "unknown optimizer '", name, "'; the known ones are ", join(known));
+  fail(ErrorCode::invalid_argument, "unknown optimizer '", name, "'", nearest_hint(name, known), "; the known ones are ", join(known));
 }
 
 std::shared_ptr<Optimizer> read_optimizer(std::string_view class_name, std::string_view arguments) {
   const Json json = Json::parse(arguments, nullptr, false);
   if (!json.is_object()) return nullptr;
+  if (class_name == "LossScaleOptimizer") {
+    const auto inner = json.contains("inner_optimizer") ? named(json["inner_optimizer"]) : std::nullopt;
+    auto optimizer = inner ? read_optimizer(inner->name, inner->config.dump()) : nullptr;
+    if (optimizer) optimizer->scale_losses(real_or(json, "initial_scale", 32768), static_cast<std::int64_t>(real_or(json, "dynamic_growth_steps", 2000)));
+    return optimizer;
+  }
   for (const OptimizerRecord& record : kOptimizers)
     if (record.class_name == class_name) return record.make(Given(json));
   return nullptr;

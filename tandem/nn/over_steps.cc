@@ -48,6 +48,7 @@ Masked OverSteps::call_masked(const Tensors& inputs, const Tensors& masks, bool 
   Tensor x = backwards_ ? reverse(inputs[0], {1}) : inputs[0];
   const Tensor mask = masks[0].defined() && backwards_ ? reverse(masks[0], {1}) : masks[0];
   if (training && dropout_ > 0) x = x * expand_dims(dropout(ones_like(step_at(x, 0)), dropout_), 1);  // the same for all steps
+  begin_steps(x, training);
   const Steps steps = run(x, mask, initial_states(inputs), training && recurrent_dropout_ > 0);
   for (std::size_t i = 0; i < kept_.size(); ++i) kept_[i].assign(steps.states[i]);
   Tensors out{all_steps_ ? steps.outputs : steps.last};

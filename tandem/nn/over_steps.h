@@ -16,6 +16,8 @@ class OverSteps : public Layer {
   void reset_state() override;
 
  protected:
+  /// Called before the steps of a batch: what is dropped is the same for all of them.
+  virtual void begin_steps(const Tensor& /*x*/, bool /*training*/) {}
   /// The states after one step of the layer or cell; the first is the output.
   virtual Tensors step(const Tensor& x, const Tensors& states) const = 0;
   /// The shapes of its states, for an input of all steps.

@@ -22,6 +22,10 @@ LayerPtr StringLookup(std::vector<std::string> vocabulary = {}, std::int64_t oov
 LayerPtr TextVectorization(std::vector<std::string> vocabulary = {}, std::int64_t length = 0, std::string name = "");
 /// Strings or whole numbers to one of so many bins, the same as in Keras.
 LayerPtr Hashing(std::int64_t num_bins, std::string name = "");
+/// Numbers to the bin that they lie in; adapt() finds boundaries between which equally many lie.
+LayerPtr Discretization(std::int64_t num_bins, std::string output_mode = "int", std::string name = "");
+/// Whole numbers to their place in the vocabulary.
+LayerPtr IntegerLookup(std::vector<std::int64_t> vocabulary = {}, std::string name = "");
 /// Class numbers to "one_hot", "multi_hot" (which of them a row has) or "count".
 LayerPtr CategoryEncoding(std::int64_t num_tokens, std::string output_mode = "multi_hot", std::string name = "");
 
@@ -33,7 +37,7 @@ LayerPtr RandomRotation(double factor, std::string name = "");
 /// Values between 0 and `most` grow or shrink by up to `factor` of it.
 LayerPtr RandomBrightness(double factor, double most = 255, std::string name = "");
 
-/// Learns from data what a Normalization, a StringLookup or a TextVectorization needs: elements are batches. Throws invalid_argument for other
+/// Learns from data what a Discretization, IntegerLookup, Normalization, StringLookup or TextVectorization needs: elements are batches. Throws invalid_argument for other
 /// layers and for an infinite dataset.
 void adapt(const LayerPtr& layer, const Dataset& batches);
 void adapt(const LayerPtr& layer, const Tensor& data);

@@ -1,5 +1,6 @@
 // Layers that prepare data: codes of categories, places of words and numbers.
 #include "tandem/base/string_hash.h"
+#include "tandem/nn/discretization.h"
 #include "tandem/nn/layer_json.h"
 #include "tandem/nn/layer_records.h"
 #include "tandem/nn/preprocessing.h"
@@ -9,12 +10,24 @@
 namespace tandem {
 namespace {
 
-LayerPtr make_category_encoding(const LayerConfig& config, const LayerMakers&) {
-  const std::int64_t tokens = positive(config, "num_tokens");
-  const TokenOutput output(config, "multi_hot");
-  if (output.is_int()) config.refuse("output_mode must be 'one_hot', 'multi_hot' or 'count', got 'int'");
-  return plain(config, [=](const Tensor& x, bool) { return output.encoded(x.dtype() == DType::i64 ? x : cast(x, DType::i32), tokens); });
-}
+/// Class numbers as rows; a second input is the weights of a "count".
+class CategoryEncodingLayer final : public Layer {
+ public:
+  explicit CategoryEncodingLayer(const LayerConfig& config) : Layer(config), tokens_(positive(config, "num_tokens")), output_(config, "multi_hot") {
+    if (output_.is_int() || output_.has_weights()) config.refuse("output_mode must be 'one_hot', 'multi_hot' or 'count', got '", config.text("output_mode", ""), "'");
+  }
+
+ private:
+  Tensor call(const Tensor& x, bool) override { return encoded(x, {}); }
+  Tensors call_all(const Tensors& inputs, bool) override {
+    if (inputs.size() > 2) config().refuse("class numbers and perhaps count_weights are needed, got ", inputs.size(), " inputs");
+    if (inputs.size() == 2 && config().text("output_mode", "multi_hot") != "count") config().refuse("count_weights are for output_mode 'count'");
+    return {encoded(inputs[0], inputs.size() == 2 ? inputs[1] : Tensor())};
+  }
+  Tensor encoded(const Tensor& x, const Tensor& weights) const { return output_.encoded(x.dtype() == DType::i64 ? x : cast(x, DType::i32), tokens_, weights); }
+  std::int64_t tokens_;
+  TokenOutput output_;
+};
 
 /// Strings or whole numbers in bins by their fingerprint, or by a salted hash; the first bin may be for a mask.
 LayerPtr make_hashing(const LayerConfig& config, const LayerMakers&) {
@@ -22,9 +35,8 @@ LayerPtr make_hashing(const LayerConfig& config, const LayerMakers&) {
   const Ints salt = config.ints("salt", config.has("salt") ? 2 : 0, Ints{});
   std::optional<std::string> mask;
   if (const auto given = config.value_json("mask_value")) mask = given->starts_with('"') ? config.text("mask_value", "") : std::to_string(config.integer("mask_value"));
-  config.require("sparse", false);
   const TokenOutput output(config, "int");
-  return plain(config, [=](const Tensor& x, bool) {
+  return std::make_shared<Plain>(config, std::nullopt, [=](const Tensor& x, bool) {
     const std::int64_t first = mask && bins > 1 ? 1 : 0;
     const auto bin_of = [&](const std::string& word) -> std::int64_t {
       if (first && word == *mask) return 0;
@@ -41,33 +53,9 @@ LayerPtr make_hashing(const LayerConfig& config, const LayerMakers&) {
   });
 }
 
-/// Numbers as the bin that they lie in: its boundaries in rising order.
-LayerPtr make_discretization(const LayerConfig& config, const LayerMakers&) {
-  config.require("output_mode", "int");
-  if (!config.has("bin_boundaries")) config.refuse("bin_boundaries are needed in C++");
-  return plain(config, [boundaries = reshape(config.numbers("bin_boundaries"), Ints{-1})](const Tensor& x, bool) {
-    const Tensor numbers = is_floating(x.dtype()) ? x : cast(x, DType::f32);
-    return reshape(searchsorted(boundaries, reshape(numbers, Ints{-1}), true), x.shape());
-  });
-}
-
-/// Whole numbers as their place in a vocabulary, counted from 1; 0 for others.
-LayerPtr make_integer_lookup(const LayerConfig& config, const LayerMakers&) {
-  config.require("output_mode", "int");
-  config.require("invert", false);
-  if (!config.has("vocabulary") || !config.is_null("mask_token") || config.integer("num_oov_indices", 1) != 1)
-    config.refuse("in C++ a vocabulary in the description, one place for other numbers and no mask_token are supported");
-  const Tensor words = cast(reshape(config.numbers("vocabulary"), Ints{-1}), DType::i64);
-  return plain(config, [words](const Tensor& x, bool) {
-    const Tensor same = equal(expand_dims(cast(x, DType::i64), -1), words);  // [..., word]
-    const Tensor places = range(1, static_cast<double>(words.size() + 1), 1, DType::i64);
-    return reduce_sum(cast(same, DType::i64) * places, {-1});
-  });
-}
-
-constexpr LayerRecord kRecords[] = {{"CategoryEncoding", make_category_encoding}, {"Discretization", make_discretization},
-                                    {"Hashing", make_hashing},                    {"IntegerLookup", make_integer_lookup},
-                                    {"StringLookup", make_as<StringLookupLayer>}, {"TextVectorization", make_as<TextVectorizationLayer>}};
+constexpr LayerRecord kRecords[] = {{"CategoryEncoding", make_as<CategoryEncodingLayer>}, {"Discretization", make_as<DiscretizationLayer>},
+                                    {"Hashing", make_hashing},                    {"IntegerLookup", make_as<LookupLayer>},
+                                    {"StringLookup", make_as<LookupLayer>}, {"TextVectorization", make_as<TextVectorizationLayer>}};
 
 }  // namespace
 
@@ -75,7 +63,7 @@ std::span<const LayerRecord> preprocessing_layers() { return kRecords; }
 
 LayerPtr Normalization(std::string name) { return make_layer(LayerConfig("Normalization", std::move(name))); }
 LayerPtr StringLookup(std::vector<std::string> vocabulary, std::int64_t oov, std::string name) {
-  auto layer = std::make_shared<StringLookupLayer>(LayerConfig("StringLookup", std::move(name)).set("num_oov_indices", oov));
+  auto layer = std::make_shared<LookupLayer>(LayerConfig("StringLookup", std::move(name)).set("num_oov_indices", oov));
   layer->set_vocabulary(std::move(vocabulary));
   return layer;
 }
@@ -85,6 +73,14 @@ LayerPtr TextVectorization(std::vector<std::string> vocabulary, std::int64_t len
   auto layer = std::make_shared<TextVectorizationLayer>(config);
   if (!vocabulary.empty()) layer->set_vocabulary(std::move(vocabulary));
   return layer;
+}
+LayerPtr Discretization(std::int64_t num_bins, std::string output_mode, std::string name) {
+  return make_layer(LayerConfig("Discretization", std::move(name)).set("num_bins", num_bins).set("output_mode", output_mode));
+}
+LayerPtr IntegerLookup(std::vector<std::int64_t> vocabulary, std::string name) {
+  LayerConfig config("IntegerLookup", std::move(name));
+  if (!vocabulary.empty()) config.set("vocabulary", Ints(vocabulary.begin(), vocabulary.end()));
+  return make_layer(config);
 }
 LayerPtr Hashing(std::int64_t num_bins, std::string name) { return make_layer(LayerConfig("Hashing", std::move(name)).set("num_bins", num_bins)); }
 LayerPtr CategoryEncoding(std::int64_t num_tokens, std::string output_mode, std::string name) {
@@ -131,10 +127,11 @@ void adapt_normalization(Layer& layer, DatasetIterator pass) {
 
 void adapt(const LayerPtr& layer, const Dataset& batches) {
   if (batches.cardinality() == -1) fail(ErrorCode::invalid_argument, "adapt: the dataset is infinite; take(n) makes it finite");
-  if (auto* lookup = dynamic_cast<StringLookupLayer*>(layer.get())) return lookup->adapt(batches.iterate());
+  if (auto* lookup = dynamic_cast<LookupLayer*>(layer.get())) return lookup->adapt(batches.iterate());
+  if (auto* bins = dynamic_cast<DiscretizationLayer*>(layer.get())) return bins->adapt(batches.iterate());
   if (auto* texts = dynamic_cast<TextVectorizationLayer*>(layer.get())) return texts->adapt(batches.iterate());
   if (layer->config().class_name() == "Normalization") return adapt_normalization(*layer, batches.iterate());
-  fail(ErrorCode::invalid_argument, "adapt: layer '", layer->name(), "' learns nothing from data; Normalization, StringLookup and TextVectorization do");
+  fail(ErrorCode::invalid_argument, "adapt: layer '", layer->name(), "' learns nothing from data; Discretization, IntegerLookup, Normalization, StringLookup and TextVectorization do");
 }
 void adapt(const LayerPtr& layer, const Tensor& data) { adapt(layer, Dataset::from_tensors(data)); }
 

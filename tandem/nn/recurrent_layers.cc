@@ -124,8 +124,6 @@ class StackedLayer final : public OverSteps {
     for (const LayerConfig& cell : config.layer("cell").layers("cells")) {
       auto made = layer_of_cell(cell.class_name(), cell);
       if (!made) config.refuse("the cell ", cell.class_name(), " in a stack is not supported in C++; LSTMCell, GRUCell and SimpleRNNCell are");
-      for (const char* rate : {"dropout", "recurrent_dropout"})
-        if (cell.real(rate, 0) > 0) cell.refuse(rate, " in a stack of cells is not supported in C++");
       cells_.push_back(std::move(made));
     }
     if (cells_.empty()) config.refuse("the stack has no cells");
@@ -156,12 +154,29 @@ class StackedLayer final : public OverSteps {
     return all;
   }
   std::size_t output_state() const override { return state_shapes(Shape{1}).size() - cells_.back()->state_count(); }
+  /// What each cell drops of its input and of its first state.
+  struct Dropped {
+    Tensor input, state;
+  };
+  void begin_steps(const Tensor& x, bool training) override {
+    dropped_.assign(cells_.size(), {});
+    std::int64_t features = x.shape()[-1];
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+      const double rate = cells_[i]->config().real("dropout", 0), recurrent_rate = cells_[i]->config().real("recurrent_dropout", 0);
+      if (training && rate > 0) dropped_[i].input = dropout(ones({x.shape()[0], features}, x.dtype()), rate);
+      features = cells_[i]->units();
+      if (training && recurrent_rate > 0) dropped_[i].state = dropout(ones({x.shape()[0], features}, x.dtype()), recurrent_rate);
+    }
+  }
   Tensors step(const Tensor& x, const Tensors& states) const override {
     Tensors all;
     Tensor value = x;
     auto mine = states.begin();
-    for (const auto& cell : cells_) {
-      const Tensors next = cell->step(value, {mine, mine + static_cast<std::ptrdiff_t>(cell->state_count())});
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+      const auto& cell = cells_[i];
+      Tensors before(mine, mine + static_cast<std::ptrdiff_t>(cell->state_count()));
+      if (dropped_[i].state.defined()) before[0] = before[0] * dropped_[i].state;
+      const Tensors next = cell->step(dropped_[i].input.defined() ? value * dropped_[i].input : value, before);
       mine += static_cast<std::ptrdiff_t>(cell->state_count());
       value = next[0];
       all.insert(all.end(), next.begin(), next.end());
@@ -169,6 +184,7 @@ class StackedLayer final : public OverSteps {
     return all;
   }
   std::vector<std::shared_ptr<Recurrent>> cells_;
+  std::vector<Dropped> dropped_;  // during a call
 };
 
 /// RNN(LSTMCell(…)) is the layer of the cell's name.

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "tandem/nn/fuzz.h"
+#include "tandem/op/keras_epsilon.h"
 #include "tandem/nn/metric_records.h"
 #include "tandem/op/arrays.h"
 #include "tandem/op/elementwise.h"
@@ -38,10 +38,10 @@ class FScore final : public Metric {
 
   Tensor value() const override {
     const Tensor hits = total("true_positives");
-    const Tensor precision = hits / (hits + total("false_positives") + kFuzz), recall = hits / (hits + total("false_negatives") + kFuzz);
+    const Tensor precision = hits / (hits + total("false_positives") + kKerasEpsilon), recall = hits / (hits + total("false_negatives") + kKerasEpsilon);
     const double square_beta = beta_ * beta_;
-    const Tensor score = precision * recall / (square_beta * precision + recall + kFuzz) * (1 + square_beta);
-    if (average_ == "weighted") return reduce_sum(score * (total("weights") / (reduce_sum(total("weights")) + kFuzz)));
+    const Tensor score = precision * recall / (square_beta * precision + recall + kKerasEpsilon) * (1 + square_beta);
+    if (average_ == "weighted") return reduce_sum(score * (total("weights") / (reduce_sum(total("weights")) + kKerasEpsilon)));
     return average_.empty() ? score : reduce_mean(score);
   }
 
@@ -88,7 +88,7 @@ class Overlap final : public Metric {
     const std::vector<std::int32_t> ids(options_.wanted.begin(), options_.wanted.end());
     const Tensor chosen = Tensor::from(ids, {static_cast<std::int64_t>(ids.size())});
     const Tensor shared = gather(both, chosen), all = gather(either, chosen), seen = as_numbers(greater(all, 1e-9));
-    return reduce_sum(shared / (all + kFuzz) * seen) / (reduce_sum(seen) + kFuzz);
+    return reduce_sum(shared / (all + kKerasEpsilon) * seen) / (reduce_sum(seen) + kKerasEpsilon);
   }
 
  private:

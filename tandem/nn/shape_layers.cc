@@ -8,7 +8,6 @@ namespace tandem {
 namespace {
 
 LayerPtr make_flatten(const LayerConfig& config, const LayerMakers&) {
-  config.require("data_format", "channels_last");
   return plain(config, [](const Tensor& x, bool) {
     const std::int64_t batch = x.rank() ? x.shape()[0] : 1;
     return reshape(x, Shape{batch, batch ? x.size() / batch : 0});
@@ -51,7 +50,6 @@ Ints sides(const LayerConfig& config, std::string_view key, int count) {
 
 template <int kAxes>
 LayerPtr make_zero_padding(const LayerConfig& config, const LayerMakers&) {
-  config.require("data_format", "channels_last");
   Ints paddings{0, 0};
   for (const std::int64_t side : sides(config, "padding", kAxes)) paddings.push_back(side);
   paddings.insert(paddings.end(), {0, 0});
@@ -60,7 +58,6 @@ LayerPtr make_zero_padding(const LayerConfig& config, const LayerMakers&) {
 
 template <int kAxes>
 LayerPtr make_cropping(const LayerConfig& config, const LayerMakers&) {
-  config.require("data_format", "channels_last");
   return plain(config, [config, cut = sides(config, "cropping", kAxes)](const Tensor& x, bool) {
     Ints begin(static_cast<std::size_t>(x.rank()), 0), size(x.shape().begin(), x.shape().end());
     for (std::size_t i = 0; i < kAxes; ++i) {
@@ -83,11 +80,11 @@ Tensor repeated(const Tensor& x, int axis, std::int64_t times) {
 
 template <int kAxes>
 LayerPtr make_up_sampling(const LayerConfig& config, const LayerMakers&) {
-  config.require("data_format", "channels_last");
-  const bool bilinear = kAxes == 2 && config.text("interpolation", "nearest") == "bilinear";
-  if (!bilinear) config.require("interpolation", "nearest");
-  return plain(config, [bilinear, size = config.ints("size", kAxes, Ints(kAxes, 2))](const Tensor& x, bool) {
-    if (bilinear) return resized_images(x, x.shape()[1] * size[0], x.shape()[2] * size[1], true);
+  const std::string interpolation = kAxes == 2 ? config.text("interpolation", "nearest") : "nearest";
+  check_interpolation(config, interpolation);
+  return plain(config, [config, interpolation, size = config.ints("size", kAxes, Ints(kAxes, 2))](const Tensor& x, bool) {
+    if (x.rank() != kAxes + 2) config.refuse("needs ", kAxes + 2, " axes, got ", x.shape());
+    if (interpolation != "nearest") return resized_images(x, x.shape()[1] * size[0], x.shape()[2] * size[kAxes - 1], {.interpolation = interpolation});
     Tensor y = x;
     for (int i = 0; i < kAxes; ++i) y = repeated(y, i + 1, size[static_cast<std::size_t>(i)]);
     return y;

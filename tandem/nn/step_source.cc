@@ -16,31 +16,39 @@ namespace {
 
 class ArraySteps final : public StepSource {
  public:
-  ArraySteps(Tensors arrays, std::int64_t batch_size, bool shuffle, std::string_view who) : loop_(std::move(arrays), batch_size, who), shuffle_(shuffle) {}
+  ArraySteps(Tensors arrays, std::int64_t batch_size, bool shuffle, std::string_view who, std::int64_t most, bool eagerly)
+      : loop_(std::move(arrays), batch_size, who), shuffle_(shuffle), steps_(most > 0 ? std::min(most, loop_.steps()) : loop_.steps()), eagerly_(eagerly) {}
 
   void begin() override {
     if (shuffle_) loop_.shuffle();
     next_ = 0;
   }
   std::int64_t run(const Function& step, std::int64_t most, double seconds) override {
-    if (next_ >= loop_.steps()) return 0;
+    if (next_ >= steps_) return 0;
+    if (eagerly_ || functions_run_eagerly()) {
+      step.call_eagerly(loop_.batch(next_++));
+      return 1;
+    }
     const auto full = step.concrete(loop_.batch(0));
     const auto rest = loop_.remainder() ? step.concrete(loop_.batch(loop_.steps() - 1)) : nullptr;
     const std::int64_t first = next_;
-    next_ = loop_.run(*full, rest.get(), first, std::min(loop_.steps(), first + most), seconds);
+    next_ = loop_.run(*full, rest.get(), first, std::min(steps_, first + most), seconds);
     return next_ - first;
   }
-  std::int64_t steps() const override { return loop_.steps(); }
+  std::int64_t steps() const override { return steps_; }
 
  private:
   ArrayLoop loop_;
   bool shuffle_;
+  std::int64_t steps_;
+  bool eagerly_;
   std::int64_t next_ = 0;
 };
 
 class DatasetSteps final : public StepSource {
  public:
-  DatasetSteps(const Dataset& dataset, std::int64_t steps_per_epoch) : dataset_(dataset), limit_(steps_per_epoch) {
+  DatasetSteps(const Dataset& dataset, std::int64_t steps_per_epoch, bool eagerly, BatchChange change)
+      : dataset_(dataset), limit_(steps_per_epoch), eagerly_(eagerly), change_(std::move(change)) {
     if (limit_ <= 0 && dataset.cardinality() == -1)
       fail(ErrorCode::invalid_argument, "fit: the dataset never ends; give steps_per_epoch, or let it end with take()");
   }
@@ -62,7 +70,9 @@ class DatasetSteps final : public StepSource {
       if (!element) break;
       Tensors batch;
       for (const Leaf& leaf : element->leaves()) batch.push_back(leaf.tensor);
-      step.call(batch);
+      if (change_) batch = change_(std::move(batch));
+      if (eagerly_) step.call_eagerly(batch);
+      else step.call(batch);
       ++count, ++done_;
       if (std::chrono::duration<double>(Clock::now() - start).count() > seconds) break;
     }
@@ -73,17 +83,19 @@ class DatasetSteps final : public StepSource {
  private:
   Dataset dataset_;
   std::int64_t limit_;
+  bool eagerly_;
+  BatchChange change_;
   std::int64_t done_ = 0;
   std::optional<DatasetIterator> iterator_;
 };
 
 }  // namespace
 
-std::unique_ptr<StepSource> steps_of(const Samples& samples, std::int64_t batch_size, bool shuffle, std::string_view who) {
-  return std::make_unique<ArraySteps>(samples.arrays(), batch_size, shuffle, who);
+std::unique_ptr<StepSource> steps_of(const Samples& samples, std::int64_t batch_size, bool shuffle, std::string_view who, std::int64_t most, bool eagerly) {
+  return std::make_unique<ArraySteps>(samples.arrays(), batch_size, shuffle, who, most, eagerly);
 }
-std::unique_ptr<StepSource> steps_of(const Dataset& dataset, std::int64_t steps_per_epoch) {
-  return std::make_unique<DatasetSteps>(dataset, steps_per_epoch);
+std::unique_ptr<StepSource> steps_of(const Dataset& dataset, std::int64_t steps_per_epoch, bool eagerly, BatchChange change) {
+  return std::make_unique<DatasetSteps>(dataset, steps_per_epoch, eagerly, std::move(change));
 }
 
 }  // namespace tandem

@@ -31,9 +31,12 @@ class StepSource {
   virtual std::int64_t steps() const = 0;
 };
 
-std::unique_ptr<StepSource> steps_of(const Samples& samples, std::int64_t batch_size, bool shuffle, std::string_view who);
+/// `most` steps an epoch, 0 for all of them; `eagerly`: op by op, so that one can look inside.
+std::unique_ptr<StepSource> steps_of(const Samples& samples, std::int64_t batch_size, bool shuffle, std::string_view who, std::int64_t most = 0, bool eagerly = false);
 /// A dataset of batches: (inputs, targets) or (inputs, targets, sample weights). With `steps_per_epoch` the next epoch goes
 /// on where the last one ended.
-std::unique_ptr<StepSource> steps_of(const Dataset& dataset, std::int64_t steps_per_epoch);
+/// `change` is applied to every batch.
+using BatchChange = std::function<Tensors(Tensors)>;
+std::unique_ptr<StepSource> steps_of(const Dataset& dataset, std::int64_t steps_per_epoch, bool eagerly = false, BatchChange change = {});
 
 }  // namespace tandem

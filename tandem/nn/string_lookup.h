@@ -1,4 +1,4 @@
-// The layers that turn strings into their place in a vocabulary.
+// The layers that turn strings and whole numbers into their place in a vocabulary.
 #pragma once
 #include <string>
 #include <unordered_map>
@@ -6,48 +6,52 @@
 
 #include "tandem/data/dataset.h"
 #include "tandem/nn/layer.h"
+#include "tandem/nn/token_output.h"
 
 namespace tandem {
 
-/// What a word, a class number or a bin becomes: itself ("int"), a row with a one at its place ("one_hot"), or one row of all
-/// that a sample has ("multi_hot", "count").
-class TokenOutput {
- public:
-  TokenOutput(const LayerConfig& config, std::string_view fallback);
-  bool is_int() const { return mode_ == "int"; }
-  Tensor encoded(const Tensor& places, std::int64_t depth) const;
+/// What a layer learned of data: how often each word came, and in how many samples.
+struct WordCounts {
+  std::unordered_map<std::string, std::int64_t> words, documents;
+  std::int64_t all_documents = 0;
 
- private:
-  std::string mode_;
+  void add_document(const std::vector<std::string>& document);
 };
 
-/// Runs on the host: strings live there.
-class StringLookupLayer final : public Layer {
+/// Runs on the host: strings live there. Whole numbers are looked up by ops, so that they can be a part of a traced step.
+class LookupLayer final : public Layer {
  public:
-  explicit StringLookupLayer(const LayerConfig& config);
+  explicit LookupLayer(const LayerConfig& config);
 
   /// The mask and the unknown words may stand at the front. Throws invalid_argument when a word is there twice.
   void set_vocabulary(std::vector<std::string> words);
   const std::vector<std::string>& vocabulary() const { return words_; }
-  /// The words of the data, the most frequent first, equally frequent ones from z to a, as Keras has them.
+  /// The words of the data, the most frequent first, equally frequent ones from z to a (numbers from the largest), as Keras has them.
   void adapt(DatasetIterator pass);
-  void learn(const std::unordered_map<std::string, std::int64_t>& counts);
-  std::string_view asset() const override { return "vocabulary.txt"; }
+  void learn(const WordCounts& counts);
+  std::string_view asset() const override { return config().has("vocabulary") ? "" : "vocabulary.txt"; }
   void load_asset(std::string_view bytes) override;
   std::string saved_asset() const override;
+  std::string_view variable_name() const override { return places_.output().has_weights() ? "idf_weights" : ""; }
 
  private:
+  void make_variables(const Shape& input) override;
   Tensor call(const Tensor& x, bool training) override;
+  Tensor places_of(const Tensor& x) const;
+  Tensor places_of_numbers(const Tensor& x) const;
   Tensor words_at(const Tensor& places) const;
+  Tensor numbers_at(const Tensor& places) const;
   std::vector<std::string> special() const;
-  std::int64_t place_of(const std::string& word) const;
+  std::string token(const char* key) const;
 
-  std::int64_t oov_;  // places in front, for words that are not in the vocabulary
+  bool numbers_;  // whole numbers, not strings
+  LookupPlaces places_;
   std::string oov_token_;
   std::optional<std::string> mask_;
-  TokenOutput output_;
   std::vector<std::string> words_;
-  std::unordered_map<std::string, std::int64_t> places_;
+  std::unordered_map<std::string, std::int64_t> place_;
+  Tensor learned_weights_;
+  std::optional<Variable> weights_;
 };
 
 /// Texts as the places of their words.
@@ -65,7 +69,7 @@ class TextVectorizationLayer final : public Layer {
  private:
   Tensor call(const Tensor& x, bool training) override;
   std::vector<std::string> words_of(std::string text) const;
-  StringLookupLayer& lookup() const { return static_cast<StringLookupLayer&>(*lookup_); }
+  LookupLayer& lookup() const { return static_cast<LookupLayer&>(*lookup_); }
 
   bool lower_, strip_, by_character_, whole_;
   std::int64_t ngrams_, length_;  // 0: none, and as long as the longest

@@ -2,6 +2,7 @@
 // over the slices of its kernel, pooling goes along the depth after the images.
 #include <algorithm>
 
+#include "tandem/nn/convolutions.h"
 #include "tandem/nn/layer_records.h"
 #include "tandem/op/arrays.h"
 
@@ -25,13 +26,33 @@ Tensor depths(const Tensor& x, std::int64_t begin, std::int64_t count, std::int6
   return strided_slice(x, {0, begin, 0, 0, 0}, size, {1, step, 1, 1, 1});
 }
 
+}  // namespace
+
+Tensor conv3d(const Tensor& x, const Tensor& kernel, const ConvOptions& options) {
+  const Ints &strides = options.strides, &dilations = options.dilations;
+  const std::int64_t depth = x.shape()[1], step = strides[0], window = (kernel.shape()[0] - 1) * dilations[0] + 1;
+  const bool same = options.padding == "same";
+  const std::int64_t count = same ? (depth + step - 1) / step : (depth - window) / step + 1;
+  if (depth < (same ? 1 : window)) fail(ErrorCode::shape_mismatch, "conv3d: a kernel of depth ", window, " does not fit into ", x.shape());
+  const std::int64_t missing = same ? std::max<std::int64_t>((count - 1) * step + window - depth, 0) : 0;
+  const Tensor padded = deeper(x, missing / 2, missing - missing / 2);
+  const ConvOptions in_images{.strides = {strides[1], strides[2]}, .padding = options.padding, .dilations = {dilations[1], dilations[2]}};
+  Tensor sum;
+  for (std::int64_t k = 0; k < kernel.shape()[0]; ++k) {
+    const Tensor part = conv2d(as_images(depths(padded, k * dilations[0], count, step)), squeeze(part_of(kernel, 0, k, 1), {0}), in_images);
+    sum = sum.defined() ? sum + part : part;
+  }
+  return as_volumes(sum, x.shape()[0]);
+}
+
+namespace {
+
 /// What the two share: arguments, bias, activation.
 class Volumes : public Activated {
  public:
   explicit Volumes(const LayerConfig& config)
       : Activated(config), filters_(positive(config, "filters")), size_(config.ints("kernel_size", 3)), strides_(config.ints("strides", 3, Ints(3, 1))),
         dilation_(config.ints("dilation_rate", 3, Ints(3, 1))), padding_(config.text("padding", "valid")), use_bias_(config.flag("use_bias", true)) {
-    config.require("data_format", "channels_last");
     if (padding_ != "valid" && padding_ != "same") config.refuse("unknown padding '", padding_, "'");
   }
 
@@ -40,6 +61,7 @@ class Volumes : public Activated {
   virtual Tensor convolve(const Tensor& x) const = 0;
 
   std::int64_t window(std::size_t i) const { return (size_[i] - 1) * dilation_[i] + 1; }
+  Tensor kernel() const { return *kernel_; }
   Tensor kernel_slice(std::int64_t depth) const { return squeeze(part_of(*kernel_, 0, depth, 1), {0}); }
   ConvOptions in_images() const { return {.strides = {strides_[1], strides_[2]}, .padding = padding_, .dilations = {dilation_[1], dilation_[2]}}; }
 
@@ -69,33 +91,18 @@ class Conv3DLayer final : public Volumes {
   Shape kernel_shape(std::int64_t channels) const override {
     return {size_[0], size_[1], size_[2], channels_of_group(config(), channels, filters_), filters_};
   }
-  Tensor convolve(const Tensor& x) const override {
-    const std::int64_t depth = x.shape()[1], step = strides_[0];
-    const bool same = padding_ == "same";
-    const std::int64_t count = same ? (depth + step - 1) / step : (depth - window(0)) / step + 1;
-    if (count < 1 || depth < (same ? 1 : window(0))) config().refuse("the kernel is deeper than the input ", x.shape());
-    const std::int64_t missing = same ? std::max<std::int64_t>((count - 1) * step + window(0) - depth, 0) : 0;
-    const Tensor padded = deeper(x, missing / 2, missing - missing / 2);
-    Tensor sum;
-    for (std::int64_t k = 0; k < size_[0]; ++k) {
-      const Tensor part = conv2d(as_images(depths(padded, k * dilation_[0], count, step)), kernel_slice(k), in_images());
-      sum = sum.defined() ? sum + part : part;
-    }
-    return as_volumes(sum, x.shape()[0]);
-  }
+  Tensor convolve(const Tensor& x) const override { return conv3d(x, kernel(), {.strides = strides_, .padding = padding_, .dilations = dilation_}); }
 };
 
 class Conv3DTransposeLayer final : public Volumes {
  public:
-  explicit Conv3DTransposeLayer(const LayerConfig& config) : Volumes(config) {
-    if (config.has("output_padding")) config.refuse("output_padding is not supported in C++");
-  }
+  using Volumes::Volumes;
 
  private:
   Shape kernel_shape(std::int64_t channels) const override { return {size_[0], size_[1], size_[2], filters_, channels}; }
   std::int64_t length(const Tensor& x, int axis) const {
     const auto i = static_cast<std::size_t>(axis - 1);
-    return x.shape()[axis] * strides_[i] + (padding_ == "valid" ? std::max<std::int64_t>(window(i) - strides_[i], 0) : 0);
+    return transposed_length(config(), {.axes = 3, .axis = i, .length = x.shape()[axis], .window = window(i), .stride = strides_[i], .padding = padding_});
   }
   /// Each depth of the input adds `size` depths to the result, one for each slice of the kernel.
   Tensor convolve(const Tensor& x) const override {
@@ -118,7 +125,6 @@ class Conv3DTransposeLayer final : public Volumes {
 
 template <Tensor (*kImages)(const Tensor&, const PoolOptions&), Tensor (*kSteps)(const Tensor&, const PoolOptions&)>
 LayerPtr make_pooling(const LayerConfig& config, const LayerMakers&) {
-  config.require("data_format", "channels_last");
   const Ints size = config.ints("pool_size", 3, Ints(3, 2)), strides = config.ints("strides", 3, size);
   return plain(config, [=, padding = config.text("padding", "valid")](const Tensor& x, bool) {
     if (x.rank() != 5) config.refuse("needs [batch, depth, height, width, channels], got ", x.shape());

@@ -16,9 +16,9 @@ LayerConfig backward_config(const LayerConfig& config) {
 class Bidirectional final : public Layer {
  public:
   Bidirectional(const LayerConfig& config, const LayerMakers& custom)
-      : Layer(config), mode_(config.text("merge_mode", "concat")), all_steps_(config.layer("layer").flag("return_sequences", false)),
+      : Layer(config), mode_(config.is_null("merge_mode") ? "none" : config.text("merge_mode", "concat")), all_steps_(config.layer("layer").flag("return_sequences", false)),
         forward_(make_layer(config.layer("layer"), custom)), backward_(make_layer(backward_config(config), custom)) {
-    if (mode_ != "concat" && mode_ != "sum" && mode_ != "mul" && mode_ != "ave") config.refuse("merge_mode '", mode_, "' is not supported in C++; concat, sum, mul and ave are");
+    if (mode_ != "concat" && mode_ != "sum" && mode_ != "mul" && mode_ != "ave" && mode_ != "none") config.refuse("merge_mode must be 'concat', 'sum', 'mul', 'ave' or null, got '", mode_, "'");
   }
   std::vector<std::pair<std::string, LayerPtr>> children() const override { return {{"forward_layer", forward_}, {"backward_layer", backward_}}; }
 
@@ -34,7 +34,8 @@ class Bidirectional final : public Layer {
     const std::size_t half = (inputs.size() - 1) / 2;
     for (std::size_t i = 1; i < inputs.size(); ++i) (i <= half ? ahead : back).push_back(inputs[i]);
     const Masked a = (*forward_)(ahead, masks, training), b = (*backward_)(back, masks, training);
-    Tensors out{merged(a.values[0], all_steps_ ? reverse(b.values[0], {1}) : b.values[0])};
+    const Tensor backward = all_steps_ ? reverse(b.values[0], {1}) : b.values[0];
+    Tensors out = mode_ == "none" ? Tensors{a.values[0], backward} : Tensors{merged(a.values[0], backward)};
     out.insert(out.end(), a.values.begin() + 1, a.values.end());
     out.insert(out.end(), b.values.begin() + 1, b.values.end());
     return {std::move(out), a.mask};

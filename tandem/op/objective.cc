@@ -1,5 +1,6 @@
 // What losses are made of: the terms of each, elementwise, and the losses as Keras defines them, one value a row.
 #include "tandem/expr/functions.h"
+#include "tandem/op/keras_epsilon.h"
 #include "tandem/op/losses.h"
 #include "tandem/op/network_records.h"
 #include "tandem/op/rules.h"
@@ -9,8 +10,6 @@ namespace {
 
 using namespace expr;
 
-/// Keras' fuzz: probabilities are kept this far from 0 and 1 before their logarithm is taken.
-constexpr double kFuzz = 1e-7;
 constexpr double kLog2 = 0.69314718055994530942;
 
 /// p, at least `low` and at most `high`; NaN stays NaN.
@@ -48,14 +47,14 @@ const OpDef binary_crossentropy_terms_op{
     .dtypes = kFloating,
     .infer = broadcast_inputs,
     .scalar = formula([](auto t, auto q) {
-      auto p = clipped(q, kFuzz, 1 - kFuzz);
+      auto p = clipped(q, kKerasEpsilon, 1 - kKerasEpsilon);
       return -(t * log(p) + (1 - t) * log(1 - p));
     }),
     .grad = [](GradContext& g) {
       const Tensor& dy = g.output_grad();
-      const Tensor p = clip(g.input(1), kFuzz, 1 - kFuzz);
+      const Tensor p = clip(g.input(1), kKerasEpsilon, 1 - kKerasEpsilon);
       return Tensors{grad_of(g, 0, [&] { return dy * (log(1 - p) - log(p)); }), grad_of(g, 1, [&] {
-                       return dy * unclipped(g.input(1), kFuzz, 1 - kFuzz) * ((p - g.input(0)) / (p * (1 - p)));
+                       return dy * unclipped(g.input(1), kKerasEpsilon, 1 - kKerasEpsilon) * ((p - g.input(0)) / (p * (1 - p)));
                      })};
     },
     .grad_reads = {.inputs = 0b11},
@@ -70,14 +69,14 @@ const OpDef kl_divergence_terms_op{
     .dtypes = kFloating,
     .infer = broadcast_inputs,
     .scalar = formula([](auto t, auto p) {
-      auto target = clipped(t, kFuzz, 1);
-      return target * log(target / clipped(p, kFuzz, 1));
+      auto target = clipped(t, kKerasEpsilon, 1);
+      return target * log(target / clipped(p, kKerasEpsilon, 1));
     }),
     .grad = [](GradContext& g) {
       const Tensor& dy = g.output_grad();
-      const Tensor t = clip(g.input(0), kFuzz, 1), p = clip(g.input(1), kFuzz, 1);
-      return Tensors{grad_of(g, 0, [&] { return dy * unclipped(g.input(0), kFuzz, 1) * (log(t / p) + 1); }),
-                     grad_of(g, 1, [&] { return -(dy * unclipped(g.input(1), kFuzz, 1) * (t / p)); })};
+      const Tensor t = clip(g.input(0), kKerasEpsilon, 1), p = clip(g.input(1), kKerasEpsilon, 1);
+      return Tensors{grad_of(g, 0, [&] { return dy * unclipped(g.input(0), kKerasEpsilon, 1) * (log(t / p) + 1); }),
+                     grad_of(g, 1, [&] { return -(dy * unclipped(g.input(1), kKerasEpsilon, 1) * (t / p)); })};
     },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 25,
@@ -90,10 +89,10 @@ const OpDef poisson_terms_op{
     .inputs = {"y_true", "y_pred"},
     .dtypes = kFloating,
     .infer = broadcast_inputs,
-    .scalar = formula([](auto t, auto p) { return decltype(p)(p - t * log(decltype(p)(p + kFuzz))); }),
+    .scalar = formula([](auto t, auto p) { return decltype(p)(p - t * log(decltype(p)(p + kKerasEpsilon))); }),
     .grad = [](GradContext& g) {
       const Tensor& dy = g.output_grad();
-      const Tensor moved = g.input(1) + kFuzz;
+      const Tensor moved = g.input(1) + kKerasEpsilon;
       return Tensors{grad_of(g, 0, [&] { return -(dy * log(moved)); }),
                      grad_of(g, 1, [&] { return dy * (1 - g.input(0) / moved); })};
     },
@@ -170,10 +169,10 @@ namespace losses {
 Tensor mean_squared_error(const Tensor& y_true, const Tensor& y_pred) { return row_mean(square(y_pred - y_true)); }
 Tensor mean_absolute_error(const Tensor& y_true, const Tensor& y_pred) { return row_mean(abs(y_pred - y_true)); }
 Tensor mean_absolute_percentage_error(const Tensor& y_true, const Tensor& y_pred) {
-  return row_mean(abs((y_true - y_pred) / maximum(abs(y_true), kFuzz))) * 100.0;
+  return row_mean(abs((y_true - y_pred) / maximum(abs(y_true), kKerasEpsilon))) * 100.0;
 }
 Tensor mean_squared_logarithmic_error(const Tensor& y_true, const Tensor& y_pred) {
-  const auto logarithm = [](const Tensor& x) { return log(maximum(x, kFuzz) + 1.0); };
+  const auto logarithm = [](const Tensor& x) { return log(maximum(x, kKerasEpsilon) + 1.0); };
   return row_mean(square(logarithm(y_pred) - logarithm(y_true)));
 }
 Tensor huber(const Tensor& y_true, const Tensor& y_pred, double delta) {
@@ -204,12 +203,12 @@ Tensor binary_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool from
 }
 Tensor categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool from_logits) {
   if (from_logits) return softmax_cross_entropy_with_logits(y_true, y_pred);
-  const Tensor p = clip(y_pred / reduce_sum(y_pred, {-1}, true), kFuzz, 1 - kFuzz);
+  const Tensor p = clip(y_pred / reduce_sum(y_pred, {-1}, true), kKerasEpsilon, 1 - kKerasEpsilon);
   return -reduce_sum(y_true * log(p), {-1});
 }
 Tensor sparse_categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool from_logits) {
   // The logarithms of probabilities are logits.
-  return sparse_softmax_cross_entropy_with_logits(y_true, from_logits ? y_pred : log(clip(y_pred, kFuzz, 1 - kFuzz)));
+  return sparse_softmax_cross_entropy_with_logits(y_true, from_logits ? y_pred : log(clip(y_pred, kKerasEpsilon, 1 - kKerasEpsilon)));
 }
 
 }  // namespace losses

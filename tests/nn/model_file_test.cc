@@ -76,7 +76,24 @@ TEST_P(KerasModel, SavedAndLoadedPredictsTheSame) {
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_LT(largest_difference(got[i], expected[i]), 1e-5) << "output " << i;
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, KerasModel, testing::Values("two_towers", "recurrent", "small_resnet", "nested", "attention", "steps", "images", "volumes", "masks", "functions", "cells", "objectives"));
+INSTANTIATE_TEST_SUITE_P(Models, KerasModel, testing::Values("two_towers", "recurrent", "small_resnet", "nested", "attention", "steps", "images", "volumes", "masks", "functions", "cells", "objectives", "channels_first", "tokens", "scores", "inside"));
+
+TEST_F(ModelFile, ModelsThatComputeInSixteenBitsPredictAndGoOnLearning) {
+  for (const std::string name : {"mixed_bfloat16", "mixed_float16"}) {
+    const auto model = load_model(kModels + name + ".keras");
+    const NamedTensors arrays = load_npz(kModels + name + "_io.npz");
+    const Tensors inputs = recorded(arrays, "x"), expected = recorded(arrays, "y");
+    constexpr double kOfSixteenBits = 2e-2;
+    EXPECT_LT(largest_difference(model->predict(inputs)[0], expected[0]), kOfSixteenBits) << name;
+    EXPECT_EQ(model->optimizer()->iterations(), 4);
+    EXPECT_EQ(model->optimizer()->loss_scale(), name == "mixed_float16" ? 32768 : 1);
+    model->train_on_batch(Samples(inputs, {range(0, 8, 1, DType::i32) - range(0, 8, 1, DType::i32)}));
+    model->save(path(name + ".keras"));
+    const auto again = load_model(path(name + ".keras"));
+    EXPECT_EQ(again->optimizer()->iterations(), 5);
+    EXPECT_EQ(largest_difference(again->predict(inputs)[0], model->predict(inputs)[0]), 0) << name;
+  }
+}
 
 TEST_F(ModelFile, LossesMetricsAndOptimizerOfAFileGoOnAsInKeras) {
   const auto model = load_model(kModels + "objectives.keras");
@@ -139,6 +156,19 @@ TEST_F(ModelFile, ACloneHasTheSameLayersAndVariablesOfItsOwn) {
   clone->set_weights(model->get_weights());
   EXPECT_EQ(largest_difference(clone->predict(x)[0], model->predict(x)[0]), 0);
   EXPECT_NE(message_of([&] { clone->set_weights({}); }).find("has 6 variables, but 0 values were given"), std::string::npos) << message_of([&] { clone->set_weights({}); });
+}
+
+TEST_F(ModelFile, AModelThatBeginsWithWordsPredictsAndIsLoaded) {
+  const Tensor texts = Tensor::from_strings({"one two", "", "two three two"}, {3, 1});
+  for (const bool counts : {false, true}) {
+    LayerPtr words = counts ? make_layer(LayerConfig("TextVectorization").set("output_mode", std::string("count"))) : TextVectorization({}, 3);
+    adapt(words, Tensor::from_strings({"two one two"}, {1}));
+    Sequential model({words, counts ? Dense(2) : Embedding(5, 2), Flatten(), Dense(1)});
+    const Tensor y = model.predict(texts);
+    EXPECT_EQ(y.shape(), (Shape{3, 1}));
+    model.save(path("words.keras"));
+    EXPECT_EQ(largest_difference(load_model(path("words.keras"))->predict(texts), y), 0);
+  }
 }
 
 TEST_F(ModelFile, AVocabularyIsKeptInTheArchive) {

@@ -27,7 +27,7 @@ def test_the_python_program_of_the_readme_runs():
     assert "tf.Tensor(" in run_python("hello.py")
 
 
-@pytest.mark.parametrize("name, epochs, learned", [
+ARCHITECTURES = pytest.mark.parametrize("name, epochs, learned", [
     ("lenet", 2, lambda accuracy: accuracy > 0.95),
     ("resnet", 3, lambda accuracy: accuracy > 0.8),
     ("char_lstm", 4, lambda accuracy: accuracy > 0.8),
@@ -35,8 +35,19 @@ def test_the_python_program_of_the_readme_runs():
     ("autoencoder", 3, lambda noise_left: noise_left < 0.3),
     ("two_tower", 4, lambda accuracy: accuracy > 0.85),
 ])  # fmt: skip
+
+
+@ARCHITECTURES
 def test_known_architectures_learn(name, epochs, learned):
     last = run_python(f"{name}.py", str(epochs)).splitlines()[-1]
+    assert learned(float(last.rpartition(": ")[2])), last
+
+
+@ARCHITECTURES
+def test_known_architectures_learn_in_cpp(name, epochs, learned):
+    result = subprocess.run([ROOT / "build" / "architectures", name, str(epochs)], capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stderr
+    last = result.stdout.splitlines()[-1]
     assert learned(float(last.rpartition(": ")[2])), last
 
 

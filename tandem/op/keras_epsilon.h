@@ -3,6 +3,6 @@
 
 namespace tandem {
 
-inline constexpr double kFuzz = 1e-7;
+inline constexpr double kKerasEpsilon = 1e-7;
 
 }  // namespace tandem
