@@ -1,8 +1,10 @@
 #include "tandem/nn/compiled_model.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "tandem/autodiff/tape.h"
+#include "tandem/nn/division.h"
 #include "tandem/nn/optimizers.h"
 #include "tandem/op/elementwise.h"
 
@@ -15,7 +17,10 @@ Tensors rows_of(const Tensors& arrays, const Shard& shard) {
   return out;
 }
 
-Tensor sum_of(const Tensor& a, const Tensor& b) { return a.defined() ? a + b : b; }
+Tensor sum_of(const Tensor& a, const Tensor& b) { return !a.defined() ? b : b.defined() ? a + b : a; }
+
+/// Tensors of the parts of a batch, in the order of their rows.
+Tensor joined(const Tensors& parts) { return parts.size() == 1 ? parts[0] : concat(parts, 0); }
 
 }  // namespace
 
@@ -30,17 +35,19 @@ CompiledModel::CompiledModel(const LayerGraph& graph, const std::string& name, C
   if (!options_.loss_weights.empty() && options_.loss_weights.size() != count)
     fail(ErrorCode::invalid_argument, "compile: ", options_.loss_weights.size(), " loss_weights were given for ", count, " outputs");
   for (std::size_t i = 0; i < count; ++i) add_output(i);
-  if (MirroredStrategy::current()) strategy_ = *MirroredStrategy::current();
+  if (MirroredStrategy::current()) {
+    strategy_ = *MirroredStrategy::current();
+    division_ = std::make_unique<Division>(*this);
+  }
   train_.emplace([this](const Tensors& batch) -> Tensors {
-    return {strategy_ ? learn_mirrored(split(batch)) : learn(split(batch))};
+    return {strategy_ ? run_mirrored(split(batch), true) : learn(split(batch))};
   }, FunctionOptions{.name = name + " train step"});
   test_.emplace([this](const Tensors& batch) -> Tensors {
-    const Batch parts = split(batch);
-    const AddedLosses added;
-    const Outputs outputs = forward(parts.inputs, false);
-    return {observe(parts, outputs, added)};
+    return {strategy_ ? run_mirrored(split(batch), false) : assess(split(batch))};
   }, FunctionOptions{.name = name + " test step"});
 }
+
+CompiledModel::~CompiledModel() = default;
 
 void CompiledModel::add_output(std::size_t index) {
   Output output;
@@ -106,9 +113,9 @@ Tensor CompiledModel::loss_of(const Output& output, const Tensor& y_true, const 
   return reduced(output.loss(y_true, y_pred), weights, mask, output.reduction, y_pred.shape()[0], all);
 }
 
-Tensor CompiledModel::penalties(const AddedLosses& added) const {
+Tensor CompiledModel::penalties(const Tensors& added) const {
   Tensor sum;
-  for (const Tensor& loss : added.values()) sum = sum_of(sum, loss);
+  for (const Tensor& loss : added) sum = sum_of(sum, loss);
   for (const LayerPtr& layer : graph_.layers())
     for (const Tensor& loss : layer->losses()) sum = sum_of(sum, loss);
   return sum;
@@ -118,7 +125,7 @@ void CompiledModel::constrain() const {
   for (const LayerPtr& layer : graph_.layers()) layer->constrain();
 }
 
-Tensor CompiledModel::observe(const Batch& batch, const Outputs& made, const AddedLosses& added) const {
+Tensor CompiledModel::observe(const Batch& batch, const Outputs& made, const Tensors& added) const {
   const Tensors& outputs = made.values;
   const std::int64_t rows = outputs[0].shape()[0];
   Tensor total = penalties(added);
@@ -138,48 +145,74 @@ Tensor CompiledModel::learn(const Batch& batch) const {
   GradientTape tape;
   const AddedLosses added;
   const Outputs outputs = forward(batch.inputs, true);
-  const Tensor loss = observe(batch, outputs, added);
+  const Tensor loss = observe(batch, outputs, added.values());
   const std::vector<Variable> variables = trainable_variables();
   optimizer_->apply_gradients(variables, tape.gradient(optimizer_->scaled_loss(loss), Tensors(variables.begin(), variables.end())));
   constrain();
   return loss;
 }
 
-/// The same by several devices: each has its rows, and the gradients are added up.
-Tensor CompiledModel::learn_mirrored(const Batch& batch) const {
+Tensor CompiledModel::assess(const Batch& batch) const {
+  const AddedLosses added;
+  const Outputs outputs = forward(batch.inputs, false);
+  return observe(batch, outputs, added.values());
+}
+
+Tensors CompiledModel::gradients(const Tensors& arrays) const {
+  const Batch batch = split(arrays);
+  GradientTape tape;
+  const AddedLosses added;
+  const auto [outputs, masks] = forward(batch.inputs, false);
+  Tensor loss = penalties(added.values());
+  for (std::size_t i = 0; i < outputs_.size(); ++i)
+    loss = sum_of(loss, loss_of(outputs_[i], batch.targets[i], outputs[i], masks[i], batch.weights, outputs[i].shape()[0]) * outputs_[i].weight);
+  const std::vector<Variable> variables = trainable_variables();
+  Tensors found = tape.gradient(loss, Tensors(variables.begin(), variables.end()));
+  std::erase_if(found, [](const Tensor& gradient) { return !gradient.defined(); });
+  return found.empty() ? Tensors{loss} : found;
+}
+
+Tensor CompiledModel::run_mirrored(const Batch& batch, bool training) const {
   const std::int64_t rows = batch.inputs[0].shape()[0];
-  std::map<std::int64_t, Tensors> parts;  // of the outputs, by first row
+  const ReplicaGroup group{strategy_->shards(rows), rows, strategy_->home()};
+  std::map<std::int64_t, Outputs> parts;  // by first row
   std::vector<Variable> variables;
-  PerReplica brought;
-  std::vector<std::string> devices;
-  SharedDraws draws;
-  for (const Shard& shard : strategy_->shards(rows)) {
+  Tensors costs;  // what layers added
+  const PerReplica brought = run_replicas(group, [&](const Shard& shard) -> Tensors {
     const Batch mine{rows_of(batch.inputs, shard), rows_of(batch.targets, shard), rows_of(batch.weights, shard)};
-    const ReplicaScope on(draws, shard, rows);
-    GradientTape tape;
+    std::optional<GradientTape> tape;
+    if (training) tape.emplace();
     const AddedLosses added;
-    const auto [outputs, masks] = forward(mine.inputs, true);
-    if (std::ranges::any_of(masks, &Tensor::defined))
-      fail(ErrorCode::invalid_argument, "a mask reaches an output; losses of masked steps are not supported with several devices in C++");
-    parts[shard.begin] = outputs;
-    if (!added.values().empty())
-      fail(ErrorCode::invalid_argument, "a layer adds to the loss while it runs; that is not supported with several devices in C++");
-    Tensor loss = parts.size() == 1 ? penalties(added) : Tensor();
+    const auto [outputs, masks] = forward(mine.inputs, training);
+    parts[shard.begin] = {outputs, masks};
+    Tensor loss;
+    for (const Tensor& one : added.values()) loss = sum_of(loss, one * (static_cast<double>(shard.rows) / static_cast<double>(rows)));
+    if (loss.defined()) costs.push_back(loss);
+    if (!training) return {};
+    if (shard.begin == group.shards[0].begin) loss = sum_of(loss, penalties({}));  // of the variables: once
     for (std::size_t i = 0; i < outputs_.size(); ++i)
-      loss = sum_of(loss, loss_of(outputs_[i], mine.targets[i], outputs[i], {}, mine.weights, rows) * outputs_[i].weight);
+      loss = sum_of(loss, loss_of(outputs_[i], mine.targets[i], outputs[i], masks[i], mine.weights, rows) * outputs_[i].weight);
     variables = trainable_variables();
-    brought.push_back(tape.gradient(optimizer_->scaled_loss(loss), Tensors(variables.begin(), variables.end())));
-    devices.push_back(shard.device);
-  }
+    return tape->gradient(optimizer_->scaled_loss(loss), Tensors(variables.begin(), variables.end()));
+  });
   const DeviceScope at_home(strategy_->home());
-  Tensors whole;
+  Outputs whole;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    Tensors in_order;
-    for (const auto& [begin, outputs] : parts) in_order.push_back(outputs[i]);
-    whole.push_back(in_order.size() == 1 ? in_order[0] : concat(in_order, 0));
+    Tensors outputs, masks;
+    for (const auto& [begin, made] : parts) {
+      outputs.push_back(made.values[i]);
+      masks.push_back(made.masks[i]);
+    }
+    whole.values.push_back(joined(outputs));
+    whole.masks.push_back(masks[0].defined() ? joined(masks) : Tensor());
   }
-  const Tensor loss = observe(batch, {std::move(whole), Tensors(outputs_.size())}, AddedLosses());
-  optimizer_->apply_gradients(variables, LocalCommunicator(devices, {strategy_->home()}).all_reduce(brought, ReduceOp::sum));
+  const Tensor loss = observe(batch, whole, costs);
+  if (!training) return loss;
+  std::vector<std::size_t> bytes;
+  for (const Variable& variable : variables) bytes.push_back(variable.value().spec().bytes());
+  const std::vector<std::string> homes = strategy_->homes(bytes);
+  const Tensors gradients = LocalCommunicator(group.devices(), homes).all_reduce(brought, ReduceOp::sum);
+  optimizer_->apply_gradients(variables, gradients, homes.size() == variables.size() && homes.size() > 1 ? homes : std::vector<std::string>());
   constrain();
   return loss;
 }

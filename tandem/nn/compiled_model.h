@@ -28,6 +28,8 @@ struct CompileOptions {
   std::vector<MetricConfig> weighted_metrics = {};             // of every output, by the weights of the samples
 };
 
+class Division;
+
 /// "loss", "accuracy" and their values.
 using Logs = std::map<std::string, double>;
 
@@ -35,6 +37,7 @@ class CompiledModel {
  public:
   /// The graph must outlive it. Throws for losses, metrics and optimizers that are not known.
   CompiledModel(const LayerGraph& graph, const std::string& name, CompileOptions options);
+  ~CompiledModel();
   CompiledModel(const CompiledModel&) = delete;
   CompiledModel& operator=(const CompiledModel&) = delete;
 
@@ -43,6 +46,15 @@ class CompiledModel {
   /// A batch is the inputs, a target an output and, if there are any, the weights of the samples; they return the loss.
   const Function& train() const { return *train_; }
   const Function& test() const { return *test_; }
+
+  /// The strategy in whose scope it was compiled; null: none.
+  const MirroredStrategy* strategy() const { return strategy_ ? &*strategy_ : nullptr; }
+  /// What the steps are traced for beside shapes: how batches are divided.
+  std::string key() const { return strategy_ ? strategy_->division()->key() : ""; }
+  /// How the batches of this model are divided among the replicas; there must be a strategy.
+  Division& division() const { return *division_; }
+  /// The gradients of a batch, as one device computes them: to see how fast it is.
+  Tensors gradients(const Tensors& batch) const;
 
   /// What the metrics have seen since the last reset.
   Logs read() const;
@@ -75,12 +87,14 @@ class CompiledModel {
   /// The mean loss of one output over a batch, of the steps that count; `all` rows, if the batch is a part.
   Tensor loss_of(const Output& output, const Tensor& y_true, const Tensor& y_pred, const Tensor& mask, const Tensor& weights, std::int64_t all) const;
   /// The whole loss, which the metrics see too.
-  Tensor observe(const Batch& batch, const Outputs& outputs, const AddedLosses& added) const;
+  Tensor observe(const Batch& batch, const Outputs& outputs, const Tensors& added) const;
   /// What the layers cost: by their variables, and by what they added while they ran.
-  Tensor penalties(const AddedLosses& added) const;
+  Tensor penalties(const Tensors& added) const;
   void constrain() const;
   Tensor learn(const Batch& batch) const;
-  Tensor learn_mirrored(const Batch& batch) const;
+  Tensor assess(const Batch& batch) const;
+  /// Either by several devices: each has its rows, and the gradients are added up.
+  Tensor run_mirrored(const Batch& batch, bool training) const;
 
   const LayerGraph& graph_;
   CompileOptions options_;
@@ -90,6 +104,7 @@ class CompiledModel {
   Mean loss_{"loss"};
   std::optional<Function> train_, test_;
   std::optional<MirroredStrategy> strategy_;
+  std::unique_ptr<Division> division_;
 };
 
 }  // namespace tandem

@@ -7,7 +7,14 @@ Model::Model(LayerGraph graph, std::string name) : graph_(std::move(graph)), nam
 Model::~Model() = default;
 
 void Model::make_predict() {
-  predict_.emplace([this](const Tensors& batch) { return (*this)(batch, false); }, FunctionOptions{.name = name_ + " predict step"});
+  predict_.emplace([this](const Tensors& batch) {
+    const MirroredStrategy* strategy = compiled_ ? compiled_->strategy() : nullptr;
+    if (!strategy) return (*this)(batch, false);
+    const PerReplica parts = strategy->run([this](const Tensors& mine) { return (*this)(mine, false); }, strategy->distribute(batch));
+    Tensors whole;
+    for (std::size_t i = 0; i < graph_.outputs().size(); ++i) whole.push_back(strategy->gather(parts, 0, i));
+    return whole;
+  }, FunctionOptions{.name = name_ + " predict step"});
 }
 
 void Model::append(LayerPtr layer) {
@@ -25,6 +32,7 @@ Tensor Model::operator()(const Tensor& x, bool training) const {
 void Model::compile(CompileOptions options) {
   if (layers().empty()) fail(ErrorCode::invalid_argument, "compile: model '", name_, "' has no layers");
   compiled_ = std::make_unique<CompiledModel>(graph_, name_, std::move(options));
+  make_predict();  // what was traced knows no strategy, or another
 }
 
 const CompiledModel& Model::compiled() const {
@@ -36,8 +44,9 @@ Tensors Model::predict(const Tensors& inputs, std::int64_t batch_size) const {
   ArrayLoop loop(inputs, batch_size, "predict");
   loop.collect();
   constexpr double kNoLimit = 1e9;  // seconds
-  const auto full = predict_->concrete(loop.batch(0));
-  const auto rest = loop.remainder() ? predict_->concrete(loop.batch(loop.steps() - 1)) : nullptr;
+  const std::string key = compiled_ ? compiled_->key() : "";
+  const auto full = predict_->concrete(loop.batch(0), key);
+  const auto rest = loop.remainder() ? predict_->concrete(loop.batch(loop.steps() - 1), key) : nullptr;
   loop.run(*full, rest.get(), 0, loop.steps(), kNoLimit);
   return loop.collected();
 }

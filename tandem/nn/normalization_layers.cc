@@ -1,4 +1,7 @@
 // Normalisation by statistics of a batch, a row or a group.
+#include <numeric>
+
+#include "tandem/dist/replica.h"
 #include "tandem/nn/layer_records.h"
 #include "tandem/op/arrays.h"
 #include "tandem/op/network_ops.h"
@@ -30,7 +33,8 @@ class Affine : public Layer {
 
 class BatchNormalizationLayer final : public Affine {
  public:
-  explicit BatchNormalizationLayer(const LayerConfig& config) : Affine(config), momentum_(config.real("momentum", 0.99)) {}
+  explicit BatchNormalizationLayer(const LayerConfig& config)
+      : Affine(config), momentum_(config.real("momentum", 0.99)), synchronized_(config.flag("synchronized", false)) {}
 
  private:
   void make_variables(const Shape& input) override {
@@ -40,12 +44,35 @@ class BatchNormalizationLayer final : public Affine {
   }
   Tensor call(const Tensor& x, bool training) override {
     if (!training || !trainable()) return batch_normalization(x, *mean_, *variance_, beta(), gamma(), epsilon_);
+    const ReplicaContext* replica = get_replica_context();
+    if (synchronized_ && replica) {
+      const auto [mean, variance] = moments_of_all(x, *replica);
+      keep(mean, variance);
+      return batch_normalization(x, mean, variance, beta(), gamma(), epsilon_);
+    }
     const Tensors results = batch_normalization_training(x, gamma(), beta(), epsilon_);
-    mean_->assign(*mean_ * momentum_ + results[1] * (1 - momentum_));
-    variance_->assign(*variance_ * momentum_ + results[2] * (1 - momentum_));
+    keep(results[1], results[2]);
     return results[0];
   }
+  /// Mean and variance of the rows of all replicas.
+  static std::pair<Tensor, Tensor> moments_of_all(const Tensor& x, const ReplicaContext& replica) {
+    Ints axes(static_cast<std::size_t>(x.rank() - 1));
+    std::iota(axes.begin(), axes.end(), 0);
+    const double count = static_cast<double>(x.size() / x.shape()[-1] / replica.rows * replica.total);
+    const Tensor mean = replica.all_reduce(ReduceOp::sum, reduce_sum(x, axes)) / count;
+    return {mean, replica.all_reduce(ReduceOp::sum, reduce_sum(square(x - mean), axes)) / count};
+  }
+  /// A step of the moving averages; replicas take one together.
+  void keep(const Tensor& mean, const Tensor& variance) {
+    const auto update = [this](const Tensors& now) {
+      mean_->assign(*mean_ * momentum_ + now[0] * (1 - momentum_));
+      variance_->assign(*variance_ * momentum_ + now[1] * (1 - momentum_));
+    };
+    if (const ReplicaContext* replica = get_replica_context()) replica->update_together(update, {mean, variance});
+    else update({mean, variance});
+  }
   double momentum_;
+  bool synchronized_;
   std::optional<Variable> mean_, variance_;
 };
 

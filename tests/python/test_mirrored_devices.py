@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import tandemflow as tf
-from tandemflow.distribute._shards import Shards, Tuner
+from tandemflow._tandem import Shards, Tuner
 from test_distribute import run
 
 FAILING = """
@@ -235,7 +235,7 @@ def settle(tuner, clock, stretches=200):
 
 def test_shards_are_tuned_by_how_long_steps_take_and_again_when_a_device_becomes_slower():
     shards = Shards(["/CPU:0", "/GPU:0"])
-    shards.measured([1000, 3000])
+    shards.take_measured([1000, 3000])
     clock, tuner = Clock(shards, [1000, 1500]), Tuner(shards)
     before = clock.seconds()
     settle(tuner, clock)

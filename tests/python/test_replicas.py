@@ -200,3 +200,41 @@ np.testing.assert_allclose(variance, 0.9 + 0.1 * (0.75 * x[:6].var(0) + 0.25 * x
 print("once")
 """)
     assert lines == ["once"]
+
+
+REDUCTIONS = """
+import contextlib
+import numpy as np
+import tandemflow as tf
+
+keras = tf.keras
+r = np.random.RandomState(0)
+x = np.maximum(r.randn(70, 3, 2), 0).astype("float32")  # steps of zeros are masked
+y = r.randn(70, 3, 1).astype("float32")
+weights = r.rand(70).astype("float32")
+
+
+def train(strategy, reduction, masked):
+    with strategy.scope() if strategy else contextlib.nullcontext():
+        tf.random.set_seed(1)
+        layers = [keras.Input((3, 2))] + [keras.layers.Masking(0.0)] * masked + [keras.layers.Dense(4, activation="tanh"), keras.layers.Dense(1)]
+        model = keras.Sequential(layers)
+        model.compile("adam", keras.losses.MeanSquaredError(reduction=reduction), metrics=["mae"], weighted_metrics=["mse"])
+    history = model.fit(x, y, sample_weight=weights, batch_size=16, epochs=4, verbose=0, shuffle=False).history
+    return [history[name] for name in sorted(history)], model.get_weights()
+
+
+strategy = tf.distribute.MirroredStrategy(["/GPU:0", "/CPU:0"])
+strategy.set_speeds([1, 2])
+for reduction in ("sum_over_batch_size", "sum", "mean_with_sample_weight"):
+    for masked in (False, True):
+        one, several = train(None, reduction, masked), train(strategy, reduction, masked)
+        np.testing.assert_allclose(several[0], one[0], rtol=1e-4, err_msg=f"{reduction} {masked}")
+        for a, b in zip(several[1], one[1]):
+            np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5, err_msg=f"{reduction} {masked}")
+print("equal")
+"""
+
+
+def test_losses_of_every_reduction_with_weights_and_masks_are_those_of_one_device():
+    assert run(REDUCTIONS) == ["equal"]

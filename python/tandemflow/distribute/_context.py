@@ -22,6 +22,7 @@ class ReplicaContext:
         self._strategy = strategy
         self.replica_id_in_sync_group = replica
         self.begin, self.rows, self.total = begin, rows, total  # of the global batch: its rows here, and all
+        self.weighs_losses = False  # whether the losses of replicas are added up, weighted by their rows
         self._runner = None  # what lets it meet the others; None: it is the only one
 
     @property
