@@ -46,10 +46,18 @@ def _whole(structure):
 
 def _joined(parts):
     """Outputs of the replicas, one after another."""
-    first = parts[0]
     with device(_HOST):
-        joined = [_ops.concat(leaves, 0) for leaves in zip(*(flatten(part) for part in parts))]
-    return pack_like(first, iter(joined))
+        joined = [_joined_leaf(leaves) for leaves in zip(*(flatten(part) for part in parts))]
+    return pack_like(parts[0], iter(joined))
+
+
+def _joined_leaf(leaves):
+    """One output, with the mask that metrics look at."""
+    joined = _ops.concat(leaves, 0)
+    masks = [getattr(leaf, "_keras_mask", None) for leaf in leaves]
+    if masks[0] is not None:
+        joined._keras_mask = _ops.concat(masks, 0)
+    return joined
 
 
 def learn(model, data):
