@@ -13,9 +13,15 @@ namespace {
 constexpr double kNoLimit = 1e9;        // seconds
 constexpr double kBetweenLooks = 0.05;  // seconds from one drawing of the bar to the next
 
-void run_all(StepSource& source, const Function& step, const std::string& key) {
+/// Tests on all batches; a device that fails may leave the group.
+void run_all(StepSource& source, const CompiledModel& state) {
   source.begin();
-  while (source.run(step, key, source.steps() < 0 ? 1 : source.steps(), kNoLimit) > 0) {
+  for (;;) {
+    try {
+      if (source.run(state.test(), state.key(), source.steps() < 0 ? 1 : source.steps(), kNoLimit) == 0) return;
+    } catch (const Error& error) {
+      if (!state.strategy() || !state.division().recover(error)) throw;
+    }
   }
 }
 
@@ -83,7 +89,7 @@ class Training {
     Logs logs = state_.read();
     if (validation) {
       state_.reset();
-      run_all(*validation, state_.test(), state_.key());
+      run_all(*validation, state_);
       for (const auto& [name, value] : state_.read()) logs["val_" + name] = value;
     }
     bar.finish(done, logs);
@@ -157,7 +163,7 @@ Logs Model::evaluate(const Samples& samples, std::int64_t batch_size) const {
   const CompiledModel& state = compiled();
   const auto steps = steps_of(samples, batch_size, false, "evaluate");
   state.reset();
-  run_all(*steps, state.test(), state.key());
+  run_all(*steps, state);
   return state.read();
 }
 
@@ -165,7 +171,7 @@ Logs Model::evaluate(const Dataset& dataset) const {
   const CompiledModel& state = compiled();
   const auto steps = steps_of(dataset, 0);
   state.reset();
-  run_all(*steps, state.test(), state.key());
+  run_all(*steps, state);
   return state.read();
 }
 

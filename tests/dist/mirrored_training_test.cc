@@ -1,6 +1,7 @@
 // fit, evaluate and predict by several devices: the results of one, whatever becomes of the devices.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -136,6 +137,26 @@ TEST(MirroredTraining, ADeviceThatFailsLeavesTheGroupAndTheLossesStayThoseOfOneD
     ASSERT_EQ(lines.size(), 1u);
     EXPECT_EQ(lines[0].find("MirroredStrategy: /GPU:0 failed and has left the group; its rows go to /CPU:0 and the step is done again."), 0u) << lines[0];
   }
+}
+
+TEST(MirroredTraining, ADeviceMayFailWhileAModelIsTestedOrPredicts) {
+  const LogSink before = set_log_sink([](const LogLine&) {});
+  const Tensor x = ones({40, 3}), y = ones({40, 2});
+  const auto left_after = [&](const std::function<void(Sequential&)>& use) {
+    const MirroredStrategy strategy({"/CPU:0", "/GPU:0"});
+    strategy.set_speeds({1, 1});
+    Sequential model({Dense(2)});
+    const auto scope = strategy.scope();
+    model.compile({.optimizer = "sgd", .loss = "mse"});
+    model.fit(x, y, {.verbose = 0});
+    const FaultScope failing("plan.device:2");
+    use(model);
+    return strategy.devices();
+  };
+  const std::vector<std::string> one{"/CPU:0"};
+  EXPECT_EQ(left_after([&](Sequential& model) { EXPECT_TRUE(std::isfinite(model.evaluate(x, y, 8).at("loss"))); }), one);
+  EXPECT_EQ(left_after([&](Sequential& model) { EXPECT_EQ(model.predict(x, 8).shape(), (Shape{40, 2})); }), one);
+  set_log_sink(before);
 }
 
 TEST(MirroredTraining, AFailingDeviceStopsItWhereThatIsWantedOrWhereVariablesLivedThere) {

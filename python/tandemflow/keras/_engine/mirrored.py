@@ -104,24 +104,31 @@ def infer(model, x):
 
 
 class Division:
-    """How one fit divides its batches: by the speed of the devices at first, then by how long steps take."""
+    """How one fit divides its batches: by the speed of the devices at first, then by how long steps take.
+
+    While a model is tested or predicts nothing is measured; a device that fails may leave the group there, too.
+    """
 
     STRETCH = _tandem.Tuner.STRETCH
 
-    def __init__(self, model, source):
+    def __init__(self, model, source, measures=True):
         self._model, self._source, self._strategy = model, source, model._distribute_strategy
         self._tuner = None
-        self._begun = False
+        self._begun = not measures
+        self._devices = None  # those that batches are divided for, if they come divided
 
     def begin(self):
-        """Before the first step, when the order of the first epoch has been drawn, as without a strategy."""
+        """Before an epoch. At the first one its order has been drawn, as without a strategy; later a device may have left."""
         if self._begun or self._model._overrides("train_step"):
+            if self._devices not in (None, self._strategy.devices):
+                self._divide_for_those_left()
             return
         self._begun = True
         if self._strategy.adapts():
             self._find_tuner()
         if self._source.loop is not None:
             self._source.divide(self._strategy.sizes)
+            self._devices = self._strategy.devices
 
     def _find_tuner(self):
         """The one of the last fit, if that was of the same kind; what it has found still holds."""
@@ -162,10 +169,14 @@ class Division:
         if not self._strategy.leave(error):
             return False
         self._model._retrace()
-        if self._source.loop is not None and self._source.structure is not self._source.data:
-            self._source.divide(self._strategy.sizes if len(self._strategy.devices) > 1 else None)
-        self._tuner = self._model._mirrored_tuner = None  # the next fit measures again
+        self._divide_for_those_left()
         return True
+
+    def _divide_for_those_left(self):
+        if self._devices is not None:
+            self._source.divide(self._strategy.sizes if len(self._strategy.devices) > 1 else None)
+            self._devices = self._strategy.devices
+        self._tuner = self._model._mirrored_tuner = None  # the next fit measures again
 
 
 def _gradients(model, x, y, sample_weight):
