@@ -74,7 +74,8 @@ def learn(model, data):
         with GradientTape() as tape:
             outputs[i] = model(x, training=True)
             share = model.compute_loss(x=x, y=y, y_pred=outputs[i], sample_weight=sample_weight, training=True)
-            losses[i] = share * (sizes[i] / rows)
+            with device(_HOST):  # where it is added up: one kernel less for a GPU
+                losses[i] = share * (sizes[i] / rows)
             scaled = model.optimizer.scale_loss(losses[i])
         if not model.trainable_weights:
             return
