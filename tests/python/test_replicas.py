@@ -128,6 +128,7 @@ import tandemflow as tf
 
 keras = tf.keras
 dtype, tolerance = sys.argv[1], float(sys.argv[2])
+tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2)
 keras.backend.set_floatx(dtype)
 r = np.random.RandomState(0)
 x = r.rand(16 * 25 - 7, 6, 4).astype(dtype)  # the last batch is smaller
@@ -165,7 +166,8 @@ def train(strategy):
 
 
 one = train(None)
-for devices, speeds in ((["/GPU:0", "/GPU:1"], [1, 1]), (["/CPU:0", "/GPU:0"], [1, 3]), (["/CPU:0", "/GPU:0", "/GPU:1"], [5, 2, 1]), (["/CPU:0", "/GPU:1"], [0, 1])):
+for devices, speeds in ((["/GPU:0", "/GPU:1"], [1, 1]), (["/CPU:0", "/GPU:0"], [1, 3]), (["/CPU:0", "/GPU:0", "/GPU:1"], [5, 2, 1]), (["/CPU:0", "/GPU:1"], [0, 1]),
+                        (["/CPU:0", "/GPU:0", "/CPU:1", "/GPU:1"], [1, 3, 2, 1])):
     strategy = tf.distribute.MirroredStrategy(devices)
     strategy.set_speeds(speeds)
     several = train(strategy)
