@@ -40,7 +40,16 @@ class Training:
                 self._model = self._compiled(parts)
         each = self.seconds_a_step()
         self._epochs = max(1, int(seconds / (each * self._steps)))
-        self._fit(max(self._epochs, int(3 / (each * self._steps))))  # shards settle
+        self._settle(strategy, max(self._epochs, int(1.5 / (each * self._steps))))
+
+    def _settle(self, strategy, epochs):
+        """Trains until shards stay as they are: while they are searched, a step may be any of those that are tried."""
+        explain, before = getattr(strategy, "explain", lambda: ""), None
+        for _ in range(12):
+            self._fit(epochs)
+            if explain() == before:
+                return
+            before = explain()
 
     @staticmethod
     def _compiled(parts):

@@ -1,5 +1,6 @@
 #include "tandem/autodiff/thread_context.h"
 
+#include "tandem/core/large_shapes.h"
 #include "tandem/op/random_state.h"
 
 namespace tandem {
@@ -15,6 +16,8 @@ ThreadContext ThreadContext::exchange() const {
   before.stack_ = DispatchStack::exchange(stack_);
   before.trace_ = Trace::exchange(trace_);
   before.tracing_ = std::exchange(RandomState::tracing(), tracing_);
+  before.large_shapes_ = std::exchange(large_shapes_allowed(), large_shapes_);
+  before.sizes_ = std::exchange(size_conditions(), sizes_);
   before.tapes_ = GradientTape::exchange(tapes_);
   return before;
 }

@@ -1,8 +1,9 @@
-// All that decides how the ops of a thread run: its dispatchers, its trace, its tapes, its random numbers. A thread that works in the
-// place of another, which waits meanwhile, takes it over.
+// All that decides how the ops of a thread run: its dispatchers, its trace, its tapes, its random numbers, the sizes left open. A
+// thread that works in the place of another, which waits meanwhile, takes it over.
 #pragma once
 #include "tandem/autodiff/tape.h"
 #include "tandem/graph/trace.h"
+#include "tandem/op/open_size.h"
 
 namespace tandem {
 
@@ -16,7 +17,8 @@ class ThreadContext {
  private:
   Dispatcher* stack_ = nullptr;
   Trace* trace_ = nullptr;
-  bool tracing_ = false;
+  bool tracing_ = false, large_shapes_ = false;
+  std::vector<SizeCondition>* sizes_ = nullptr;
   GradientTape::Counts tapes_;
 };
 

@@ -13,10 +13,11 @@
 #include <string_view>
 #include <vector>
 
+#include "tandem/base/error.h"
 #include "tandem/core/tensor.h"
 #include "tandem/dist/communicator.h"
-#include "tandem/op/dispatcher.h"
-#include "tandem/op/shared_draws.h"
+#include "tandem/dist/replica.h"
+#include "tandem/dist/shards.h"
 
 namespace tandem {
 
@@ -24,75 +25,52 @@ class Dataset;
 class DistributedDataset;
 struct InputContext;
 
-/// Rows for each replica, their sum `rows`: by speed, so that the last finishes as early as it can.
-std::vector<std::int64_t> shard_sizes(std::int64_t rows, std::span<const double> speeds);
-
-/// A device that computes by itself while the calling thread goes on.
-bool works_alone(std::string_view device);
-
-/// The rows [begin, begin + rows) of a batch, and where they are computed.
-struct Shard {
-  std::string device;
-  std::int64_t begin = 0, rows = 0;
-};
-/// These rows of an array, on the host; undefined of what is undefined.
-Tensor rows_of(const Tensor& array, const Shard& shard);
-
-/// What each replica has, in the order of the devices; nothing for one without rows.
-using PerReplica = std::vector<Tensors>;
-
-/// The replica whose function runs on this thread: its number, its rows and those of the whole batch.
-struct ReplicaContext {
-  int replica = 0;
-  std::int64_t rows = 0, total = 0;
-};
-/// Null outside of replicas.
-const ReplicaContext* get_replica_context();
-
-/// The sum of the losses of the examples, divided by the rows of the whole batch: what one replica contributes.
-Tensor compute_average_loss(const Tensor& per_example_loss);
-/// The part of a loss of the variables that one replica contributes.
-Tensor scale_regularization_loss(const Tensor& loss);
-
-/// While it lives, ops of this thread are those of one replica: on its device, with its random numbers.
-class ReplicaScope {
- public:
-  ReplicaScope(SharedDraws& all, const Shard& shard, std::int64_t total, int replica = 0);
-  ~ReplicaScope();
-  ReplicaScope(const ReplicaScope&) = delete;
-  ReplicaScope& operator=(const ReplicaScope&) = delete;
-
- private:
-  DeviceScope on_;
-  ReplicaContext context_;
-  ReplicaDraws draws_;
-  ReplicaDraws* before_;
+struct MirroredOptions {
+  /// A device that fails in the middle leaves the group and the step is done again by the others; or the error ends it.
+  enum class OnFailure { leave, stop };
+  OnFailure on_failure = OnFailure::leave;
+  /// Each variable and its optimizer state live on one device; the others borrow it while they compute with it.
+  bool sharded = false;
+  /// Where gradients are added up and variables updated; empty: the host.
+  std::string reduce_to = "";
 };
 
 /// Copies share what was measured.
 class MirroredStrategy {
  public:
   /// Throws for devices that do not exist and for one that is given twice.
-  explicit MirroredStrategy(std::vector<std::string> devices = {});
+  explicit MirroredStrategy(std::vector<std::string> devices = {}, const MirroredOptions& options = {});
 
   int num_replicas_in_sync() const { return static_cast<int>(devices().size()); }
-  const std::vector<std::string>& devices() const;
-  /// Where gradients are added up and variables updated: the host, or the only device.
-  std::string home() const { return devices().size() > 1 ? "/CPU:0" : devices()[0]; }
-  /// Divides batches by these speeds from now on (rows a second, one a device).
-  void set_speeds(std::vector<double> speeds) const;
+  const std::vector<std::string>& devices() const { return shards_->devices(); }
+  /// Where gradients are added up and variables updated: the host, where they survive the loss of a GPU, unless the options say
+  /// otherwise; or the only device.
+  std::string home() const;
+  /// Where each of some variables of these sizes is updated; one name holds for all.
+  std::vector<std::string> homes(std::span<const std::size_t> bytes) const;
+
+  /// Divides batches by these speeds from now on (rows a second, one a device), whatever is measured.
+  void set_speeds(std::vector<double> speeds) const { shards_->fix(std::move(speeds)); }
+  /// Whether shards follow what is measured: neither set by hand nor, since another division rounds sums differently, where ops
+  /// must be deterministic.
+  bool adapts() const;
+  const std::shared_ptr<Shards>& division() const { return shards_; }
+  /// Takes the device that an error names out of the group. What is to be told to people; empty when none has left.
+  std::string leave(ErrorCode code, std::string_view message) const;
   /// How many rows of a batch each device gets.
-  std::vector<std::int64_t> shard_rows(std::int64_t rows) const;
+  std::vector<std::int64_t> shard_rows(std::int64_t rows) const { return shards_->sizes(rows); }
   /// Shards that have rows; devices that work on their own first, the CPU, which works on the calling thread, last.
   std::vector<Shard> shards(std::int64_t rows) const;
   /// How batches are divided, and why.
-  std::string explain() const;
+  std::string explain() const { return shards_->reason(); }
 
   /// The rows of a global batch, divided: one list a replica, in the order of the devices; empty tensors where one gets none.
   PerReplica distribute(const Tensors& batch) const;
   /// The same for every element of a dataset, or the next element for every replica (tandem/dist/distributed_dataset.h).
   DistributedDataset experimental_distribute_dataset(const Dataset& dataset) const;
   DistributedDataset distribute_datasets_from_function(const std::function<Dataset(const InputContext&)>& make) const;
+  /// make(context) for each replica, in their order.
+  PerReplica experimental_distribute_values_from_function(const std::function<Tensors(const ReplicaContext&)>& make) const;
   /// function(its tensors) in each replica that has rows; what each returns. Traced or not.
   PerReplica run(const std::function<Tensors(const Tensors&)>& function, const PerReplica& inputs) const;
   /// One value of those at place `k` of all replicas, element by element or along an axis too.
@@ -116,8 +94,8 @@ class MirroredStrategy {
   static const MirroredStrategy* current();
 
  private:
-  struct State;
-  std::shared_ptr<State> state_;
+  std::shared_ptr<Shards> shards_;
+  MirroredOptions options_;
 };
 
 /// Everything on one device.

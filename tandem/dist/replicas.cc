@@ -1,8 +1,13 @@
 // What runs in the replicas of a strategy, and what becomes of their results.
 #include <algorithm>
+#include <numeric>
 
+#include "tandem/autodiff/custom_gradient.h"
 #include "tandem/dist/mirrored.h"
+#include "tandem/dist/replica_threads.h"
+#include "tandem/op/dispatcher.h"
 #include "tandem/op/ops.h"
+#include "tandem/op/shared_draws.h"
 
 namespace tandem {
 namespace {
@@ -23,6 +28,35 @@ Tensors column(const PerReplica& values, std::size_t k, const char* who) {
 
 Tensor divided(const Tensor& total, std::int64_t count) { return total / static_cast<double>(count); }
 
+/// While it lives, ops of this thread are those of one replica: on its device, with its random numbers.
+class ReplicaScope {
+ public:
+  ReplicaScope(SharedDraws& all, const ReplicaGroup& group, const Shard& shard)
+      : on_(shard.device),
+        context_{.replica = shard.replica, .begin = shard.begin, .rows = shard.rows, .total = group.total},
+        draws_(all, shard.begin, shard.rows, group.total),
+        before_(ReplicaDraws::exchange(&draws_)) {
+    current_context = &context_;
+  }
+  ~ReplicaScope() {
+    ReplicaDraws::exchange(before_);
+    current_context = nullptr;
+  }
+  ReplicaScope(const ReplicaScope&) = delete;
+  ReplicaScope& operator=(const ReplicaScope&) = delete;
+
+  void meets(std::shared_ptr<ReplicaThread> thread, std::shared_ptr<const ReplicaGroup> group) {
+    context_.thread = std::move(thread);
+    context_.group = std::move(group);
+  }
+
+ private:
+  DeviceScope on_;
+  ReplicaContext context_;
+  ReplicaDraws draws_;
+  ReplicaDraws* before_;
+};
+
 }  // namespace
 
 Tensor rows_of(const Tensor& array, const Shard& shard) {
@@ -36,21 +70,108 @@ Tensor rows_of(const Tensor& array, const Shard& shard) {
 
 const ReplicaContext* get_replica_context() { return current_context; }
 
-ReplicaScope::ReplicaScope(SharedDraws& all, const Shard& shard, std::int64_t total, int replica)
-    : on_(shard.device),
-      context_{replica, shard.rows, total},
-      draws_(all, shard.begin, shard.rows, total),
-      before_(ReplicaDraws::exchange(&draws_)) {
-  if (current_context) {
-    ReplicaDraws::exchange(before_);
-    fail(ErrorCode::invalid_argument, "a replica was begun inside a replica; call run outside, once for all");
-  }
-  current_context = &context_;
+std::vector<std::string> ReplicaGroup::devices() const {
+  std::vector<std::string> out;
+  for (const Shard& shard : shards) out.push_back(shard.device);
+  return out;
 }
 
-ReplicaScope::~ReplicaScope() {
-  ReplicaDraws::exchange(before_);
-  current_context = nullptr;
+std::vector<Tensors> run_replicas(ReplicaGroup given, const std::function<Tensors(const Shard&)>& function) {
+  if (current_context) fail(ErrorCode::invalid_argument, "a replica was begun inside a replica; call run outside, once for all");
+  const auto group = std::make_shared<const ReplicaGroup>(std::move(given));
+  std::vector<Tensors> results(group->shards.size());
+  SharedDraws draws;
+  if (group->shards.size() == 1) {
+    const ReplicaScope scope(draws, *group, group->shards[0]);
+    results[0] = function(group->shards[0]);
+    return results;
+  }
+  std::vector<std::shared_ptr<ReplicaThread>> threads;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    threads.push_back(std::make_shared<ReplicaThread>([&, i] {
+      ReplicaScope scope(draws, *group, group->shards[i]);
+      scope.meets(threads[i], group);
+      results[i] = function(group->shards[i]);
+    }));
+  run_together(threads);
+  return results;
+}
+
+Tensors ReplicaContext::all_reduce(ReduceOp op, const Tensors& values) const {
+  if (!thread) return values;
+  const auto forward = [context = *this, op](const Tensors& in) -> WithGradient {
+    const auto merge = [group = context.group, op](const PerReplica& brought) {
+      return PerReplica(brought.size(), LocalCommunicator(group->devices(), {group->home}).all_reduce(brought, op));
+    };
+    return {context.thread->meet("all_reduce", in, merge), [context, op](const Tensors& gradients, const Tensors&) { return context.all_reduce(op, gradients); }};
+  };
+  return late_gradient(values, forward);
+}
+
+Tensor ReplicaContext::all_gather(const Tensor& value, int axis) const {
+  if (!thread) return value;
+  const int along = axis < 0 ? axis + value.rank() : axis;
+  if (along < 0 || along >= value.rank()) fail(ErrorCode::invalid_axis, "all_gather: axis ", axis, " of ", value.shape());
+  const auto forward = [context = *this, along](const Tensors& in) -> WithGradient {
+    // Beside the whole, where the rows of each replica begin: they follow one another in the order of the replicas.
+    const auto merge = [group = context.group, along](const PerReplica& brought) {
+      std::vector<std::size_t> order(brought.size());
+      std::iota(order.begin(), order.end(), 0);
+      std::ranges::sort(order, {}, [&](std::size_t i) { return group->shards[i].replica; });
+      PerReplica ordered, out(brought.size());
+      std::vector<std::string> devices;
+      std::int64_t begin = 0;
+      for (const std::size_t i : order) {
+        ordered.push_back({brought[i][0]});
+        devices.push_back(group->shards[i].device);
+        out[i] = {Tensor(), Tensor::scalar(begin, DType::i64)};
+        begin += brought[i][0].shape()[along];
+      }
+      const Tensor whole = LocalCommunicator(devices, {group->home}).all_gather(ordered, along)[0];
+      for (Tensors& one : out) one[0] = whole;
+      return out;
+    };
+    const Tensors answer = context.thread->meet("all_gather", in, merge);
+    const auto backward = [context, along, shape = in[0].shape(), begin = answer[1].item<std::int64_t>()](const Tensors& gradients, const Tensors&) {
+      const Tensor total = context.all_reduce(ReduceOp::sum, gradients[0]);
+      Ints first(static_cast<std::size_t>(total.rank()), 0), size(total.shape().begin(), total.shape().end());
+      first[static_cast<std::size_t>(along)] = begin;
+      size[static_cast<std::size_t>(along)] = shape[along];
+      return Tensors{slice(total, first, size)};
+    };
+    return {{answer[0]}, backward};
+  };
+  return late_gradient({value}, forward)[0];
+}
+
+Tensors ReplicaContext::merge_call(const std::function<Tensors(const PerReplica&)>& merge, const Tensors& values) const {
+  if (!thread) return merge({values});
+  const auto for_all = [group = group, merge](const PerReplica& brought) {
+    int most = 0;
+    for (const Shard& shard : group->shards) most = std::max(most, shard.replica);
+    PerReplica by_replica(static_cast<std::size_t>(most) + 1);
+    for (std::size_t i = 0; i < brought.size(); ++i) by_replica[static_cast<std::size_t>(group->shards[i].replica)] = brought[i];
+    return PerReplica(brought.size(), merge(by_replica));
+  };
+  return thread->meet("merge_call", values, for_all);
+}
+
+void ReplicaContext::update_together(const std::function<void(const Tensors&)>& update, const Tensors& values) const {
+  if (!thread) return update(values);
+  const auto merge = [group = group, update](const PerReplica& brought) {
+    const DeviceScope at_home(group->home);
+    Tensors averages(brought[0].size());
+    for (std::size_t i = 0; i < brought.size(); ++i) {
+      const double share = static_cast<double>(group->shards[i].rows) / static_cast<double>(group->total);
+      for (std::size_t k = 0; k < averages.size(); ++k) {
+        const Tensor part = brought[i][k] * share;
+        averages[k] = i == 0 ? part : averages[k] + part;
+      }
+    }
+    update(averages);
+    return PerReplica(brought.size());
+  };
+  thread->meet("an update of moving averages", values, merge);
 }
 
 PerReplica MirroredStrategy::distribute(const Tensors& batch) const {
@@ -69,28 +190,22 @@ PerReplica MirroredStrategy::distribute(const Tensors& batch) const {
 PerReplica MirroredStrategy::run(const std::function<Tensors(const Tensors&)>& function, const PerReplica& inputs) const {
   if (inputs.size() != devices().size())
     fail(ErrorCode::wrong_arity, "run: there are ", devices().size(), " replicas, inputs for ", inputs.size());
-  std::vector<Shard> shards;
-  std::int64_t total = 0;
+  ReplicaGroup group{.home = home()};
   const bool tells = std::any_of(inputs.begin(), inputs.end(), [](const Tensors& one) { return !one.empty(); });
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (tells && inputs[i].empty()) {
-      shards.push_back({devices()[i], total, 0});
-      continue;
-    }
+    if (tells && inputs[i].empty()) continue;
     const bool has_rows = !inputs[i].empty() && inputs[i][0].rank() > 0;
-    shards.push_back({devices()[i], total, has_rows ? inputs[i][0].shape()[0] : 1});
-    total += shards.back().rows;
+    const std::int64_t rows = has_rows ? inputs[i][0].shape()[0] : 1;
+    if (rows > 0) group.shards.push_back({devices()[i], group.total, rows, static_cast<int>(i)});
+    group.total += rows;
   }
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < shards.size(); ++i)
-    if (shards[i].rows > 0) order.push_back(i);
-  std::stable_partition(order.begin(), order.end(), [&](std::size_t i) { return works_alone(shards[i].device); });
+  std::ranges::stable_partition(group.shards, works_alone, &Shard::device);
   PerReplica results(inputs.size());
-  SharedDraws draws;
-  for (std::size_t i : order) {
-    const ReplicaScope scope(draws, shards[i], total, static_cast<int>(i));
-    results[i] = function(inputs[i]);
-  }
+  if (group.shards.empty()) return results;
+  std::vector<std::size_t> replicas;
+  for (const Shard& shard : group.shards) replicas.push_back(static_cast<std::size_t>(shard.replica));
+  std::vector<Tensors> made = run_replicas(std::move(group), [&](const Shard& shard) { return function(inputs[static_cast<std::size_t>(shard.replica)]); });
+  for (std::size_t k = 0; k < replicas.size(); ++k) results[replicas[k]] = std::move(made[k]);
   return results;
 }
 

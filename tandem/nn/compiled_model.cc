@@ -1,7 +1,9 @@
 #include "tandem/nn/compiled_model.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "tandem/nn/division.h"
 #include "tandem/nn/optimizers.h"
 #include "tandem/op/elementwise.h"
 
@@ -14,7 +16,10 @@ Tensors rows_of(const Tensors& arrays, const Shard& shard) {
   return out;
 }
 
-Tensor sum_of(const Tensor& a, const Tensor& b) { return a.defined() ? a + b : b; }
+Tensor sum_of(const Tensor& a, const Tensor& b) { return !a.defined() ? b : b.defined() ? a + b : a; }
+
+/// Tensors of the parts of a batch, in the order of their rows.
+Tensor joined(const Tensors& parts) { return parts.size() == 1 ? parts[0] : concat(parts, 0); }
 
 }  // namespace
 
@@ -31,22 +36,27 @@ CompiledModel::CompiledModel(const LayerGraph& graph, Steps& steps, bool own_ste
   for (std::size_t i = 0; i < count; ++i) add_output(i, own_steps);
   const bool halves = std::ranges::any_of(graph.layers(), [](const LayerPtr& layer) { return layer->policy().name == "mixed_float16"; });
   if (halves && options_.auto_scale_loss && !optimizer_->scales_losses()) optimizer_->scale_losses();
-  if (MirroredStrategy::current()) strategy_ = *MirroredStrategy::current();
+  if (MirroredStrategy::current()) {
+    strategy_ = *MirroredStrategy::current();
+    division_ = std::make_unique<Division>(*this);
+  }
   train_.emplace([this](const Tensors& batch) -> Tensors {
     AddedLosses added;
     const Batch parts = split(batch);
-    const Tensor loss = strategy_ ? learn_mirrored(parts) : steps_.train_step(parts);
+    const Tensor loss = strategy_ ? run_mirrored(parts, true) : steps_.train_step(parts);
     loss_.add(loss, parts.inputs[0].shape()[0]);
     return {loss};
   }, FunctionOptions{.name = name + " train step"});
   test_.emplace([this](const Tensors& batch) -> Tensors {
     AddedLosses added;
     const Batch parts = split(batch);
-    const Tensor loss = steps_.test_step(parts);
+    const Tensor loss = strategy_ ? run_mirrored(parts, false) : steps_.test_step(parts);
     loss_.add(loss, parts.inputs[0].shape()[0]);
     return {loss};
   }, FunctionOptions{.name = name + " test step"});
 }
+
+CompiledModel::~CompiledModel() = default;
 
 void CompiledModel::add_output(std::size_t index, bool own_steps) {
   Output output;
@@ -85,7 +95,7 @@ void CompiledModel::add_output(std::size_t index, bool own_steps) {
 
 void CompiledModel::run(const Function& step, const Tensors& batch) const {
   if (options_.run_eagerly) step.call_eagerly(batch);
-  else step.call(batch);
+  else step.call(batch, key());
 }
 
 Logs CompiledModel::read() const {
@@ -119,10 +129,9 @@ Tensor CompiledModel::loss_of(const Output& output, const Tensor& y_true, const 
   return reduced(output.loss(y_true, y_pred), weights, mask, output.reduction, y_pred.shape()[0], all);
 }
 
-Tensor CompiledModel::penalties() const {
+Tensor CompiledModel::penalties(const Tensors& added) const {
   Tensor sum;
-  if (const AddedLosses* added = AddedLosses::current())
-    for (const Tensor& loss : added->values()) sum = sum_of(sum, loss);
+  for (const Tensor& loss : added) sum = sum_of(sum, loss);
   for (const LayerPtr& layer : graph_.layers())
     for (const Tensor& loss : layer->losses()) sum = sum_of(sum, loss);
   return sum;
@@ -140,8 +149,13 @@ Outputs CompiledModel::forward(const Tensors& inputs, bool training) const {
 }
 
 Tensor CompiledModel::loss_of(const Batch& batch, const Outputs& made) const {
+  const AddedLosses* added = AddedLosses::current();
+  return loss_of(batch, made, added ? added->values() : Tensors());
+}
+
+Tensor CompiledModel::loss_of(const Batch& batch, const Outputs& made, const Tensors& added) const {
   const std::int64_t rows = made.values.at(0).shape()[0];
-  Tensor total = penalties();
+  Tensor total = penalties(added);
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const Output& output = outputs_[i];
     const Tensor loss = loss_of(output, batch.targets[i], made.values.at(i), made.masks[i], batch.weights, rows);
@@ -179,43 +193,62 @@ Tensor CompiledModel::check(const Batch& batch) const {
   return loss;
 }
 
-/// The same by several devices: each has its rows, and the gradients are added up.
-Tensor CompiledModel::learn_mirrored(const Batch& batch) const {
+Tensors CompiledModel::gradients(const Tensors& arrays) const {
+  const Batch batch = split(arrays);
+  GradientTape tape;
+  const AddedLosses added;
+  const auto [outputs, masks] = forward(batch.inputs, false);
+  Tensor loss = penalties(added.values());
+  for (std::size_t i = 0; i < outputs_.size(); ++i)
+    loss = sum_of(loss, loss_of(outputs_[i], batch.targets[i], outputs[i], masks[i], batch.weights, outputs[i].shape()[0]) * outputs_[i].weight);
+  const std::vector<Variable> variables = trainable_variables();
+  Tensors found = tape.gradient(loss, Tensors(variables.begin(), variables.end()));
+  std::erase_if(found, [](const Tensor& gradient) { return !gradient.defined(); });
+  return found.empty() ? Tensors{loss} : found;
+}
+
+Tensor CompiledModel::run_mirrored(const Batch& batch, bool training) const {
   const std::int64_t rows = batch.inputs[0].shape()[0];
-  std::map<std::int64_t, Tensors> parts;  // of the outputs, by first row
+  const ReplicaGroup group{strategy_->shards(rows), rows, strategy_->home()};
+  std::map<std::int64_t, Outputs> parts;  // by first row
   std::vector<Variable> variables;
-  PerReplica brought;
-  std::vector<std::string> devices;
-  SharedDraws draws;
-  for (const Shard& shard : strategy_->shards(rows)) {
+  Tensors costs;  // what layers added
+  const PerReplica brought = run_replicas(group, [&](const Shard& shard) -> Tensors {
     const Batch mine{rows_of(batch.inputs, shard), rows_of(batch.targets, shard), rows_of(batch.weights, shard)};
-    const ReplicaScope on(draws, shard, rows);
-    GradientTape tape;
+    std::optional<GradientTape> tape;
+    if (training) tape.emplace();
     const AddedLosses added;
-    const auto [outputs, masks] = forward(mine.inputs, true);
-    if (std::ranges::any_of(masks, &Tensor::defined))
-      fail(ErrorCode::invalid_argument, "a mask reaches an output; losses of masked steps are not supported with several devices in C++");
-    parts[shard.begin] = outputs;
-    if (!added.values().empty())
-      fail(ErrorCode::invalid_argument, "a layer adds to the loss while it runs; that is not supported with several devices in C++");
-    Tensor loss = parts.size() == 1 ? penalties() : Tensor();
+    const auto [outputs, masks] = forward(mine.inputs, training);
+    parts[shard.begin] = {outputs, masks};
+    Tensor loss;
+    for (const Tensor& one : added.values()) loss = sum_of(loss, one * (static_cast<double>(shard.rows) / static_cast<double>(rows)));
+    if (loss.defined()) costs.push_back(loss);
+    if (!training) return {};
+    if (shard.begin == group.shards[0].begin) loss = sum_of(loss, penalties({}));  // of the variables: once
     for (std::size_t i = 0; i < outputs_.size(); ++i)
-      loss = sum_of(loss, loss_of(outputs_[i], mine.targets[i], outputs[i], {}, mine.weights, rows) * outputs_[i].weight);
+      loss = sum_of(loss, loss_of(outputs_[i], mine.targets[i], outputs[i], masks[i], mine.weights, rows) * outputs_[i].weight);
     variables = trainable_variables();
-    brought.push_back(tape.gradient(optimizer_->scaled_loss(loss), Tensors(variables.begin(), variables.end())));
-    devices.push_back(shard.device);
-  }
+    return tape->gradient(optimizer_->scaled_loss(loss), Tensors(variables.begin(), variables.end()));
+  });
   const DeviceScope at_home(strategy_->home());
-  Tensors whole;
+  Outputs whole;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    Tensors in_order;
-    for (const auto& [begin, outputs] : parts) in_order.push_back(outputs[i]);
-    whole.push_back(in_order.size() == 1 ? in_order[0] : concat(in_order, 0));
+    Tensors outputs, masks;
+    for (const auto& [begin, made] : parts) {
+      outputs.push_back(made.values[i]);
+      masks.push_back(made.masks[i]);
+    }
+    whole.values.push_back(joined(outputs));
+    whole.masks.push_back(masks[0].defined() ? joined(masks) : Tensor());
   }
-  const Outputs made{std::move(whole), Tensors(outputs_.size())};
-  const Tensor loss = loss_of(batch, made);
-  update_metrics(batch, made);
-  optimizer_->apply_gradients(variables, LocalCommunicator(devices, {strategy_->home()}).all_reduce(brought, ReduceOp::sum));
+  const Tensor loss = loss_of(batch, whole, costs);
+  update_metrics(batch, whole);
+  if (!training) return loss;
+  std::vector<std::size_t> bytes;
+  for (const Variable& variable : variables) bytes.push_back(variable.value().spec().bytes());
+  const std::vector<std::string> homes = strategy_->homes(bytes);
+  const Tensors gradients = LocalCommunicator(group.devices(), homes).all_reduce(brought, ReduceOp::sum);
+  optimizer_->apply_gradients(variables, gradients, homes.size() == variables.size() && homes.size() > 1 ? homes : std::vector<std::string>());
   constrain();
   return loss;
 }

@@ -32,6 +32,8 @@ struct CompileOptions {
   bool auto_scale_loss = true;                  // with layers that compute in mixed_float16 the optimizer scales its losses
 };
 
+class Division;
+
 /// "loss", "accuracy" and their values.
 using Logs = std::map<std::string, double>;
 
@@ -57,6 +59,7 @@ class CompiledModel {
   /// The graph and the steps must outlive it. `own_steps`: they may be overridden, so that outputs keep their activations. Throws for
   /// losses, metrics and optimizers that are not known.
   CompiledModel(const LayerGraph& graph, Steps& steps, bool own_steps, const std::string& name, CompileOptions options);
+  ~CompiledModel();
   CompiledModel(const CompiledModel&) = delete;
   CompiledModel& operator=(const CompiledModel&) = delete;
 
@@ -68,6 +71,14 @@ class CompiledModel {
 
   /// One step, traced or, with run_eagerly, op by op.
   void run(const Function& step, const Tensors& batch) const;
+  /// The strategy in whose scope it was compiled; null: none.
+  const MirroredStrategy* strategy() const { return strategy_ ? &*strategy_ : nullptr; }
+  /// What the steps are traced for beside shapes: how batches are divided.
+  std::string key() const { return strategy_ ? strategy_->division()->key() : ""; }
+  /// How the batches of this model are divided among the replicas; there must be a strategy.
+  Division& division() const { return *division_; }
+  /// The gradients of a batch, as one device computes them: to see how fast it is.
+  Tensors gradients(const Tensors& batch) const;
 
   /// What the metrics have seen since the last reset.
   Logs read() const;
@@ -103,10 +114,13 @@ class CompiledModel {
   std::vector<Variable> trainable_variables() const { return graph_.trainable_variables(); }
   /// The mean loss of one output over a batch, of the steps that count; `all` rows, if the batch is a part.
   Tensor loss_of(const Output& output, const Tensor& y_true, const Tensor& y_pred, const Tensor& mask, const Tensor& weights, std::int64_t all) const;
-  /// What the layers cost: by their variables, and by what they added while they ran.
-  Tensor penalties() const;
+  /// `added`: what layers added while they ran.
+  Tensor loss_of(const Batch& batch, const Outputs& outputs, const Tensors& added) const;
+  /// What the layers cost: by their variables, and by what they added.
+  Tensor penalties(const Tensors& added) const;
   void constrain() const;
-  Tensor learn_mirrored(const Batch& batch) const;
+  /// A step by several devices: each has its rows, and the gradients are added up.
+  Tensor run_mirrored(const Batch& batch, bool training) const;
 
   const LayerGraph& graph_;
   Steps& steps_;
@@ -118,6 +132,7 @@ class CompiledModel {
   std::deque<Mean> means_;
   std::optional<Function> train_, test_;
   std::optional<MirroredStrategy> strategy_;
+  std::unique_ptr<Division> division_;
 };
 
 }  // namespace tandem

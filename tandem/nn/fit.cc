@@ -1,6 +1,9 @@
 // fit, evaluate and single steps.
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 
+#include "tandem/nn/division.h"
 #include "tandem/nn/model.h"
 #include "tandem/nn/progress_bar.h"
 
@@ -10,9 +13,15 @@ namespace {
 constexpr double kNoLimit = 1e9;        // seconds
 constexpr double kBetweenLooks = 0.05;  // seconds from one drawing of the bar to the next
 
-void run_all(StepSource& source, const Function& step) {
+/// Tests on all batches; a device that fails may leave the group.
+void run_all(StepSource& source, const CompiledModel& state) {
   source.begin();
-  while (source.run(step, source.steps() < 0 ? 1 : source.steps(), kNoLimit) > 0) {
+  for (;;) {
+    try {
+      if (source.run(state.test(), state.key(), source.steps() < 0 ? 1 : source.steps(), kNoLimit) == 0) return;
+    } catch (const Error& error) {
+      if (!state.strategy() || !state.division().recover(error)) throw;
+    }
   }
 }
 
@@ -77,6 +86,7 @@ class Training {
     if (options_.verbose) std::printf("Epoch %d/%d\n", epoch + 1, options_.epochs);
     for (const CallbackRef& callback : options_.callbacks) callback->on_epoch_begin(model_, epoch);
     source.begin();
+    if (state_.strategy() && !division_) (division_ = &state_.division())->begin(source.sample());  // after the first order was drawn, as without one
     state_.reset();
     ProgressBar bar(options_.verbose, source.steps());
     const std::int64_t done = run_steps(source, bar);
@@ -84,7 +94,7 @@ class Training {
     Logs logs = state_.read();
     if (validation && (epoch + 1) % options_.validation_freq == 0) {
       state_.reset();
-      run_all(*validation, state_.test());
+      run_all(*validation, state_);
       for (const auto& [name, value] : state_.read()) logs["val_" + name] = value;
     }
     bar.finish(done, logs);
@@ -95,8 +105,8 @@ class Training {
   std::int64_t run_steps(StepSource& source, ProgressBar& bar) {
     const std::int64_t at_once = wants_batches_ ? 1 : source.steps() < 0 ? std::int64_t{1} << 40 : source.steps();
     std::int64_t done = 0;
-    while (const std::int64_t more = source.run(state_.train(), at_once, options_.verbose == 1 ? kBetweenLooks : kNoLimit)) {
-      done += more;
+    while (run_stretch(source, at_once)) {
+      done = source.done();
       if (options_.verbose != 1 && !wants_batches_) continue;
       const Logs logs = state_.read();
       for (const CallbackRef& callback : options_.callbacks)
@@ -107,10 +117,27 @@ class Training {
     return done;
   }
 
+  /// Runs some steps; false at the end. A device that fails may leave the group: its step is done again by the others.
+  bool run_stretch(StepSource& source, std::int64_t at_once) {
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    const std::int64_t before = source.done();
+    const double limit = std::min(options_.verbose == 1 ? kBetweenLooks : kNoLimit, division_ ? division_->stretch() : kNoLimit);
+    try {
+      if (!source.run(state_.train(), state_.key(), at_once, limit)) return false;
+    } catch (const Error& error) {
+      if (!division_ || !division_->recover(error)) throw;
+      return source.done() > before || run_stretch(source, at_once);
+    }
+    if (division_) division_->note(source.done() - before, std::chrono::duration<double>(Clock::now() - begin).count());
+    return true;
+  }
+
   Model& model_;
   const CompiledModel& state_;
   const FitOptions& options_;
   bool wants_batches_ = false;
+  Division* division_ = nullptr;  // of batches among the replicas of a strategy
   History history_;
 };
 
@@ -159,7 +186,7 @@ Logs Model::evaluate(const Samples& samples, std::int64_t batch_size) const {
   const CompiledModel& state = compiled();
   const auto steps = steps_of(samples, batch_size, false, "evaluate", 0, state.options().run_eagerly);
   state.reset();
-  run_all(*steps, state.test());
+  run_all(*steps, state);
   return state.read();
 }
 
@@ -167,7 +194,7 @@ Logs Model::evaluate(const Dataset& dataset) const {
   const CompiledModel& state = compiled();
   const auto steps = steps_of(dataset, 0, state.options().run_eagerly);
   state.reset();
-  run_all(*steps, state.test());
+  run_all(*steps, state);
   return state.read();
 }
 

@@ -58,7 +58,7 @@ LayerPtr UpSampling2D(Ints size, std::string name) { return make_layer(LayerConf
 LayerPtr ZeroPadding2D(Ints padding, std::string name) { return make_layer(LayerConfig("ZeroPadding2D", std::move(name)).set("padding", padding)); }
 
 LayerPtr BatchNormalization(BatchNormalizationOptions options) {
-  return make_layer(LayerConfig("BatchNormalization", options.name).set("momentum", options.momentum).set("epsilon", options.epsilon));
+  return make_layer(LayerConfig("BatchNormalization", options.name).set("momentum", options.momentum).set("epsilon", options.epsilon).set("synchronized", options.synchronized));
 }
 LayerPtr LayerNormalization(double epsilon, std::string name) { return make_layer(LayerConfig("LayerNormalization", std::move(name)).set("epsilon", epsilon)); }
 LayerPtr Dropout(double rate, std::string name) { return make_layer(LayerConfig("Dropout", std::move(name)).set("rate", rate)); }

@@ -70,6 +70,7 @@ struct BatchNormalizationOptions {
   double momentum = 0.99;
   double epsilon = 1e-3;
   std::string name = {};
+  bool synchronized = false;  // with several devices: by the mean and variance of the whole batch, not of each one's rows
 };
 LayerPtr BatchNormalization(BatchNormalizationOptions options = {});
 LayerPtr LayerNormalization(double epsilon = 1e-3, std::string name = "");

@@ -6,6 +6,7 @@
 
 #include "tandem/base/nearest.h"
 #include "tandem/base/error.h"
+#include "tandem/dist/replica.h"
 #include "tandem/op/keras_epsilon.h"
 #include "tandem/op/arrays.h"
 #include "tandem/op/elementwise.h"
@@ -210,11 +211,14 @@ Tensor reduced(const LossValues& losses, const Tensor& weights, const Tensor& ma
   if (mean && !both.defined() && rows == all) return reduce_mean(values);
   const Tensor sum = reduce_sum(values);
   if (reduction == "sum") return sum;
-  if (rows != all && (both.defined() || by_weights || losses.values.rank() == 0))
-    fail(ErrorCode::invalid_argument, "losses with a mask, of a whole batch, or a mean by weights are not supported with several devices in C++");
-  if (by_weights && counts.defined()) return divide_no_nan(sum, reduce_sum(broadcast_to(counts, values.shape())));
-  // The mean over those that count.
-  if (both.defined()) return divide_no_nan(sum, reduce_sum(cast(both, values.dtype())));
+  // The mean over those that count, in all replicas where the values are a part of a batch.
+  const auto in_all = [&](const Tensor& count) {
+    const ReplicaContext* context = rows == all ? nullptr : get_replica_context();
+    return context ? context->all_reduce(ReduceOp::sum, count) : count;
+  };
+  if (by_weights && counts.defined()) return divide_no_nan(sum, in_all(reduce_sum(broadcast_to(counts, values.shape()))));
+  if (both.defined()) return divide_no_nan(sum, in_all(reduce_sum(cast(both, values.dtype()))));
+  if (values.rank() == 0) return sum * (static_cast<double>(rows) / static_cast<double>(all));
   return sum / static_cast<double>(values.size() / rows * all);
 }
 

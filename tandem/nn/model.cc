@@ -2,6 +2,7 @@
 
 #include <typeinfo>
 
+#include "tandem/nn/division.h"
 #include "tandem/nn/sequential.h"
 
 namespace tandem {
@@ -47,7 +48,14 @@ Tensors Model::call(const Tensors&, bool) {
 }
 
 void Model::make_predict() {
-  predict_.emplace([this](const Tensors& batch) { return predict_step(batch); }, FunctionOptions{.name = name_ + " predict step"});
+  predict_.emplace([this](const Tensors& batch) {
+    const MirroredStrategy* strategy = compiled_ ? compiled_->strategy() : nullptr;
+    if (!strategy) return predict_step(batch);
+    const PerReplica parts = strategy->run([this](const Tensors& mine) { return predict_step(mine); }, strategy->distribute(batch));
+    Tensors whole;
+    for (std::size_t i = 0; i < graph_.outputs().size(); ++i) whole.push_back(strategy->gather(parts, 0, i));
+    return whole;
+  }, FunctionOptions{.name = name_ + " predict step"});
 }
 
 void Model::append(LayerPtr layer) {
@@ -66,6 +74,7 @@ void Model::compile(CompileOptions options) {
   if (layers().empty()) fail(ErrorCode::invalid_argument, "compile: model '", name_, "' has no layers");
   const bool own_steps = typeid(*this) != typeid(Model) && typeid(*this) != typeid(Sequential);
   compiled_ = std::make_unique<CompiledModel>(graph_, *this, own_steps, name_, std::move(options));
+  make_predict();  // what was traced knows no strategy, or another
 }
 
 CompiledModel& Model::compiled() const {
@@ -79,9 +88,16 @@ Tensors Model::predict(const Tensors& inputs, std::int64_t batch_size) const {
   ArrayLoop loop(inputs, batch_size, "predict");
   loop.collect();
   constexpr double kNoLimit = 1e9;  // seconds
-  const auto full = predict_->concrete(loop.batch(0));
-  const auto rest = loop.remainder() ? predict_->concrete(loop.batch(loop.steps() - 1)) : nullptr;
-  loop.run(*full, rest.get(), 0, loop.steps(), kNoLimit);
+  while (loop.done() < loop.steps()) {
+    const std::string key = compiled_ ? compiled_->key() : "";
+    const auto full = predict_->concrete(loop.batch(0), key);
+    const auto rest = loop.remainder() ? predict_->concrete(loop.batch(loop.steps() - 1), key) : nullptr;
+    try {
+      loop.run(*full, rest.get(), loop.done(), loop.steps(), kNoLimit);
+    } catch (const Error& error) {
+      if (!compiled_ || !compiled_->strategy() || !compiled_->division().recover(error)) throw;
+    }
+  }
   return loop.collected();
 }
 

@@ -1,6 +1,7 @@
 // Normalisation by statistics of a batch, a row or a group. Sums of 16-bit numbers are made in float32.
 #include <algorithm>
 
+#include "tandem/dist/replica.h"
 #include "tandem/nn/layer_records.h"
 #include "tandem/op/arrays.h"
 #include "tandem/op/network_ops.h"
@@ -48,7 +49,8 @@ class Affine : public Layer {
 
 class BatchNormalizationLayer final : public Affine {
  public:
-  explicit BatchNormalizationLayer(const LayerConfig& config) : Affine(config), momentum_(config.real("momentum", 0.99)) {
+  explicit BatchNormalizationLayer(const LayerConfig& config)
+      : Affine(config), momentum_(config.real("momentum", 0.99)), synchronized_(config.flag("synchronized", false)) {
     config.require("renorm", false);
   }
 
@@ -68,29 +70,48 @@ class BatchNormalizationLayer final : public Affine {
   Tensor normalized(const Tensor& x, bool training) override {
     const Tensor gamma = this->gamma(x.dtype()), beta = this->beta(x.dtype());
     if (!training || !trainable()) return batch_normalization(x, in_float(*mean_, x.dtype()), in_float(*variance_, x.dtype()), beta, gamma, epsilon_);
-    if (mask_.defined()) return of_steps_that_count(x, gamma, beta);
+    const ReplicaContext* replica = synchronized_ ? get_replica_context() : nullptr;
+    if (mask_.defined() || replica) {
+      const auto [mean, variance] = moments(x, replica);
+      learn(mean, variance);
+      return batch_normalization(x, mean, variance, beta, gamma, epsilon_);
+    }
     const Tensors results = batch_normalization_training(x, gamma, beta, epsilon_);
     learn(results[1], results[2]);
     return results[0];
   }
-  Tensor of_steps_that_count(const Tensor& x, const Tensor& gamma, const Tensor& beta) {
-    Ints shape(mask_.shape().begin(), mask_.shape().end()), axes;
-    shape.resize(static_cast<std::size_t>(x.rank()), 1);
+  /// Of the steps that count, with a replica those of all.
+  std::pair<Tensor, Tensor> moments(const Tensor& x, const ReplicaContext* replica) const {
+    Ints axes;
     for (int i = 0; i + 1 < x.rank(); ++i) axes.push_back(i);
-    const Tensor counts = broadcast_to(cast(reshape(mask_, shape), x.dtype()), x.shape()), all = reduce_sum(counts, axes);
-    const Tensor mean = reduce_sum(x * counts, axes) / all, variance = reduce_sum(square(x - mean) * counts, axes) / all;
-    learn(mean, variance);
-    return batch_normalization(x, mean, variance, beta, gamma, epsilon_);
-  }
-  void learn(const Tensor& mean, const Tensor& variance) {
-    const auto moved = [&](const Variable& average, const Tensor& now) {
-      const Tensor before = average;
-      average.assign(before * momentum_ + in_float(now, before.dtype()) * (1 - momentum_));
+    Tensor counts = ones_like(x);
+    if (mask_.defined()) {
+      Ints shape(mask_.shape().begin(), mask_.shape().end());
+      shape.resize(static_cast<std::size_t>(x.rank()), 1);
+      counts = broadcast_to(cast(reshape(mask_, shape), x.dtype()), x.shape());
+    }
+    const auto sum = [&](const Tensor& values) {
+      const Tensor mine = reduce_sum(values, axes);
+      return replica ? replica->all_reduce(ReduceOp::sum, mine) : mine;
     };
-    moved(*mean_, mean);
-    moved(*variance_, variance);
+    const Tensor all = sum(counts), mean = sum(x * counts) / all;
+    return {mean, sum(square(x - mean) * counts) / all};
+  }
+  /// A step of the moving averages; replicas take one together.
+  void learn(const Tensor& mean, const Tensor& variance) {
+    const auto update = [this](const Tensors& now) {
+      move(*mean_, now[0]);
+      move(*variance_, now[1]);
+    };
+    if (const ReplicaContext* replica = get_replica_context()) replica->update_together(update, {mean, variance});
+    else update({mean, variance});
+  }
+  void move(const Variable& average, const Tensor& now) const {
+    const Tensor before = average;
+    average.assign(before * momentum_ + in_float(now, before.dtype()) * (1 - momentum_));
   }
   double momentum_;
+  bool synchronized_;
   std::optional<Variable> mean_, variance_;
   Tensor mask_;  // during a call
 };

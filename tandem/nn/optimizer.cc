@@ -1,5 +1,7 @@
 #include "tandem/nn/optimizer.h"
 
+#include <optional>
+
 #include "tandem/autodiff/control_flow.h"
 #include "tandem/nn/layer_json.h"
 #include "tandem/op/arrays.h"
@@ -45,9 +47,18 @@ void Optimizer::set_learning_rate(double rate) {
   learning_rate_.assign(Tensor::scalar(rate, learning_rate_.dtype()));
 }
 
-void Optimizer::apply_gradients(const std::vector<Variable>& variables, const Tensors& gradients) {
+const std::string* Optimizer::home_of(const Variable& variable) const {
+  const auto found = homes_.find(variable.id());
+  return found == homes_.end() ? nullptr : &found->second;
+}
+
+void Optimizer::apply_gradients(const std::vector<Variable>& variables, const Tensors& gradients, const std::vector<std::string>& homes) {
   if (variables.size() != gradients.size())
     fail(ErrorCode::wrong_arity, "apply_gradients: ", variables.size(), " variables but ", gradients.size(), " gradients");
+  if (!homes.empty() && homes.size() != variables.size())
+    fail(ErrorCode::wrong_arity, "apply_gradients: ", variables.size(), " variables but ", homes.size(), " homes");
+  homes_.clear();
+  for (std::size_t i = 0; i < homes.size(); ++i) homes_.emplace(variables[i].id(), homes[i]);
   if (scaling_) apply_scaled(variables, gradients);
   else apply_now(variables, gradients);
 }
@@ -100,6 +111,8 @@ void Optimizer::update_all(const std::vector<Variable>& variables, const Tensors
   const Tensors usable = limited(gradients);
   for (std::size_t i = 0; i < variables.size(); ++i) {
     if (!usable[i].defined()) continue;
+    std::optional<DeviceScope> at_home;
+    if (const std::string* home = home_of(variables[i])) at_home.emplace(*home);
     if (weight_decay() > 0 && !decays_by_itself())
       variables[i].assign_sub(variables[i].value() * (rate(variables[i].dtype()) * number(weight_decay(), variables[i].dtype())));
     update(variables[i], usable[i]);

@@ -34,8 +34,9 @@ struct StepOptions {
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  /// Updates each variable by its gradient; an undefined gradient leaves its variable alone.
-  void apply_gradients(const std::vector<Variable>& variables, const Tensors& gradients);
+  /// Updates each variable by its gradient; an undefined gradient leaves its variable alone. `homes`: the device of each variable
+  /// and its state, where they have devices of their own.
+  void apply_gradients(const std::vector<Variable>& variables, const Tensors& gradients, const std::vector<std::string>& homes = {});
   /// Makes the state for these variables; apply_gradients does so by itself.
   void build(const std::vector<Variable>& variables);
 
@@ -121,7 +122,11 @@ class Optimizer {
   void accumulate(const std::vector<Variable>& variables, const Tensors& gradients);
   void average(const std::vector<Variable>& variables);
 
+  /// The device that the variable was given for this step; null: any.
+  const std::string* home_of(const Variable& variable) const;
+
   Arguments arguments_;
+  std::unordered_map<std::uint64_t, std::string> homes_;  // by variable
   Variable learning_rate_, iterations_;
   Slots slot_groups_;
   States slots_, averages_, sums_;

@@ -23,18 +23,26 @@ class ArraySteps final : public StepSource {
     if (shuffle_) loop_.shuffle();
     next_ = 0;
   }
-  std::int64_t run(const Function& step, std::int64_t most, double seconds) override {
+  std::int64_t run(const Function& step, const std::string& key, std::int64_t most, double seconds) override {
     if (next_ >= steps_) return 0;
     if (eagerly_ || functions_run_eagerly()) {
-      step.call_eagerly(loop_.batch(next_++));
+      step.call_eagerly(loop_.batch(next_));
+      ++next_;
       return 1;
     }
-    const auto full = step.concrete(loop_.batch(0));
-    const auto rest = loop_.remainder() ? step.concrete(loop_.batch(loop_.steps() - 1)) : nullptr;
+    const auto full = step.concrete(loop_.batch(0), key);
+    const auto rest = loop_.remainder() ? step.concrete(loop_.batch(loop_.steps() - 1), key) : nullptr;
     const std::int64_t first = next_;
-    next_ = loop_.run(*full, rest.get(), first, std::min(steps_, first + most), seconds);
+    try {
+      next_ = loop_.run(*full, rest.get(), first, std::min(steps_, first + most), seconds);
+    } catch (...) {
+      next_ = loop_.done();
+      throw;
+    }
     return next_ - first;
   }
+  std::int64_t done() const override { return next_; }
+  Tensors sample() const override { return loop_.batch(0); }
   std::int64_t steps() const override { return steps_; }
 
  private:
@@ -55,37 +63,46 @@ class DatasetSteps final : public StepSource {
 
   void begin() override {
     done_ = 0;
+    batch_.clear();
     if (limit_ <= 0 || !iterator_) iterator_.emplace(dataset_.iterate());
   }
-  std::int64_t run(const Function& step, std::int64_t most, double seconds) override {
+  std::int64_t run(const Function& step, const std::string& key, std::int64_t most, double seconds) override {
     using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
     std::int64_t count = 0;
     while (count < most && (limit_ <= 0 || done_ < limit_)) {
-      std::optional<Value> element = iterator_->next();
-      if (!element && limit_ > 0 && done_ > 0) {
-        iterator_.emplace(dataset_.iterate());
-        element = iterator_->next();
-      }
-      if (!element) break;
-      Tensors batch;
-      for (const Leaf& leaf : element->leaves()) batch.push_back(leaf.tensor);
-      if (change_) batch = change_(std::move(batch));
-      if (eagerly_) step.call_eagerly(batch);
-      else step.call(batch);
+      if (batch_.empty() && !take()) break;
+      if (eagerly_) step.call_eagerly(batch_);
+      else step.call(batch_, key);
+      batch_.clear();
       ++count, ++done_;
       if (std::chrono::duration<double>(Clock::now() - start).count() > seconds) break;
     }
     return count;
   }
+  std::int64_t done() const override { return done_; }
   std::int64_t steps() const override { return limit_ > 0 ? limit_ : dataset_.cardinality(); }
 
  private:
+  /// The next batch; false at the end.
+  bool take() {
+    std::optional<Value> element = iterator_->next();
+    if (!element && limit_ > 0 && done_ > 0) {
+      iterator_.emplace(dataset_.iterate());
+      element = iterator_->next();
+    }
+    if (!element) return false;
+    for (const Leaf& leaf : element->leaves()) batch_.push_back(leaf.tensor);
+    if (change_) batch_ = change_(std::move(batch_));
+    return true;
+  }
+
   Dataset dataset_;
   std::int64_t limit_;
   bool eagerly_;
   BatchChange change_;
   std::int64_t done_ = 0;
+  Tensors batch_;  // that is not done yet
   std::optional<DatasetIterator> iterator_;
 };
 

@@ -25,8 +25,13 @@ class StepSource {
   virtual ~StepSource() = default;
   /// Goes back to the first batch.
   virtual void begin() = 0;
-  /// Runs steps until `most` are done or about `seconds` have passed; says how many. None: the batches are at their end.
-  virtual std::int64_t run(const Function& step, std::int64_t most, double seconds) = 0;
+  /// Runs steps until `most` are done or about `seconds` have passed; says how many. None: the batches are at their end. `key` is
+  /// for Function::call. Where a step throws, the next run begins with its batch.
+  virtual std::int64_t run(const Function& step, const std::string& key, std::int64_t most, double seconds) = 0;
+  /// Steps since begin().
+  virtual std::int64_t done() const = 0;
+  /// A batch like those of run(), where one can be had without taking it; else none.
+  virtual Tensors sample() const { return {}; }
   /// Below 0: not known.
   virtual std::int64_t steps() const = 0;
 };

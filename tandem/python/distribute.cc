@@ -1,4 +1,5 @@
 // What the replicas of a strategy need: their share of a batch, of random numbers, and of the state of the thread they stand for.
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -55,6 +56,39 @@ nb::list all_gather(nb::handle lists, const Names& devices, const Names& homes, 
   return list_of(LocalCommunicator(devices, homes).all_gather(brought(lists), axis));
 }
 
+/// How a group of devices divides batches, and which of them are left.
+void add_group(nb::module_& module) {
+  nb::class_<Shards>(module, "Shards")
+      .def(nb::init<Names>())
+      .def_prop_ro("speeds", &Shards::speeds)
+      .def_prop_ro("reason", &Shards::reason)
+      .def("sizes", &Shards::sizes)
+      .def("take_measured", &Shards::take_measured);
+  nb::class_<Tuner>(module, "Tuner")
+      .def(nb::init<std::shared_ptr<Shards>>())
+      .def(nb::init<std::shared_ptr<Shards>, double>())
+      .def_ro_static("PATIENCE", &Tuner::kPatience)
+      .def_ro_static("STRETCH", &Tuner::kStretch)
+      .def("note", &Tuner::note)
+      .def_prop_ro("settled", &Tuner::settled)
+      .def("set_single", &Tuner::set_single)
+      .def("slower_together", &Tuner::slower_together);
+  nb::class_<MirroredStrategy>(module, "MirroredGroup")
+      .def("__init__", [](MirroredStrategy* self, const Names& devices, bool stops, bool sharded, const std::string& reduce_to) {
+        using OnFailure = MirroredOptions::OnFailure;
+        new (self) MirroredStrategy(devices, {.on_failure = stops ? OnFailure::stop : OnFailure::leave, .sharded = sharded, .reduce_to = reduce_to});
+      })
+      .def_prop_ro("devices", &MirroredStrategy::devices)
+      .def_prop_ro("division", &MirroredStrategy::division)
+      .def_prop_ro("home", &MirroredStrategy::home)
+      .def("homes", [](const MirroredStrategy& self, const std::vector<std::size_t>& bytes) { return self.homes(bytes); })
+      .def("sizes", &MirroredStrategy::shard_rows)
+      .def("set_speeds", &MirroredStrategy::set_speeds)
+      .def("adapts", &MirroredStrategy::adapts)
+      .def("explain", &MirroredStrategy::explain)
+      .def("leave", [](const MirroredStrategy& self, int code, const std::string& message) { return self.leave(static_cast<ErrorCode>(code), message); });
+}
+
 }  // namespace
 
 void add_distribute(nb::module_& module) {
@@ -72,8 +106,7 @@ void add_distribute(nb::module_& module) {
       .def("__exit__", [](TakenOver& self, nb::args) { self.exit(); });
   module.def("all_reduce", all_reduce);
   module.def("all_gather", all_gather);
-  module.def("spread", [](const std::vector<std::size_t>& bytes, const Names& devices) { return spread(bytes, devices); });
-  module.def("shard_sizes", [](std::int64_t rows, const std::vector<double>& speeds) { return shard_sizes(rows, speeds); });
+  add_group(module);
 }
 
 }  // namespace tandem::python

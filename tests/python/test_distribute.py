@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tandemflow as tf
-from tandemflow.distribute._shards import Shards
+from tandemflow._tandem import Shards
 
 PACKAGE_ROOT = Path(tf.__file__).parent.parent
 
@@ -132,9 +132,9 @@ def test_a_loop_of_ones_own_is_exact_also_for_the_last_batch():
 def test_shards_change_with_a_reason_and_not_for_noise():
     shards = Shards(["/CPU:0", "/GPU:0"])
     assert shards.sizes(10) == [5, 5] and "nothing has been measured" in shards.reason
-    assert shards.measured([100, 300])
+    assert shards.take_measured([100, 300])
     assert "/GPU:0 75 % (300 rows/s)" in shards.reason and shards.sizes(8) == [2, 6]
-    assert not shards.measured([105, 300])
+    assert not shards.take_measured([105, 300])
 
 
 def test_without_a_gpu_there_is_one_replica_on_the_cpu():

@@ -177,7 +177,7 @@ with strategy.scope():
     assert lines[9].startswith("RuntimeError: Method requires being in cross-replica context, use get_replica_context().merge_call()")
     assert lines[10] == "ValueError: Device /BANANA:0 is not available; the devices are /CPU:0, /CPU:1"
     assert "No duplicates allowed in `devices` argument" in lines[11]
-    assert lines[12].startswith("InvalidArgumentError: E0103 concat: axis 0 is outside a tensor of 0 axes")
+    assert lines[12].startswith("ValueError: Expected non-scalar values")
     assert lines[13:] == ["InvalidArgumentError: global_batch_size must be non-negative, got -1", "True"]
 
 

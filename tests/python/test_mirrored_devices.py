@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import tandemflow as tf
-from tandemflow.distribute._shards import Shards, Tuner
+from tandemflow._tandem import Shards, Tuner
 from test_distribute import run
 
 FAILING = """
@@ -52,6 +52,52 @@ def test_a_device_that_fails_leaves_the_group_and_the_losses_stay_those_of_one_d
 def test_a_failing_device_stops_training_where_that_is_wanted():
     with pytest.raises(AssertionError, match="failed on /GPU:1"):
         run(FAILING, repr((["/GPU:0", "/GPU:1"], {"on_failure": "stop"})), "plain", TANDEM_FAULT="plan.device:10")
+
+
+def test_a_device_may_fail_in_a_validation_and_in_a_prediction():
+    lines = run("""
+import numpy as np
+import tandemflow as tf
+from tandemflow import _tandem
+
+keras = tf.keras
+x = np.random.RandomState(0).rand(64, 4).astype("float32")
+y = x.sum(1, keepdims=True)
+
+
+def make(strategy):
+    with strategy.scope():
+        tf.random.set_seed(1)
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3), keras.layers.Dense(1)])
+        model.compile(keras.optimizers.SGD(0.1), "mse")
+    return model
+
+
+def fit(strategy, fault):
+    model = make(strategy)
+    _tandem.set_faults(fault)
+    history = model.fit(x, y, batch_size=16, epochs=2, shuffle=False, validation_data=(x, y), verbose=0).history
+    _tandem.set_faults("")
+    return history["loss"] + history["val_loss"], model.predict(x, verbose=0)
+
+
+one = fit(tf.distribute.OneDeviceStrategy("/CPU:0"), "")
+strategy = tf.distribute.MirroredStrategy(["/CPU:0", "/GPU:0"])
+strategy.set_speeds([1, 1])
+several = fit(strategy, "plan.device:6")  # four steps of training, then the validation
+np.testing.assert_allclose(several[0], one[0], rtol=1e-4)
+np.testing.assert_allclose(several[1], one[1], rtol=1e-4)
+print(strategy.devices)
+
+strategy = tf.distribute.MirroredStrategy(["/CPU:0", "/GPU:0"])
+strategy.set_speeds([1, 1])
+model = make(strategy)
+expected = model.predict(x, batch_size=16, verbose=0)
+_tandem.set_faults("plan.device:3")
+np.testing.assert_allclose(model.predict(x, batch_size=16, verbose=0), expected, rtol=1e-5)
+print(strategy.devices)
+""", gpus=1)
+    assert lines == ["['/CPU:0']"] * 2
 
 
 SHARDED = """
@@ -235,7 +281,7 @@ def settle(tuner, clock, stretches=200):
 
 def test_shards_are_tuned_by_how_long_steps_take_and_again_when_a_device_becomes_slower():
     shards = Shards(["/CPU:0", "/GPU:0"])
-    shards.measured([1000, 3000])
+    shards.take_measured([1000, 3000])
     clock, tuner = Clock(shards, [1000, 1500]), Tuner(shards)
     before = clock.seconds()
     settle(tuner, clock)

@@ -12,6 +12,12 @@ from ._replicas import Meeting
 from ._values import regroup, select
 
 
+CROSS_REPLICA = (
+    "Method requires being in cross-replica context, use get_replica_context().merge_call(): {} was called inside a replica; "
+    "get_replica_context().{} is for there"
+)
+
+
 class ReplicaContext:
     """One replica of a `strategy.run`, while its function runs.
 
@@ -22,6 +28,7 @@ class ReplicaContext:
         self._strategy = strategy
         self.replica_id_in_sync_group = replica
         self.begin, self.rows, self.total = begin, rows, total  # of the global batch: its rows here, and all
+        self.weighs_losses = False  # whether the losses of replicas are added up, weighted by their rows
         self._runner = None  # what lets it meet the others; None: it is the only one
 
     @property
@@ -187,6 +194,8 @@ def in_cross_replica_context():
 
 @contextlib.contextmanager
 def entered(strategy):
+    if current_replica() is not None:
+        raise RuntimeError(CROSS_REPLICA.format("strategy.scope", "strategy"))
     stack = _state.__dict__.setdefault("strategies", [])
     if stack and stack[-1] is not strategy:
         raise RuntimeError(

@@ -1,9 +1,15 @@
 """strategy.extended: what libraries call in merge_call."""
+import contextlib
+
 from .._device import device
 
 
 class StrategyExtended:
     """Names of TensorFlow's that are for all replicas together; the strategy itself has the rest."""
+
+    experimental_require_static_shapes = False
+    experimental_between_graph = False
+    experimental_should_init = should_checkpoint = should_save_summary = True
 
     def __init__(self, strategy):
         self._strategy = strategy
@@ -37,3 +43,29 @@ class StrategyExtended:
     def variable_created_in_scope(self, v):
         """Every variable can be used in every replica, wherever it was made."""
         return True
+
+    def update_non_slot(self, colocate_with, fn, args=(), kwargs=None, group=True):
+        """fn(*args) once, where the variables are."""
+        with device(self._strategy.home):
+            result = fn(*args, **(kwargs or {}))
+        return result if group else [result]
+
+    def call_for_each_replica(self, fn, args=(), kwargs=None):
+        return self._strategy.run(fn, args=args, kwargs=kwargs)
+
+    def broadcast_to(self, tensor, destinations):
+        """A tensor is read wherever it is needed."""
+        return tensor
+
+    def colocate_vars_with(self, colocate_with_variable):
+        """Variables live where they are updated; nothing to ask for."""
+        return contextlib.nullcontext()
+
+    def non_slot_devices(self, var_list):
+        return (self._strategy.home,)
+
+    def value_container(self, value):
+        return value
+
+    def read_var(self, v):
+        return v.read_value()

@@ -2,10 +2,7 @@
 from .. import _tandem, config
 from .._logging import get_logger
 from ._cross_device_ops import reduction_device
-from ._shards import Shards, Tuner
 from ._strategy import Strategy
-
-_DEVICE_ERRORS = (404, 405)  # device_lost, device_failed
 
 
 def _short(name):
@@ -43,69 +40,48 @@ class MirroredStrategy(Strategy):
         if on_failure not in ("leave", "stop"):
             raise ValueError(f'on_failure must be "leave" or "stop", got {on_failure!r}')
         super().__init__(check_devices(devices))
-        self._shards = Shards(self.devices)
-        self._home = reduction_device(cross_device_ops)
-        self._on_failure = on_failure
-        self._sharded = bool(sharded)
+        self._group = _tandem.MirroredGroup(self.devices, on_failure == "stop", bool(sharded), reduction_device(cross_device_ops))
 
     @property
     def home(self):
         """The host, unless cross_device_ops says otherwise: what lies there survives the loss of a GPU."""
-        return self._home if len(self.devices) > 1 else self.devices[0]
+        return self._group.home
 
     def homes_of(self, variables):
-        if not self._sharded or len(self.devices) == 1:
-            return [self.home]
-        return _tandem.spread([variable.dtype.size * _count(variable.shape) for variable in variables], self.devices)
+        return self._group.homes([variable.dtype.size * _count(variable.shape) for variable in variables])
 
     def sizes(self, rows):
-        return self._shards.sizes(rows)
+        return self._group.sizes(rows)
 
     def set_speeds(self, speeds):
         """Divides batches by these speeds from now on (rows a second, one a replica), whatever is measured."""
         if len(speeds) != len(self.devices) or min(speeds) < 0 or sum(speeds) <= 0:
             raise ValueError(f"set_speeds needs {len(self.devices)} numbers that are not all 0, got {list(speeds)}")
-        self._shards.set(speeds, f"as set: {', '.join(self._shards.shares(speeds))}")
-        self._shards.fixed = True
+        self._group.set_speeds(speeds)
 
     def adapts(self):
         """Whether shards follow what is measured."""
-        return len(self.devices) > 1 and not self._shards.fixed and not _tandem.is_op_determinism_enabled()
+        return self._group.adapts()
 
     def take_speeds(self, speeds):
         """Speeds as measured (rows a second, one a replica)."""
-        return self._shards.measured(speeds)
+        return self._group.division.take_measured(speeds)
 
-    def tuner(self):
-        return Tuner(self._shards) if self.adapts() else None
+    def tuner(self, stretch):
+        """Finds the shards with which steps are fastest; judges stretches of so many seconds."""
+        return _tandem.Tuner(self._group.division, stretch) if self.adapts() else None
 
     def explain(self):
         """Why the shards are as they are."""
-        return self._shards.reason
+        return self._group.explain()
 
     def leave(self, error):
         """Takes the device that an error names out of the group; False when there is none, or when told to stop."""
-        text = str(error)
-        failed = [i for i, name in enumerate(self.devices) if _names(text, name)]
-        by_device = getattr(error, "code", 0) in _DEVICE_ERRORS
-        if not by_device or not failed or self._on_failure == "stop" or len(self.devices) == 1:
-            return False
-        if self._sharded or self.devices[failed[0]] == self.home:
-            return False  # variables that lived there are lost
-        name = self.devices[failed[0]]
-        self._shards.leave(failed[0], "it failed")
-        self.devices = list(self._shards.devices)
-        get_logger().warning(
-            "MirroredStrategy: %s failed and has left the group; its rows go to %s and the step is done again. %s",
-            name, ", ".join(self.devices), text,
-        )  # fmt: skip
-        return True
-
-
-def _names(text, device):
-    """Does the text name this device, and not only one whose number begins with its?"""
-    after = text.partition(device)[2]
-    return device in text and not after[:1].isdigit()
+        line = self._group.leave(getattr(error, "code", 0), str(error))
+        self.devices = self._group.devices
+        if line:
+            get_logger().warning("%s", line)
+        return bool(line)
 
 
 def _count(shape):

@@ -40,7 +40,10 @@ class _Replica:
             return
         self.stopped = True
         self._go.release()
-        self._thread.join()
+        try:
+            self._thread.join()
+        except RuntimeError:
+            pass  # Ctrl-C came while it was being started: it will see that there is nothing to do
 
     def meet(self, meeting):
         """Called on the replica's thread: waits until all have come; returns what is meant for this one."""
@@ -55,6 +58,8 @@ class _Replica:
 
     def _run(self):
         try:
+            if self.stopped:
+                raise Stopped
             with self._context:
                 _replica.install(self._states)
                 self.result = self._body(self)

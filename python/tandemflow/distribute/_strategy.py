@@ -4,17 +4,11 @@ import contextlib
 from .. import _tandem
 from .._device import device
 from .._gradient import flatten
-from ._context import ReplicaContext, current_replica, entered, replica_entered
+from ._context import CROSS_REPLICA, ReplicaContext, current_replica, entered, replica_entered
 from ._extended import StrategyExtended
 from ._reduce import ReduceOp, joined, reduced, reduced_along
 from ._replicas import run_together
 from ._values import DistributedValues, InputContext, PerReplica, map_replicas, regroup, select
-
-
-_CROSS_REPLICA = (
-    "Method requires being in cross-replica context, use get_replica_context().merge_call(): {} was called inside a replica; "
-    "get_replica_context().{} is for there"
-)
 
 
 class Strategy:
@@ -102,7 +96,7 @@ class Strategy:
             return reduced(reduce_op, tensors) if axis is None else reduced_along(reduce_op, tensors, axis)
 
         if current_replica() is not None:
-            raise RuntimeError(_CROSS_REPLICA.format("strategy.reduce", "all_reduce"))
+            raise RuntimeError(CROSS_REPLICA.format("strategy.reduce", "all_reduce"))
         if _has_replicas(value):
             return map_replicas(one, value)
         if axis is None and len(self.devices) > 1 and reduce_op is ReduceOp.SUM:
@@ -112,13 +106,21 @@ class Strategy:
     def gather(self, value, axis):
         """The values of all replicas, one after another along an axis."""
         if current_replica() is not None:
-            raise RuntimeError(_CROSS_REPLICA.format("strategy.gather", "all_gather"))
-        join = lambda values: joined([_tandem.to_tensor(v) for v in values], axis)  # noqa: E731
+            raise RuntimeError(CROSS_REPLICA.format("strategy.gather", "all_gather"))
+
+        def join(values):
+            tensors = [_tandem.to_tensor(v) for v in values]
+            if not tensors[0].ndim:
+                raise ValueError("Expected non-scalar values: strategy.gather puts values together along an axis, and a scalar has none")
+            return joined(tensors, axis)
+
         return map_replicas(join, value)
 
     def experimental_local_results(self, value):
-        """The values of all replicas as a tuple."""
-        return value.values if isinstance(value, DistributedValues) else (value,)
+        """The values of all replicas as a tuple; a variable is the same in each."""
+        if isinstance(value, DistributedValues):
+            return value.values
+        return (value,) * (len(self.devices) if isinstance(value, _tandem.Variable) else 1)
 
     def experimental_distribute_values_from_function(self, value_fn):
         contexts = [ReplicaContext(self, i) for i in range(len(self.devices))]

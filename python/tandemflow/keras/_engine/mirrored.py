@@ -8,6 +8,7 @@ from ..._device import device
 from ..._function import Function
 from ..._logging import get_logger
 from ..._gradient import GradientTape, dense, flatten, pack_like
+from ..._replica import current as current_replica
 from .data_sources import unpack_x_y_sample_weight
 
 _HOST = "/CPU:0"
@@ -45,10 +46,18 @@ def _whole(structure):
 
 def _joined(parts):
     """Outputs of the replicas, one after another."""
-    first = parts[0]
     with device(_HOST):
-        joined = [_ops.concat(leaves, 0) for leaves in zip(*(flatten(part) for part in parts))]
-    return pack_like(first, iter(joined))
+        joined = [_joined_leaf(leaves) for leaves in zip(*(flatten(part) for part in parts))]
+    return pack_like(parts[0], iter(joined))
+
+
+def _joined_leaf(leaves):
+    """One output, with the mask that metrics look at."""
+    joined = _ops.concat(leaves, 0)
+    masks = [getattr(leaf, "_keras_mask", None) for leaf in leaves]
+    if masks[0] is not None:
+        joined._keras_mask = _ops.concat(masks, 0)
+    return joined
 
 
 def learn(model, data):
@@ -60,11 +69,13 @@ def learn(model, data):
     losses, outputs = {}, {}
 
     def replica(i):
+        current_replica().weighs_losses = True
         x, y, sample_weight = unpack_x_y_sample_weight(shards[i])
         with GradientTape() as tape:
             outputs[i] = model(x, training=True)
             share = model.compute_loss(x=x, y=y, y_pred=outputs[i], sample_weight=sample_weight, training=True)
-            losses[i] = share * (sizes[i] / rows)
+            with device(_HOST):  # where it is added up: one kernel less for a GPU
+                losses[i] = share * (sizes[i] / rows)
             scaled = model.optimizer.scale_loss(losses[i])
         if not model.trainable_weights:
             return
@@ -94,76 +105,79 @@ def infer(model, x):
 
 
 class Division:
-    """How one fit divides its batches: by the speed of the devices at first, then by how long steps take."""
+    """How one fit divides its batches: by the speed of the devices at first, then by how long steps take.
 
-    STRETCH = 0.03  # seconds of steps that are judged together
+    While a model is tested or predicts nothing is measured; a device that fails may leave the group there, too.
+    """
 
-    def __init__(self, model, source):
+    STRETCH = _tandem.Tuner.STRETCH
+
+    def __init__(self, model, source, measures=True):
         self._model, self._source, self._strategy = model, source, model._distribute_strategy
-        self._single = None  # (seconds, device) of the fastest device alone
         self._tuner = None
-        self._steps, self._seconds = 0, 0.0  # since the last judgement
-        if model._overrides("train_step"):
+        self._begun = not measures
+        self._devices = None  # those that batches are divided for, if they come divided
+
+    def begin(self):
+        """Before an epoch. At the first one its order has been drawn, as without a strategy; later a device may have left."""
+        if self._begun or self._model._overrides("train_step"):
+            if self._devices not in (None, self._strategy.devices):
+                self._divide_for_those_left()
             return
+        self._begun = True
         if self._strategy.adapts():
             self._find_tuner()
-        if source.loop is not None:
-            source.divide(self._strategy.sizes)
+        if self._source.loop is not None:
+            self._source.divide(self._strategy.sizes)
+            self._devices = self._strategy.devices
 
     def _find_tuner(self):
         """The one of the last fit, if that was of the same kind; what it has found still holds."""
         kind = (self._source.batch_size if self._source.loop is not None else None, tuple(self._strategy.devices))
         known = getattr(self._model, "_mirrored_tuner", None)
         if known is None or known[0] != kind:
-            if self._source.loop is not None:
-                self._measure()
-            known = self._model._mirrored_tuner = (kind, self._strategy.tuner())
+            single = self._measure() if self._source.loop is not None else None
+            known = self._model._mirrored_tuner = (kind, self._strategy.tuner(self.STRETCH))
+            if single is not None:
+                known[1].set_single(*single)
         self._tuner = known[1]
 
     def _measure(self):
-        """How fast each device takes rows through the model."""
+        """Divides by how fast each device takes rows through the model; gives the seconds of the fastest one, and its name."""
         leaves = self._source.batch(0)
         data = unpack_x_y_sample_weight(pack_like(self._source.data, iter(leaves)))
         seconds = [_seconds(_gradients(self._model, *data), leaves, name) for name in self._strategy.devices]
-        self._single = min(zip(seconds, self._strategy.devices))
         self._strategy.take_speeds([leaves[0].shape[0] / s for s in seconds])
+        return min(zip(seconds, self._strategy.devices))
 
     def note(self, steps, seconds):
         """Takes how long some steps were; True when batches are divided in another way from now on."""
         if self._tuner is None:
             return False
-        self._steps, self._seconds = self._steps + steps, self._seconds + seconds
-        if self._seconds < self.STRETCH:
-            return False
-        changed = self._tuner.note(self._steps, self._seconds)
-        self._steps, self._seconds = 0, 0.0
-        if changed and self._source.loop is not None:
-            self._source.divide(self._strategy.sizes)
-        elif changed:
-            self._model._retrace()  # batches are divided inside the step
-        elif self._single is not None and self._tuner.settled:
-            self._compare(*self._single)
-            self._single = None
-        return changed
-
-    def _compare(self, single, name):
-        """Says when all devices together are slower than one of them."""
-        together = self._tuner.best_seconds
-        if together > single:
-            get_logger().warning(
-                "MirroredStrategy: a step takes %.3f ms on %s together and about %.3f ms on %s alone: OneDeviceStrategy(%r) is faster here",
-                1e3 * together, ", ".join(self._strategy.devices), 1e3 * single, name, name,
-            )  # fmt: skip
+        if self._tuner.note(steps, seconds):
+            if self._source.loop is not None:
+                self._source.divide(self._strategy.sizes)
+            else:
+                self._model._retrace()  # batches are divided inside the step
+            return True
+        line = self._tuner.slower_together()
+        if line:
+            get_logger().warning("%s", line)
+        return False
 
     def recover(self, error):
         """Whether the step can be done again, without the device that failed."""
         if not self._strategy.leave(error):
             return False
         self._model._retrace()
-        if self._source.loop is not None and self._source.structure is not self._source.data:
-            self._source.divide(self._strategy.sizes if len(self._strategy.devices) > 1 else None)
-        self._tuner = self._model._mirrored_tuner = None  # the next fit measures again
+        self._divide_for_those_left()
         return True
+
+    def _divide_for_those_left(self):
+        if self._devices is not None:
+            self._source.divide(self._strategy.sizes if len(self._strategy.devices) > 1 else None)
+            self._devices = self._strategy.devices
+        self._tuner = self._model._mirrored_tuner = None  # the next fit measures again
 
 
 def _gradients(model, x, y, sample_weight):

@@ -80,6 +80,8 @@ class Loop:
     def run(self):
         """All steps; says how many there were."""
         self.source.begin_epoch(goes_on=self.mode == "train" and self.limit is not None)
+        if self.division is not None:
+            self.division.begin()
         if self.source.loop is not None and not self.step.eager and not self.hooked:
             try:
                 return self._run_stretches()

@@ -197,6 +197,9 @@ class Trainer:
     def _replicas(self):
         return 1 if self._distribute_strategy is None else self._distribute_strategy.num_replicas_in_sync
 
+    def _division(self, source, measures=True):
+        return mirrored.Division(self, source, measures) if self._replicas() > 1 else None
+
     @property
     def distribute_strategy(self):
         """The strategy in whose scope the model was made or compiled."""
@@ -293,7 +296,7 @@ class Trainer:
         validation = self._validation_source(validation_data, validation_batch_size or batch_size, validation_steps)
         self.stop_training = False
         self.make_train_function()
-        division = mirrored.Division(self, source) if self._replicas() > 1 else None
+        division = self._division(source)
         total = steps_per_epoch or source.steps
         callbacks = self._callback_list(callbacks, verbose, epochs, total, history=True)
         self._initial_epoch = initial_epoch
@@ -355,7 +358,8 @@ class Trainer:
         self.make_test_function()
         callbacks.on_test_begin()
         self.reset_metrics()
-        loop = Loop(self.test_function, source, callbacks, "test", self._logs, lambda: self.stop_evaluating, steps)
+        loop = Loop(self.test_function, source, callbacks, "test", self._logs, lambda: self.stop_evaluating, steps,
+                    division=self._division(source, measures=False))  # fmt: skip
         self.stop_evaluating = False
         done = loop.run()
         if done == 0:
@@ -391,7 +395,7 @@ class Trainer:
         collector = Collector()
         self.stop_predicting = False
         loop = Loop(self.predict_function, source, callbacks, "predict", lambda results: {"outputs": results},
-                    lambda: self.stop_predicting, steps, collector)  # fmt: skip
+                    lambda: self.stop_predicting, steps, collector, self._division(source, measures=False))  # fmt: skip
         loop.run()
         callbacks.on_predict_end()
         return collector.result()

@@ -1,5 +1,5 @@
 """The base of all losses, and how the losses of rows become one number."""
-from ... import _ops, _tandem
+from ... import _ops, _replica, _tandem
 from ..._gradient import flatten, pack_like
 from .._engine import floats
 from .._engine.logits import logits_of, remember
@@ -156,8 +156,10 @@ def masked_weight(weight, mask, reduction, dtype):
     counts = _ops.cast(mask, dtype)
     if reduction in ("sum_over_batch_size", "mean"):
         # The mean is over what counts: the others' share is given to those.
-        total = mask.shape.num_elements()
-        counts = counts * _ops.divide_no_nan(_tandem.to_tensor(total, dtype), _ops.reduce_sum(counts))
+        total, replica = mask.shape.num_elements(), _divided_step()
+        if replica is not None:
+            total = total // replica.rows * replica.total
+        counts = counts * _ops.divide_no_nan(_tandem.to_tensor(total, dtype), _in_all_replicas(_ops.reduce_sum(counts)))
     if weight is None:
         return counts
     counts, weight = same_rank(counts, weight)
@@ -168,7 +170,25 @@ def _reduced(values, weight, reduction):
     if reduction in (None, "none") or values.ndim == 0 or tuple(values.shape) == (0,):
         return values
     if reduction == "sum":
-        return _ops.reduce_sum(values)
+        return _by_rows(_ops.reduce_sum(values))
     if reduction == "mean_with_sample_weight" and weight is not None:
-        return _ops.divide_no_nan(_ops.reduce_sum(values), _ops.reduce_sum(weight))
+        return _by_rows(_ops.divide_no_nan(_ops.reduce_sum(values), _in_all_replicas(_ops.reduce_sum(weight))))
     return _ops.reduce_mean(values)
+
+
+def _divided_step():
+    """The replica of a step that weighs losses by rows, or None."""
+    replica = _replica.current()
+    return replica if replica is not None and replica.weighs_losses else None
+
+
+def _in_all_replicas(count):
+    """The sum over the replicas of a step: a mean is that of the whole batch."""
+    replica = _divided_step()
+    return count if replica is None else replica.all_reduce("SUM", count)
+
+
+def _by_rows(part):
+    """What a replica contributes to a sum, so that it is that when the step weighs it by the replica's rows."""
+    replica = _divided_step()
+    return part if replica is None else part * (replica.total / replica.rows)

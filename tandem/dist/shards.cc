@@ -1,0 +1,185 @@
+#include "tandem/dist/shards.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+
+#include "tandem/base/error.h"
+
+namespace tandem {
+namespace {
+
+constexpr double kFactors[] = {1.25, 1.1, 1.04};  // by which a share is changed to try it
+constexpr double kGain = 0.99;                    // a step must become this much faster to count
+constexpr std::size_t kStretches = 2;             // a division is judged by the faster of so many
+constexpr double kDrift = 1.4;                    // so much slower, for a while, and the search begins anew
+
+double sum(std::span<const double> values) { return std::accumulate(values.begin(), values.end(), 0.0); }
+
+std::string milliseconds(double seconds, int digits) {
+  char out[32];
+  std::snprintf(out, sizeof out, "%.*f ms", digits, 1e3 * seconds);
+  return out;
+}
+
+std::string share(const std::string& device, double part) { return text(device, " ", std::lround(100 * part), " %"); }
+
+}  // namespace
+
+std::vector<std::int64_t> shard_sizes(std::int64_t rows, std::span<const double> speeds) {
+  const double total = sum(speeds);
+  std::vector<std::int64_t> sizes(speeds.size(), 0);
+  if (rows <= 0 || total <= 0) return sizes;
+  std::int64_t rest = rows;
+  for (std::size_t i = 0; i < speeds.size(); ++i) {
+    sizes[i] = static_cast<std::int64_t>(static_cast<double>(rows) * speeds[i] / total);
+    rest -= sizes[i];
+  }
+  for (; rest > 0; --rest) {  // each remaining row goes where it is finished first
+    std::size_t best = 0;
+    const auto finish = [&](std::size_t i) { return static_cast<double>(sizes[i] + 1) / std::max(speeds[i], 1e-300); };
+    for (std::size_t i = 1; i < speeds.size(); ++i)
+      if (finish(i) < finish(best)) best = i;
+    ++sizes[best];
+  }
+  return sizes;
+}
+
+Shards::Shards(std::vector<std::string> devices) : devices_(std::move(devices)), speeds_(devices_.size(), 1.0) {}
+
+bool Shards::take_measured(std::vector<double> speeds) {
+  const double before = sum(speeds_), now = sum(speeds);
+  if (speeds.size() != speeds_.size() || now <= 0) return false;
+  double moved = 0;
+  for (std::size_t i = 0; i < speeds.size(); ++i)
+    moved = std::max(moved, std::abs(speeds[i] / now - speeds_[i] / before) / std::max(speeds_[i] / before, 1e-9));
+  if (moved <= kChange) return false;
+  std::string reason = "by measured speed: ";
+  for (std::size_t i = 0; i < speeds.size(); ++i)
+    reason += text(i ? ", " : "", share(devices_[i], speeds[i] / now), " (", std::llround(speeds[i]), " rows/s)");
+  set(std::move(speeds), std::move(reason));
+  return true;
+}
+
+void Shards::set(std::vector<double> speeds, std::string reason) {
+  speeds_ = std::move(speeds);
+  reason_ = std::move(reason);
+}
+
+void Shards::fix(std::vector<double> speeds) {
+  const bool fits = speeds.size() == devices_.size() && std::ranges::all_of(speeds, [](double s) { return s >= 0; }) && sum(speeds) > 0;
+  if (!fits) {
+    std::string given;
+    for (const double speed : speeds) given += text(given.empty() ? "" : ", ", speed);
+    fail(ErrorCode::invalid_argument, "set_speeds needs ", devices_.size(), " numbers that are not all 0, got [", given, "]");
+  }
+  std::string reason = "as set: " + shares(speeds);
+  set(std::move(speeds), std::move(reason));
+  fixed_ = true;
+}
+
+void Shards::leave(std::size_t replica, std::string_view why) {
+  const std::string gone = devices_.at(replica);
+  devices_.erase(devices_.begin() + static_cast<std::ptrdiff_t>(replica));
+  speeds_.erase(speeds_.begin() + static_cast<std::ptrdiff_t>(replica));
+  if (sum(speeds_) <= 0) speeds_.assign(devices_.size(), 1.0);
+  reason_ = text(shares(speeds_), ": ", gone, " has left the group (", why, ")");
+}
+
+std::string Shards::shares(std::span<const double> speeds) const {
+  const double total = sum(speeds);
+  std::string out;
+  for (std::size_t i = 0; i < devices_.size(); ++i) out += (i ? ", " : "") + share(devices_[i], speeds[i] / total);
+  return out;
+}
+
+std::string Shards::key() const {
+  std::string out;
+  char number[32];
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    std::snprintf(number, sizeof number, " %a ", speeds_[i]);
+    out += devices_[i] + number;
+  }
+  return out;
+}
+
+Tuner::Tuner(std::shared_ptr<Shards> shards, double stretch) : shards_(std::move(shards)), stretch_(stretch) { begin(""); }
+
+void Tuner::begin(std::string cause) {
+  cause_ = std::move(cause);
+  best_.reset();
+  const bool all_work = std::ranges::all_of(shards_->speeds(), [](double s) { return s > 0; });
+  factors_.assign(std::begin(kFactors), all_work ? std::end(kFactors) : std::begin(kFactors));
+  to_try_.clear();
+  seen_.clear();
+  warm_ = false;
+  slow_ = 0;
+}
+
+bool Tuner::note(std::int64_t steps, double seconds) {
+  steps_ += steps;
+  seconds_ += seconds;
+  if (seconds_ < stretch_) return false;
+  return note_stretch(std::exchange(seconds_, 0) / static_cast<double>(std::max<std::int64_t>(std::exchange(steps_, 0), 1)));
+}
+
+bool Tuner::note_stretch(double seconds_a_step) {
+  if (best_ && best_->second.size() != shards_->speeds().size()) begin("a device has left the group");
+  if (!std::exchange(warm_, true)) return false;  // the first stretch with new shards prepares them
+  if (settled()) return watch(seconds_a_step);
+  seen_.push_back(seconds_a_step);
+  return seen_.size() >= kStretches && judge(std::ranges::min(seen_));
+}
+
+bool Tuner::watch(double seconds_a_step) {
+  slow_ = seconds_a_step > kDrift * best_->first ? slow_ + 1 : 0;
+  if (slow_ >= kPatience) begin("steps had become slower than " + milliseconds(best_->first, 2));
+  return false;
+}
+
+bool Tuner::judge(double seconds_a_step) {
+  if (!best_) {
+    best_ = {seconds_a_step, shards_->speeds()};
+  } else if (seconds_a_step < kGain * best_->first) {
+    best_ = {seconds_a_step, shards_->speeds()};
+    const Trial back{to_try_[0].first, 1 / to_try_[0].second};
+    std::erase(to_try_, back);  // the same way once more, not back
+  } else {
+    to_try_.erase(to_try_.begin());
+  }
+  if (to_try_.empty() && !factors_.empty()) {
+    const double factor = factors_.front();
+    factors_.erase(factors_.begin());
+    for (std::size_t i = 1; i < shards_->speeds().size(); ++i) {
+      to_try_.emplace_back(i, factor);
+      to_try_.emplace_back(i, 1 / factor);
+    }
+  }
+  return try_next();
+}
+
+bool Tuner::try_next() {
+  const std::vector<double> before = shards_->speeds();
+  std::vector<double> speeds = best_->second;
+  if (!to_try_.empty()) speeds[to_try_[0].first] *= to_try_[0].second;
+  std::string reason = text("by how long steps take: ", shards_->shares(speeds), "; the best so far is ", milliseconds(best_->first, 2), " a step");
+  if (!cause_.empty()) reason += " (" + cause_ + ")";
+  const bool changed = speeds != before;
+  shards_->set(std::move(speeds), std::move(reason));
+  warm_ = !changed;
+  seen_.clear();
+  return changed;
+}
+
+std::string Tuner::slower_together() {
+  if (!single_ || !settled()) return "";
+  const auto [alone, device] = *std::exchange(single_, std::nullopt);
+  if (best_->first <= alone) return "";
+  std::string names;
+  for (const std::string& name : shards_->devices()) names += (names.empty() ? "" : ", ") + name;
+  return text("MirroredStrategy: a step takes ", milliseconds(best_->first, 3), " on ", names, " together and about ", milliseconds(alone, 3), " on ",
+              device, " alone: OneDeviceStrategy(\"", device, "\") is faster here");
+}
+
+}  // namespace tandem

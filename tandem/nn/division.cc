@@ -1,0 +1,75 @@
+#include "tandem/nn/division.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <optional>
+
+#include "tandem/base/log.h"
+#include "tandem/nn/compiled_model.h"
+#include "tandem/op/dispatcher.h"
+#include "tandem/runtime/runtime.h"
+
+namespace tandem {
+namespace {
+
+/// The best of some runs; the first traces and copies variables.
+double seconds_on(const std::string& device, const Function& gradients, const Tensors& batch) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kRounds = 4;
+  const DeviceScope on(device);
+  double best = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kRounds; ++i) {
+    const auto begin = Clock::now();
+    gradients.call(batch);
+    sync();
+    if (i > 0) best = std::min(best, std::chrono::duration<double>(Clock::now() - begin).count());
+  }
+  return best;
+}
+
+}  // namespace
+
+void Division::begin(const Tensors& batch) {
+  const MirroredStrategy& strategy = *model_.strategy();
+  const std::string kind = text(join(strategy.devices()), " ", batch.empty() ? -1 : batch[0].shape()[0]);
+  if (!strategy.adapts()) {
+    tuner_ = nullptr;
+  } else if (!tuner_ || kind != kind_) {
+    std::optional<std::pair<double, std::string>> single;
+    if (!batch.empty()) single = measure(batch);
+    tuner_ = std::make_unique<Tuner>(strategy.division());
+    if (single) tuner_->set_single(single->first, single->second);
+  }
+  kind_ = kind;
+}
+
+std::pair<double, std::string> Division::measure(const Tensors& batch) {
+  const MirroredStrategy& strategy = *model_.strategy();
+  const Function gradients([this](const Tensors& arrays) { return model_.gradients(arrays); }, FunctionOptions{.name = "speed"});
+  std::vector<double> seconds, speeds;
+  for (const std::string& device : strategy.devices()) {
+    seconds.push_back(seconds_on(device, gradients, batch));
+    speeds.push_back(static_cast<double>(batch[0].shape()[0]) / seconds.back());
+  }
+  strategy.division()->take_measured(speeds);
+  const auto fastest = std::ranges::min_element(seconds);
+  return {*fastest, strategy.devices()[static_cast<std::size_t>(fastest - seconds.begin())]};
+}
+
+double Division::stretch() const { return tuner_ ? Tuner::kStretch : std::numeric_limits<double>::infinity(); }
+
+void Division::note(std::int64_t steps, double seconds) {
+  if (!tuner_ || tuner_->note(steps, seconds)) return;
+  if (const std::string line = tuner_->slower_together(); !line.empty()) log(LogLevel::warning, line);
+}
+
+bool Division::recover(const Error& error) {
+  const std::string line = model_.strategy()->leave(error.code(), error.message());
+  if (line.empty()) return false;
+  log(LogLevel::warning, line);
+  tuner_ = nullptr;  // the next training measures again
+  return true;
+}
+
+}  // namespace tandem

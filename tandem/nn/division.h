@@ -1,0 +1,41 @@
+// How the batches of a mirrored model are divided while it is trained: by the speed of the devices at first, then by how long steps
+// take; and what becomes of a device that fails.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "tandem/base/error.h"
+#include "tandem/core/tensor.h"
+#include "tandem/dist/shards.h"
+
+namespace tandem {
+
+class CompiledModel;
+
+class Division {
+ public:
+  /// The model must outlive it.
+  explicit Division(const CompiledModel& model) : model_(model) {}
+
+  /// A training begins whose batches are like this one, which may be unknown: with one, each device is timed. What was found for
+  /// batches of the same size still holds.
+  void begin(const Tensors& batch);
+  /// Steps are to be told of after about so many seconds.
+  double stretch() const;
+  /// Takes how long some steps were.
+  void note(std::int64_t steps, double seconds);
+  /// Whether the step can be done again, without the device that failed.
+  bool recover(const Error& error);
+
+ private:
+  /// Divides by the speed of each device alone; gives the fastest, with the seconds it takes for the batch.
+  std::pair<double, std::string> measure(const Tensors& batch);
+
+  const CompiledModel& model_;
+  std::string kind_;  // of the batches that tuner_ is for
+  std::unique_ptr<Tuner> tuner_;
+};
+
+}  // namespace tandem
