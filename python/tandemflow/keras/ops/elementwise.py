@@ -15,9 +15,11 @@ _OF_ANY = {"abs": "abs", "absolute": "abs", "negative": "negative", "sign": "sig
 _PAIRS = {
     "add": "add", "subtract": "subtract", "multiply": "multiply", "maximum": "maximum", "minimum": "minimum",
     "equal": "equal", "not_equal": "not_equal", "less": "less", "less_equal": "less_equal", "greater": "greater",
-    "greater_equal": "greater_equal", "bitwise_and": "bitwise_and", "bitwise_or": "bitwise_or",
-    "bitwise_xor": "bitwise_xor", "left_shift": "left_shift", "right_shift": "right_shift",
-    "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift",
+    "greater_equal": "greater_equal",
+}  # fmt: skip
+_BITS = {
+    "bitwise_and": "bitwise_and", "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor", "left_shift": "left_shift",
+    "right_shift": "right_shift", "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift",
 }  # fmt: skip
 _PAIRS_OF_FLOATS = {"divide": "divide", "true_divide": "divide", "arctan2": "atan2", "divide_no_nan": "divide_no_nan"}
 _LOGICAL = ("logical_and", "logical_or", "logical_xor")
@@ -31,6 +33,8 @@ def _define():
         scope[name] = made(name, lambda x, op=records[record]: op(tensor(x)), records[record].__doc__)
     for name, record in _PAIRS.items():
         scope[name] = made(name, lambda x1, x2, op=records[record]: op(*together(x1, x2)), records[record].__doc__)
+    for name, record in _BITS.items():
+        scope[name] = made(name, lambda x, y, op=records[record]: op(*together(x, y)), records[record].__doc__)
     for name, record in _PAIRS_OF_FLOATS.items():
         scope[name] = made(name, lambda x1, x2, op=records[record]: op(*together_as_floats(x1, x2)), records[record].__doc__)
     for name in _LOGICAL:
