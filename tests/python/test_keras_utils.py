@@ -27,7 +27,7 @@ def test_classes_become_one_hot_rows():
     np.testing.assert_array_equal(utils.to_categorical([[0], [2]], 4), [[1, 0, 0, 0], [0, 0, 1, 0]])
     assert utils.to_categorical(np.zeros((2, 3), int)).shape == (2, 3, 1)
     assert isinstance(utils.to_categorical(tf.constant([1, 0])), tf.Tensor)
-    with pytest.raises(ValueError, match="class 3 is out of range for num_classes=2"):
+    with pytest.raises(IndexError, match="class 3 is out of range for num_classes=2"):
         utils.to_categorical([0, 3], 2)
 
 

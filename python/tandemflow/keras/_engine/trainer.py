@@ -303,7 +303,7 @@ class Trainer:
             self.reset_metrics()
             callbacks.on_epoch_begin(epoch)
             loop = Loop(self.train_function, source, callbacks, "train", self._logs, lambda: self.stop_training, steps_per_epoch,
-                        division=division)  # fmt: skip
+                        division=division, at_once=self._at_once())  # fmt: skip
             done = loop.run()
             if done == 0:
                 self._no_batches(epoch)
@@ -312,7 +312,7 @@ class Trainer:
             if validation is not None and _is_due(epoch + 1, validation_freq):
                 validated = self._evaluate(validation, callbacks, validation_steps)
                 logs.update({f"val_{name}": value for name, value in validated.items()})
-            callbacks.on_epoch_end(epoch, dict(sorted(logs.items())))
+            callbacks.on_epoch_end(epoch, dict(logs))
             source.end_epoch()
             if self.stop_training:
                 break
@@ -324,8 +324,12 @@ class Trainer:
                     break
         if self.optimizer is not None and epochs > 0:
             self.optimizer.finalize_variable_values(self.trainable_weights)
-        callbacks.on_train_end(dict(sorted(logs.items())))
+        callbacks.on_train_end(dict(logs))
         return self.history
+
+    def _at_once(self):
+        """How many steps callbacks are told of together."""
+        return self.steps_per_execution if isinstance(self.steps_per_execution, int) else 1
 
     def _source(self, x, y, sample_weight, batch_size, steps, shuffle, class_weight, who):
         return make_source(x, y, sample_weight, batch_size, steps, shuffle, class_weight, who)
@@ -355,7 +359,7 @@ class Trainer:
         self.make_test_function()
         callbacks.on_test_begin()
         self.reset_metrics()
-        loop = Loop(self.test_function, source, callbacks, "test", self._logs, lambda: self.stop_evaluating, steps)
+        loop = Loop(self.test_function, source, callbacks, "test", self._logs, lambda: self.stop_evaluating, steps, at_once=self._at_once())
         self.stop_evaluating = False
         done = loop.run()
         if done == 0:
@@ -391,7 +395,7 @@ class Trainer:
         collector = Collector()
         self.stop_predicting = False
         loop = Loop(self.predict_function, source, callbacks, "predict", lambda results: {"outputs": results},
-                    lambda: self.stop_predicting, steps, collector)  # fmt: skip
+                    lambda: self.stop_predicting, steps, collector, at_once=self._at_once())  # fmt: skip
         loop.run()
         callbacks.on_predict_end()
         return collector.result()
@@ -414,6 +418,7 @@ class Trainer:
         arrays = (to_arrays(x, "x"), to_arrays(y, "y"), to_arrays(sample_weight, "sample_weight"))
         data = pack_x_y_sample_weight(*arrays)
         leaves = flatten(data)
+        self.reset_metrics()
         logs = self._logs(function.for_structure(data, leaves)(*leaves))
         return logs if return_dict else _flat(self._in_metric_order(logs))
 

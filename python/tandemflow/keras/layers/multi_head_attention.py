@@ -112,6 +112,9 @@ class MultiHeadAttention(_Heads):
                  bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None,
                  kernel_constraint=None, bias_constraint=None, use_gate=False, seed=None, **kwargs):  # fmt: skip
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
+        for name, size in (("num_heads", num_heads), ("key_dim", key_dim)):
+            if not isinstance(size, int) or size <= 0:
+                raise ValueError(f"The `{name}` argument of MultiHeadAttention must be a positive integer. Received: {name}={size}")
         if isinstance(attention_axes, int):
             attention_axes = (attention_axes,)
         self._output_shape = (output_shape,) if isinstance(output_shape, int) else output_shape and tuple(output_shape)

@@ -25,20 +25,40 @@ _PAIRS_OF_FLOATS = {"divide": "divide", "true_divide": "divide", "arctan2": "ata
 _LOGICAL = ("logical_and", "logical_or", "logical_xor")
 
 
+def _of_one(op, convert):
+    return lambda x: op(convert(x))
+
+
+def _of_two(op, convert):
+    return lambda x1, x2: op(*convert(x1, x2))
+
+
+def _of_bits(op):
+    return lambda x, y: op(*together(x, y))
+
+
+def _as_bools(*values):
+    return [tensor(value, "bool") for value in values]
+
+
 def _define():
     scope = globals()
+
+    def define(name, record, function):
+        scope[name] = made(name, function, records[record].__doc__)
+
     for name, record in _OF_FLOATS.items():
-        scope[name] = made(name, lambda x, op=records[record]: op(floats(x)), records[record].__doc__)
+        define(name, record, _of_one(records[record], floats))
     for name, record in _OF_ANY.items():
-        scope[name] = made(name, lambda x, op=records[record]: op(tensor(x)), records[record].__doc__)
+        define(name, record, _of_one(records[record], tensor))
     for name, record in _PAIRS.items():
-        scope[name] = made(name, lambda x1, x2, op=records[record]: op(*together(x1, x2)), records[record].__doc__)
-    for name, record in _BITS.items():
-        scope[name] = made(name, lambda x, y, op=records[record]: op(*together(x, y)), records[record].__doc__)
+        define(name, record, _of_two(records[record], together))
     for name, record in _PAIRS_OF_FLOATS.items():
-        scope[name] = made(name, lambda x1, x2, op=records[record]: op(*together_as_floats(x1, x2)), records[record].__doc__)
+        define(name, record, _of_two(records[record], together_as_floats))
+    for name, record in _BITS.items():
+        define(name, record, _of_bits(records[record]))
     for name in _LOGICAL:
-        scope[name] = made(name, lambda x1, x2, op=records[name]: op(tensor(x1, "bool"), tensor(x2, "bool")), records[name].__doc__)
+        define(name, name, _of_two(records[name], _as_bools))
 
 
 _define()
