@@ -1,5 +1,5 @@
 """In which dtype layers compute and keep their variables."""
-from .. import _dtypes
+from .. import _dtypes, _names
 from ._engine.floats import floatx
 from ._engine.registry import Family, nearest
 
@@ -127,3 +127,6 @@ def serialize(policy):
 def deserialize(config, custom_objects=None):
     """An object made from its configuration, or found by its name."""
     return family.deserialize(config, custom_objects)
+
+
+__getattr__, __dir__ = _names.lazy(__name__)

@@ -5,6 +5,7 @@ from ... import _tandem
 from ..._function import Function
 from ..._gradient import GradientTape, flatten, pack_like
 from ..._specs import TensorSpec
+from ..config import limited
 from . import mirrored
 from .compiled import CompiledLoss, CompiledMetrics, total_of
 from .converted import converted
@@ -287,6 +288,7 @@ class Trainer:
             steps_per_epoch=None, validation_steps=None, validation_batch_size=None, validation_freq=1):  # fmt: skip
         """Trains on arrays, a dataset, a generator or a PyDataset; returns the History."""
         self._assert_compiled("fit")
+        epochs, steps_per_epoch = limited("max_epochs", epochs), limited("max_steps_per_epoch", steps_per_epoch)
         if validation_split and validation_data is None:
             (x, y, sample_weight), validation_data = split(x, y, sample_weight, validation_split)
         source = self._source(x, y, sample_weight, batch_size, steps_per_epoch, shuffle, class_weight, "fit")
@@ -356,6 +358,7 @@ class Trainer:
 
     def _evaluate(self, source, callbacks, steps):
         """The metrics over the source; callbacks see the batches of testing."""
+        steps = limited("max_steps_per_epoch", steps)
         self.make_test_function()
         callbacks.on_test_begin()
         self.reset_metrics()
@@ -388,6 +391,7 @@ class Trainer:
 
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
         """The outputs of the model for all of x, as NumPy arrays."""
+        steps = limited("max_steps_per_epoch", steps)
         source = self._source(x, None, None, batch_size, steps, False, None, "predict")
         self.make_predict_function()
         callbacks = self._callback_list(callbacks, verbose, 1, steps or source.steps)

@@ -1,6 +1,7 @@
 """keras.ops: functions of tensors and, when models are drawn up, of KerasTensors."""
 import types as _types
 
+from ... import _names
 from . import control, creation, ctc, elementwise, image, neural, numbers, products, rearranging, reductions, search, seldom, shapes, spectra, windows
 
 for _module in (control, creation, ctc, elementwise, neural, numbers, products, rearranging, reductions, search, seldom, shapes, spectra, windows):
@@ -10,3 +11,6 @@ for _module in (control, creation, ctc, elementwise, neural, numbers, products, 
             globals()[_name] = _value
 
 from . import linalg, nn, numpy  # noqa: E402, F401  the names of Keras' groups
+
+
+__getattr__, __dir__ = _names.lazy(__name__)

@@ -1,7 +1,7 @@
 """keras.ops.image: images [batch, height, width, channels] or without the batch axis."""
 import numpy as np
 
-from ... import _colours, _ops, _tandem
+from ... import _colours, _names, _ops, _tandem
 from ... import _resizing as resizing
 from .._engine import data_format as formats
 from .._engine import warping
@@ -181,3 +181,6 @@ def crop_images(images, top_cropping=None, left_cropping=None, bottom_cropping=N
     if target_width is not None:
         left_cropping, right_cropping = _rest(left_cropping, right_cropping, width, target_width, "left_cropping, right_cropping, target_width")
     return back(x[:, top_cropping : height - bottom_cropping, left_cropping : width - right_cropping])
+
+
+__getattr__, __dir__ = _names.lazy(__name__)
