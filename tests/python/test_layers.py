@@ -261,7 +261,7 @@ def test_bad_inputs_name_the_layer_what_it_got_and_what_it_needs():
         layers.Reshape((5,))(np.ones((1, 4), np.float32))
     with pytest.raises(ValueError, match="Expected a float value between 0 and 1. Received: rate=1.5"):
         layers.Dropout(1.5)
-    with pytest.raises(AttributeError, match="Did you mean 'Dense'"):
+    with pytest.raises(AttributeError, match="did you mean tf.keras.layers.Dense"):
         layers.Dens
 
 

@@ -98,9 +98,10 @@ def dtype_policy():
 
 
 def set_dtype_policy(policy):
-    """None: the default float dtype again."""
+    """None, or the name of the default float dtype: that one again, whatever set_floatx makes of it later."""
     global _chosen
-    _chosen = policy if policy is None or isinstance(policy, DTypePolicy) else DTypePolicy(policy)
+    policy = policy if policy is None or isinstance(policy, DTypePolicy) else DTypePolicy(policy)
+    _chosen = None if policy is None or policy.name == floatx() else policy
 
 
 family = Family("dtype policy", "keras", [DTypePolicy, QuantizedDTypePolicy], {"Policy": DTypePolicy, "FloatDTypePolicy": DTypePolicy})
