@@ -287,7 +287,7 @@ def test_settings_and_functions_of_the_backend():
         assert K.cast_to_floatx([1]).dtype == np.float64
     finally:
         keras.config.set_floatx("float32")
-    with pytest.raises(AttributeError, match="no attribute 'squre'. Did you mean 'square'"):
+    with pytest.raises(AttributeError, match="no attribute 'squre'; did you mean tf.keras.backend.square"):
         K.squre
 
 

@@ -360,3 +360,17 @@ def test_batch_renormalization_normalizes_by_the_statistics_of_many_batches():
     assert [v.name for v in layer.non_trainable_weights] == ["moving_mean", "moving_variance", "moving_stddev", "renorm_mean", "renorm_stddev"]
     with pytest.raises(ValueError, match="rmax should be greater than rmin"):
         layers.BatchNormalization(renorm=True, renorm_clipping={"rmax": 1.0, "rmin": 2.0})
+
+
+def test_an_activation_may_be_taken_away_to_look_at_logits():
+    x = np.random.RandomState(0).randn(2, 3).astype("float32")
+    layer = layers.Dense(4, activation="softmax")
+    layer(x)
+    layer.activation = None
+    np.testing.assert_allclose(layer(x), x @ layer.kernel.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_a_sequential_model_built_without_a_shape_has_a_configuration():
+    model = keras.Sequential([keras.Input((4,)), layers.Dense(3)])
+    model.build()
+    assert keras.Sequential.from_config(model.get_config()).output_shape == (None, 3)

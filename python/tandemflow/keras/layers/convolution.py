@@ -80,7 +80,7 @@ class ConvolutionLayer(ConfiguredLayer):
         """Bias and activation on a result with the channels last; an activation along an axis sees the axes as they were given."""
         if self.bias is not None:
             out = _ops.bias_add(out, self.bias)
-        return self.activation(as_given(out, self.data_format))
+        return self._activated(as_given(out, self.data_format))
 
     def call(self, inputs):
         return self._finish(self._convolve(channels_last(inputs, self.data_format)))
