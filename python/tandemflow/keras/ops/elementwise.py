@@ -11,7 +11,7 @@ _OF_FLOATS = {
     "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "erf": "erf", "erfc": "erfc",
     "reciprocal": "reciprocal", "floor": "floor", "ceil": "ceil",
 }  # fmt: skip
-_OF_ANY = {"abs": "abs", "absolute": "abs", "negative": "negative", "sign": "sign", "square": "square"}
+_OF_ANY = {"negative": "negative", "sign": "sign"}
 _PAIRS = {
     "add": "add", "subtract": "subtract", "multiply": "multiply", "maximum": "maximum", "minimum": "minimum",
     "equal": "equal", "not_equal": "not_equal", "less": "less", "less_equal": "less_equal", "greater": "greater",
@@ -62,6 +62,23 @@ def _define():
 
 
 _define()
+
+
+@drawable
+def abs(x):
+    """The absolute value."""
+    x = tensor(x)
+    return x if x.dtype.name == "bool" else records["abs"](x)
+
+
+@drawable
+def square(x):
+    """x * x; bools are 0 and 1."""
+    x = tensor(x)
+    return records["square"](_ops.cast(x, "int32") if x.dtype.name == "bool" else x)
+
+
+absolute = made("absolute", lambda x: abs(x), abs.__doc__)
 
 
 @drawable
