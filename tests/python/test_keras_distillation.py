@@ -117,3 +117,14 @@ def test_a_name_that_is_not_there_names_the_nearest_one():
                                   ("callbacks", "EarlyStoping", "EarlyStopping"), ("ops", "meann", "mean")):  # fmt: skip
         with pytest.raises(AttributeError, match=f"has no attribute '{name}'; did you mean tf.keras.{module}.{nearest}"):
             getattr(getattr(keras, module), name)
+
+
+def test_pictures_are_seen_from_elsewhere_and_compared():
+    images = np.random.RandomState(0).rand(2, 12, 13, 3).astype("float32")
+    corners = np.array([[0, 0], [12, 0], [0, 11], [12, 11]], "float32")
+    moved = keras.ops.image.perspective_transform(images, corners, corners + [2, 1])
+    np.testing.assert_allclose(moved[:, 1:, 2:], images[:, :-1, :-2], atol=1e-5)
+    np.testing.assert_allclose(keras.ops.image.ssim(images, images), [1, 1], rtol=1e-5)
+    np.testing.assert_allclose(keras.ops.image.sobel_edges(images), tf.image.sobel_edges(images))
+    patches = keras.ops.image.extract_patches_3d(np.arange(64, dtype="float32").reshape(1, 4, 4, 4, 1), 2)
+    np.testing.assert_array_equal(patches[0, 0, 0, 1], [2, 3, 6, 7, 18, 19, 22, 23])
