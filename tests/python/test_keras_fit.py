@@ -325,3 +325,46 @@ def test_a_model_of_strings_predicts_and_trains():
     x, y = np.array([["good film"], ["bad film"]] * 8), np.array([1, 0] * 8)
     assert model.fit(x, y, epochs=10, verbose=0).history["accuracy"][-1] == 1
     assert (model.predict(tf.constant(x), verbose=0)[:, 0].round() == y).all()
+
+
+def weighted_sum(steps=None, **compile_arguments):
+    """A model whose loss is the mean of what it is given: it shows which batches an epoch saw."""
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, use_bias=False, kernel_initializer="ones")])
+    model.compile(keras.optimizers.SGD(0.0), lambda y, p: p, **compile_arguments)
+    return model
+
+
+def test_epochs_shorter_than_the_data_go_on_where_the_last_one_stopped():
+    x = np.arange(10, dtype="float32")[:, None]
+    history = weighted_sum().fit(x, x, batch_size=1, steps_per_epoch=4, epochs=4, shuffle=False, verbose=0)
+    np.testing.assert_allclose(history.history["loss"], [1.5, 5.5, 8.5, 1.5])
+
+
+def test_a_batch_of_its_own_has_metrics_of_its_own():
+    model = weighted_sum()
+    x = np.ones((4, 1), "float32")
+    assert [float(model.train_on_batch(x * k, x)) for k in (1, 3)] == [1, 3]
+    assert [float(model.test_on_batch(x * k, x)) for k in (5, 2)] == [5, 2]
+
+
+def test_callbacks_are_told_of_several_steps_together():
+    seen = []
+    callback = keras.callbacks.LambdaCallback(
+        on_train_batch_begin=lambda batch, logs: seen.append(batch), on_train_batch_end=lambda batch, logs: seen.append(-batch)
+    )
+    x = np.ones((10, 1), "float32")
+    weighted_sum(steps_per_execution=4).fit(x, x, batch_size=1, callbacks=[callback], verbose=0)
+    assert seen == [0, -3, 4, -7, 8, -11]
+
+
+def test_a_py_dataset_without_an_end_gives_as_many_batches_as_are_asked_for():
+    class Endless(keras.utils.PyDataset):
+        num_batches = None
+
+        def __getitem__(self, index):
+            return np.full((2, 1), index, "float32"), np.ones((2, 1), "float32")
+
+    history = weighted_sum().fit(Endless(), steps_per_epoch=3, epochs=2, shuffle=False, verbose=0)
+    np.testing.assert_allclose(history.history["loss"], [1, 4])
+    with pytest.raises(ValueError, match="steps_per_epoch"):
+        weighted_sum().fit(Endless(), verbose=0)

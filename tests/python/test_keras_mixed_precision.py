@@ -39,3 +39,15 @@ def test_moving_averages_are_kept_in_full_precision(policy):
     layer = keras.layers.BatchNormalization()
     layer(np.full((4, 2), 3.0, "float32"), training=True)
     np.testing.assert_allclose(layer.moving_mean.numpy(), [0.03, 0.03], rtol=1e-5)
+
+
+def test_the_default_float_dtype_reaches_layers_after_a_policy_was_put_back():
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    keras.config.set_dtype_policy(before)
+    keras.config.set_floatx("float64")
+    try:
+        assert keras.layers.Dense(1).compute_dtype == "float64"
+    finally:
+        keras.config.set_floatx("float32")
+    assert keras.layers.Dense(1).compute_dtype == "float32"

@@ -111,3 +111,16 @@ def test_shuffle_dropout_and_categorical():
     assert set(np.unique(dropped)) == {np.float32(0), np.float32(1) / np.float32(0.75)} and abs((dropped == 0).mean() - 0.25) < 0.05
     classes = keras.random.categorical(np.log([[0.1, 0.0001, 0.9]]).astype(np.float32), 2000, seed=1).numpy()
     assert classes.shape == (1, 2000) and abs((classes == 2).mean() - 0.9) < 0.03
+
+
+def test_bools_are_ordered_and_added_up_as_numbers():
+    x = np.array([[True, False], [True, True]])
+    for name, wanted in (("max", True), ("min", False), ("argmax", 0), ("argmin", 1), ("trace", 2), ("square", [[1, 0], [1, 1]]),
+                         ("abs", x), ("sort", [[False, True], [True, True]]), ("argsort", [[1, 0], [0, 1]]), ("size", 4)):  # fmt: skip
+        np.testing.assert_array_equal(getattr(keras.ops, name)(x), wanted, name)
+    assert keras.ops.max(x).dtype == "bool" and keras.ops.square(x).dtype == "int32"
+
+
+def test_medians_are_part_of_models_and_traced_functions():
+    assert keras.ops.median(keras.Input((3, 4), batch_size=2), axis=-1).shape == (2, 3)
+    np.testing.assert_array_equal(tf.function(lambda x: keras.ops.median(x, axis=1))(np.array([[1.0, 3.0, 2.0]])), [2])

@@ -75,7 +75,7 @@ def test_bad_vocabularies_are_refused():
         layers.StringLookup(vocabulary=["a", "a"])
     with pytest.raises(ValueError, match="vocabulary size is 3, max_tokens is 2"):
         layers.StringLookup(vocabulary=["a", "b"], max_tokens=2)
-    with pytest.raises(ValueError, match="token 'zz', which is not in its vocabulary"):
+    with pytest.raises(ValueError, match="in vocabulary, found OOV values \\['zz'\\]"):
         layers.StringLookup(vocabulary=["a"], num_oov_indices=0)(tf.constant(["zz"]))
 
 
@@ -197,3 +197,18 @@ def test_numbers_are_hashed_by_a_model():
     model = tf.keras.Model(start, tf.keras.layers.Hashing(7)(start))
     numbers = np.array([[1, 2], [30, 4]])
     np.testing.assert_array_equal(model.predict(numbers, verbose=0), tf.keras.layers.Hashing(7)(numbers))
+
+
+def test_mask_tokens_count_for_nothing_where_categories_are_encoded():
+    layer = layers.IntegerLookup(vocabulary=[12, 36], mask_token=0, output_mode="count")
+    np.testing.assert_array_equal(layer(tf.constant([[12, 0, 0, 7]])).numpy(), [[1, 1, 0]])
+
+
+def test_numbers_outside_the_vocabulary_are_refused_where_there_is_no_place_for_them():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="found OOV values \\[7\\]"):
+        layers.IntegerLookup(vocabulary=[12], num_oov_indices=0)(tf.constant([12, 7]))
+
+
+def test_without_splitting_a_row_of_words_is_one_sample():
+    layer = layers.TextVectorization(split=None, output_mode="count", vocabulary=["a", "b"])
+    np.testing.assert_array_equal(layer(tf.constant(["a", "b", "a!", "c"])).numpy(), [1, 2, 1])

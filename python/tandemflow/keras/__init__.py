@@ -2,8 +2,8 @@
 import importlib
 
 _MODULES = {
-    "activations", "applications", "backend", "callbacks", "config", "constraints", "datasets", "distribution", "dtype_policies",
-    "initializers", "layers", "losses", "metrics", "mixed_precision", "models", "ops", "optimizers", "preprocessing", "quantizers",
+    "activations", "applications", "backend", "callbacks", "config", "constraints", "datasets", "distillation", "distribution",
+    "dtype_policies", "export", "initializers", "layers", "losses", "metrics", "mixed_precision", "models", "ops", "optimizers", "preprocessing", "quantizers",
     "random", "regularizers", "saving", "tree", "utils",
 }  # fmt: skip
 _NAMES = {

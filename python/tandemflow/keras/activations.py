@@ -2,7 +2,7 @@
 import functools
 import inspect
 
-from .. import _ops, _tandem
+from .. import _names, _ops, _tandem
 from ._engine.keras_tensor import KerasTensor
 from ._engine.logits import remember
 from ._engine.registry import Family
@@ -276,3 +276,6 @@ def serialize(activation):
 def deserialize(config, custom_objects=None):
     """An object made from its configuration, or found by its name."""
     return family.deserialize(config, custom_objects)
+
+
+__getattr__, __dir__ = _names.lazy(__name__)

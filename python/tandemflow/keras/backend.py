@@ -1,7 +1,7 @@
 """keras.backend: settings and small helpers; functions of Keras 2's backend are in keras.ops and tf."""
 import collections
 
-from .. import _dtypes
+from .. import _dtypes, _names
 from ._engine.data_format import image_data_format, set_image_data_format
 from ._engine.floats import epsilon, floatx, set_epsilon, set_floatx
 from ._engine.keras_tensor import is_keras_tensor
@@ -37,6 +37,13 @@ def is_int_dtype(dtype):
     return _dtypes.as_dtype(dtype).is_integer
 
 
+def result_type(*dtypes):
+    """The dtype that values of these dtypes have together."""
+    from .ops._convert import common_dtype
+
+    return common_dtype(*(_dtypes.as_dtype(standardize_dtype(getattr(dtype, "dtype", dtype))) for dtype in dtypes)) if dtypes else floatx()
+
+
 def cast_to_floatx(x):
     """A NumPy array or a tensor in the default float dtype."""
     from .. import _ops, _tandem
@@ -53,13 +60,11 @@ def __getattr__(name):
 
     if name in functions:
         return functions[name]
-    from ._engine.registry import nearest
-
-    raise AttributeError(f"module 'keras.backend' has no attribute '{name}'.{nearest(name, functions)}")
+    raise AttributeError(_names.complaint(__name__, name, [*__all__, *functions]))
 
 
 __all__ = [
     "backend", "cast_to_floatx", "clear_session", "epsilon", "floatx", "get_uid", "image_data_format", "is_float_dtype",
-    "is_int_dtype", "is_keras_tensor", "reset_uids", "set_epsilon", "set_floatx", "set_image_data_format",
+    "is_int_dtype", "is_keras_tensor", "reset_uids", "result_type", "set_epsilon", "set_floatx", "set_image_data_format",
     "standardize_dtype",
 ]  # fmt: skip

@@ -1,5 +1,5 @@
 """keras.constraints: what weights are made to obey after each step."""
-from .. import _ops, _tandem
+from .. import _names, _ops, _tandem
 from ._engine.floats import epsilon
 from ._engine.naming import snake_case
 from ._engine.registry import Family
@@ -83,3 +83,6 @@ max_norm, non_neg, unit_norm, min_max_norm = MaxNorm, NonNeg, UnitNorm, MinMaxNo
 _CLASSES = [Constraint, MaxNorm, NonNeg, UnitNorm, MinMaxNorm]
 family = Family("constraint", "keras.constraints", _CLASSES, {snake_case(c.__name__): c for c in _CLASSES})
 get, serialize, deserialize = family.get, family.serialize, family.deserialize
+
+
+__getattr__, __dir__ = _names.lazy(__name__)

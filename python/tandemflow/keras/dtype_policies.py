@@ -1,5 +1,5 @@
 """In which dtype layers compute and keep their variables."""
-from .. import _dtypes
+from .. import _dtypes, _names
 from ._engine.floats import floatx
 from ._engine.registry import Family, nearest
 
@@ -98,9 +98,10 @@ def dtype_policy():
 
 
 def set_dtype_policy(policy):
-    """None: the default float dtype again."""
+    """None, or the name of the default float dtype: that one again, whatever set_floatx makes of it later."""
     global _chosen
-    _chosen = policy if policy is None or isinstance(policy, DTypePolicy) else DTypePolicy(policy)
+    policy = policy if policy is None or isinstance(policy, DTypePolicy) else DTypePolicy(policy)
+    _chosen = None if policy is None or policy.name == floatx() else policy
 
 
 family = Family("dtype policy", "keras", [DTypePolicy, QuantizedDTypePolicy], {"Policy": DTypePolicy, "FloatDTypePolicy": DTypePolicy})
@@ -127,3 +128,6 @@ def serialize(policy):
 def deserialize(config, custom_objects=None):
     """An object made from its configuration, or found by its name."""
     return family.deserialize(config, custom_objects)
+
+
+__getattr__, __dir__ = _names.lazy(__name__)

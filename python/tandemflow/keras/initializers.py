@@ -1,7 +1,7 @@
 """keras.initializers: the first values of weights."""
 import math
 
-from .. import _dtypes, _linalg, _matrices, _ops, _tandem
+from .. import _dtypes, _linalg, _matrices, _names, _ops, _tandem
 from .. import random as _random
 from ._engine import windows
 from ._engine.floats import floatx
@@ -373,3 +373,6 @@ def _taking(value):
 
 
 serialize, deserialize = family.serialize, family.deserialize
+
+
+__getattr__, __dir__ = _names.lazy(__name__)

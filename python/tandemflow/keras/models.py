@@ -1,4 +1,5 @@
 """keras.models: what layers are put together to, and how models come out of files."""
+from .. import _names
 from ._engine.model import Functional, Model
 from ._engine.registry import Family
 from ._engine.sequential import Sequential
@@ -29,3 +30,6 @@ def model_from_json(json_string, custom_objects=None):
 
 
 __all__ = ["Functional", "Model", "Sequential", "clone_model", "load_model", "model_from_json", "save_model"]
+
+
+__getattr__, __dir__ = _names.lazy(__name__)

@@ -1,5 +1,5 @@
 """keras.quantizers: numbers as int8 with a scale."""
-from .. import _ops, _tandem
+from .. import _names, _ops, _tandem
 from ._engine.registry import Family, deserialize_keras_object, serialize_keras_object
 
 
@@ -89,3 +89,6 @@ def activation_quantizer(config):
 
 family = Family("quantizer", "keras.quantizers", [Quantizer, AbsMaxQuantizer, QuantizationConfig, Int8QuantizationConfig, abs_max_quantize])
 get, serialize, deserialize = family.get, family.serialize, family.deserialize
+
+
+__getattr__, __dir__ = _names.lazy(__name__)

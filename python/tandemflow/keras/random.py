@@ -3,7 +3,7 @@ import builtins
 
 import numpy as np
 
-from .. import _dtypes, _network, _ops, _tandem
+from .. import _dtypes, _names, _network, _ops, _tandem
 from .. import random as _random
 from ._engine.floats import floatx
 from ._engine.lifted import lifted
@@ -148,3 +148,6 @@ def binomial(shape, counts, probabilities, dtype=None, seed=None):
 
 
 family = Family("seed generator", "keras.random", [SeedGenerator])
+
+
+__getattr__, __dir__ = _names.lazy(__name__)

@@ -1,7 +1,7 @@
 """keras.regularizers: penalties for large weights."""
 import math
 
-from .. import _ops, _tandem
+from .. import _names, _ops, _tandem
 from ._engine.naming import snake_case
 from ._engine.registry import Family
 
@@ -116,3 +116,6 @@ family = Family(
     "regularizer", "keras.regularizers", _CLASSES, {snake_case(c.__name__): c for c in _CLASSES} | {"l1_l2": L1L2}
 )
 get, serialize, deserialize = family.get, family.serialize, family.deserialize
+
+
+__getattr__, __dir__ = _names.lazy(__name__)

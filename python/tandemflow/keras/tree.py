@@ -1,4 +1,5 @@
 """keras.tree: nested lists, tuples and dicts, and what is in them."""
+from .. import _names
 from .. import nest as _nest
 
 MAP_TO_NONE = object()  # what traverse's function returns for None
@@ -96,3 +97,6 @@ def _like(structure, parts):
     if isinstance(structure, dict):
         return type(structure)(parts)
     return type(structure)(*parts) if hasattr(structure, "_fields") else type(structure)(parts)
+
+
+__getattr__, __dir__ = _names.lazy(__name__)

@@ -94,10 +94,19 @@ class ArraySource:
             self.structure = pack_like(self.data, (PerReplica(*[leaf] * count) for leaf in flatten(self.data)))
 
     restarts = True  # a pass after the last one is a whole one again
+    first = 0  # the step with which an epoch begins
 
     def begin_epoch(self, goes_on=False):
+        """A new pass; or, where epochs are shorter than the data, on from where the last one stopped."""
+        if goes_on and self.first:
+            return
+        self.first = 0
         if self.shuffle:
             self.loop.shuffle()
+
+    def end_at(self, step):
+        """What the next epoch that goes on begins with."""
+        self.first = step if step < self.steps else 0
 
     def batch(self, step):
         """The tensors of one batch, flat."""
@@ -105,7 +114,7 @@ class ArraySource:
 
     def batches(self):
         """(structure, leaves) of each batch."""
-        return ((self.structure, self.batch(step)) for step in range(self.steps))
+        return ((self.structure, self.batch(step)) for step in range(self.first, self.steps))
 
     def end_epoch(self):
         pass
@@ -118,6 +127,8 @@ class IterableSource:
         self._restart, self.steps, self._length, self.restarts = restart, steps, length, restarts
         self._iterator, self._taken, self._end_epoch = None, 0, end_epoch
         self.loop = self.rows = None
+
+    first = 0
 
     def begin_epoch(self, goes_on=False):
         if not goes_on:
@@ -204,11 +215,13 @@ def _iterable(x, steps, class_weight, shuffle):
             )
         return IterableSource(lambda: map(weighted, x), known, length=count)
     if hasattr(x, "__getitem__") and hasattr(x, "__len__"):
-        from ..utils.py_dataset import iterate_py_dataset
+        from ..utils.py_dataset import batch_count, iterate_py_dataset
 
-        return IterableSource(
-            lambda: map(weighted, iterate_py_dataset(x, shuffle)), len(x), getattr(x, "on_epoch_end", None), len(x)
-        )
+        count = batch_count(x)
+        known = steps if count is None else count
+        if known is None:
+            raise ValueError("When passing an infinite PyDataset (num_batches is None), you must specify how many steps to draw: steps_per_epoch=…")
+        return IterableSource(lambda: map(weighted, iterate_py_dataset(x, shuffle)), known, getattr(x, "on_epoch_end", None), count)
     if hasattr(x, "__next__"):  # a generator: one pass for all epochs
         return IterableSource(lambda: map(weighted, x), steps, restarts=False)
     return IterableSource(lambda: map(weighted, x), len(x) if hasattr(x, "__len__") else None)

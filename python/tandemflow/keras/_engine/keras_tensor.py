@@ -71,7 +71,7 @@ class KerasTensor:
         self._refuse("len() was called on")
 
     def __iter__(self):
-        raise TypeError("Iterating over a symbolic KerasTensor is not supported.")
+        raise NotImplementedError("Iterating over a symbolic KerasTensor is not supported.")
 
     def __bool__(self):
         raise TypeError("A symbolic KerasTensor cannot be used as a boolean.")

@@ -205,9 +205,11 @@ class Layer(HasVariables, Configured, metaclass=_LayerType):
     def _note_masks(self, args, kwargs, outputs):
         first = self._signature.first_argument(args, kwargs)
         masks = [getattr(leaf, "_keras_mask", None) for leaf in flatten(first)]
-        if not any(mask is not None for mask in masks) and not getattr(self, "_makes_masks", False):
+        if not any(mask is not None for mask in masks) and kwargs.get("mask") is None and not getattr(self, "_makes_masks", False):
             return
         previous = masks[0] if not isinstance(first, (list, tuple, dict)) else masks
+        if kwargs.get("mask") is not None:
+            previous = kwargs["mask"]
         computed = self.compute_mask(first, previous)
         leaves, masks = flatten(outputs), flatten(computed)
         for leaf, mask in zip(leaves, masks if len(masks) == len(leaves) else masks[:1] * len(leaves)):

@@ -169,7 +169,7 @@ class Sequential(Model):
 
         config = {"name": self.name, "trainable": self._trainable, "dtype": self.dtype_policy}
         config["layers"] = [serialize_keras_object(layer) for layer in self._stack]
-        if self._build_shapes is not None:
+        if (self._build_shapes or {}).get("input_shape") is not None:
             config["build_input_shape"] = self._build_shapes["input_shape"]
         elif self._graph is not None:
             config["build_input_shape"] = self._graph.input_tensors[0].shape

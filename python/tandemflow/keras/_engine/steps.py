@@ -67,10 +67,10 @@ def _key(structure):
 class Loop:
     """Runs the steps of one epoch, telling callbacks as often as they want to know."""
 
-    def __init__(self, step, source, callbacks, mode, logs, stopped=lambda: False, limit=None, collect=None, division=None):
+    def __init__(self, step, source, callbacks, mode, logs, stopped=lambda: False, limit=None, collect=None, division=None, at_once=1):
         """`logs(results)` makes logs of what a step returned; `collect(results)` takes every step's results; `division`
-        divides batches among the replicas of a strategy."""
-        self.division = division
+        divides batches among the replicas of a strategy; callbacks are told of `at_once` steps together."""
+        self.division, self.at_once = division, at_once
         self.step, self.source, self.callbacks, self.mode = step, source, callbacks, mode
         self.logs, self.stopped, self.limit, self.collect = logs, stopped, limit, collect
         self.hooked = callbacks.batch_hooks(mode)
@@ -94,11 +94,11 @@ class Loop:
     def _run_stretches(self):
         """Without Python between the steps, but for a look now and then."""
         source, loop = self.source, self.source.loop
-        last = source.steps if self.limit is None else min(self.limit, source.steps)
+        first = done = source.first
+        last = source.steps if self.limit is None else min(first + self.limit, source.steps)
         full, rest = self._concrete(last)
         if self.collect is not None:
             loop.collect()
-        done = 0
         while done < last and not self.stopped():
             begin, before = time.perf_counter(), done
             try:
@@ -111,13 +111,14 @@ class Loop:
                 continue
             changed = self.division is not None and self.division.note(done - before, time.perf_counter() - begin)
             if done < last:
-                self.callbacks.show(done, self.logs(loop.results(full)))
+                self.callbacks.show(done - first, self.logs(loop.results(full)))
                 if changed:
                     full, rest = self._concrete(last)
         self.results = loop.results(rest if rest is not None and done == last else full)
         if self.collect is not None:
             self.collect.take(loop.collected(full), min(done * source.batch_size, source.rows))
-        return done
+        source.end_at(done)
+        return done - first
 
     def _concrete(self, last):
         """The traced step for whole batches, and for the last one where it is smaller."""
@@ -135,7 +136,7 @@ class Loop:
         for structure, leaves in batches:
             if self.limit is not None and done >= self.limit:
                 break
-            if self.hooked:
+            if self.hooked and done % self.at_once == 0:
                 self.begin(done)
             begin = time.perf_counter()
             self.results = self._one(done, structure, leaves)
@@ -145,13 +146,17 @@ class Loop:
                 self.collect(self.results)
             done += 1
             now = time.monotonic()
-            if self.hooked:
+            if self.hooked and done % self.at_once == 0:
                 self.end(done - 1, self.logs(self.results))
             if now - shown >= SHOW_EVERY:
                 self.callbacks.show(done, self.logs(self.results))
                 shown = now
             if self.stopped():
                 break
+        if self.hooked and done % self.at_once:  # the last ones were fewer
+            self.end(done + self.at_once - done % self.at_once - 1, self.logs(self.results))
+        if self.source.loop is not None:
+            self.source.end_at(self.source.first + done)
         self.callbacks.note_steps(done)
         return done
 
@@ -162,7 +167,7 @@ class Loop:
             if self.division is None or not self.division.recover(error):
                 raise
         if self.source.loop is not None:  # divided for those that are left
-            structure, leaves = self.source.structure, self.source.batch(done)
+            structure, leaves = self.source.structure, self.source.batch(self.source.first + done)
         return self._run_step(done, structure, leaves)
 
     def _run_step(self, done, structure, leaves):

@@ -5,6 +5,7 @@ from ... import _tandem
 from ..._function import Function
 from ..._gradient import GradientTape, flatten, pack_like
 from ..._specs import TensorSpec
+from ..config import limited
 from . import mirrored
 from .compiled import CompiledLoss, CompiledMetrics, total_of
 from .converted import converted
@@ -290,6 +291,7 @@ class Trainer:
             steps_per_epoch=None, validation_steps=None, validation_batch_size=None, validation_freq=1):  # fmt: skip
         """Trains on arrays, a dataset, a generator or a PyDataset; returns the History."""
         self._assert_compiled("fit")
+        epochs, steps_per_epoch = limited("max_epochs", epochs), limited("max_steps_per_epoch", steps_per_epoch)
         if validation_split and validation_data is None:
             (x, y, sample_weight), validation_data = split(x, y, sample_weight, validation_split)
         source = self._source(x, y, sample_weight, batch_size, steps_per_epoch, shuffle, class_weight, "fit")
@@ -306,7 +308,7 @@ class Trainer:
             self.reset_metrics()
             callbacks.on_epoch_begin(epoch)
             loop = Loop(self.train_function, source, callbacks, "train", self._logs, lambda: self.stop_training, steps_per_epoch,
-                        division=division)  # fmt: skip
+                        division=division, at_once=self._at_once())  # fmt: skip
             done = loop.run()
             if done == 0:
                 self._no_batches(epoch)
@@ -315,7 +317,7 @@ class Trainer:
             if validation is not None and _is_due(epoch + 1, validation_freq):
                 validated = self._evaluate(validation, callbacks, validation_steps)
                 logs.update({f"val_{name}": value for name, value in validated.items()})
-            callbacks.on_epoch_end(epoch, dict(sorted(logs.items())))
+            callbacks.on_epoch_end(epoch, dict(logs))
             source.end_epoch()
             if self.stop_training:
                 break
@@ -327,8 +329,12 @@ class Trainer:
                     break
         if self.optimizer is not None and epochs > 0:
             self.optimizer.finalize_variable_values(self.trainable_weights)
-        callbacks.on_train_end(dict(sorted(logs.items())))
+        callbacks.on_train_end(dict(logs))
         return self.history
+
+    def _at_once(self):
+        """How many steps callbacks are told of together."""
+        return self.steps_per_execution if isinstance(self.steps_per_execution, int) else 1
 
     def _source(self, x, y, sample_weight, batch_size, steps, shuffle, class_weight, who):
         return make_source(x, y, sample_weight, batch_size, steps, shuffle, class_weight, who)
@@ -355,11 +361,12 @@ class Trainer:
 
     def _evaluate(self, source, callbacks, steps):
         """The metrics over the source; callbacks see the batches of testing."""
+        steps = limited("max_steps_per_epoch", steps)
         self.make_test_function()
         callbacks.on_test_begin()
         self.reset_metrics()
         loop = Loop(self.test_function, source, callbacks, "test", self._logs, lambda: self.stop_evaluating, steps,
-                    division=self._division(source, measures=False))  # fmt: skip
+                    division=self._division(source, measures=False), at_once=self._at_once())  # fmt: skip
         self.stop_evaluating = False
         done = loop.run()
         if done == 0:
@@ -388,6 +395,7 @@ class Trainer:
 
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
         """The outputs of the model for all of x, as NumPy arrays."""
+        steps = limited("max_steps_per_epoch", steps)
         source = self._source(x, None, None, batch_size, steps, False, None, "predict")
         self.make_predict_function()
         callbacks = self._callback_list(callbacks, verbose, 1, steps or source.steps)
@@ -395,7 +403,7 @@ class Trainer:
         collector = Collector()
         self.stop_predicting = False
         loop = Loop(self.predict_function, source, callbacks, "predict", lambda results: {"outputs": results},
-                    lambda: self.stop_predicting, steps, collector, self._division(source, measures=False))  # fmt: skip
+                    lambda: self.stop_predicting, steps, collector, self._division(source, measures=False), self._at_once())  # fmt: skip
         loop.run()
         callbacks.on_predict_end()
         return collector.result()
@@ -418,6 +426,7 @@ class Trainer:
         arrays = (to_arrays(x, "x"), to_arrays(y, "y"), to_arrays(sample_weight, "sample_weight"))
         data = pack_x_y_sample_weight(*arrays)
         leaves = flatten(data)
+        self.reset_metrics()
         logs = self._logs(function.for_structure(data, leaves)(*leaves))
         return logs if return_dict else _flat(self._in_metric_order(logs))
 

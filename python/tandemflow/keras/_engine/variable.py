@@ -2,6 +2,7 @@
 from ... import _tandem
 from ..._dtypes import as_dtype
 from .lifted import lifted
+from .naming import unique_name
 
 
 class _IsAnyVariable(type):
@@ -29,6 +30,8 @@ class Variable(metaclass=_IsAnyVariable):
             else:
                 sizes = (shape,) if isinstance(shape, int) else tuple(shape)
                 value = _tandem.to_tensor(initializer(sizes, dtype=as_dtype(dtype or backend.floatx()).name))
-            variable = _tandem.Variable(value, trainable=bool(trainable), name=name or "variable")
+            name = name or unique_name("variable")
+            variable = _tandem.Variable(value, trainable=bool(trainable), name=name)
+        variable.path = name
         variable.autocast = bool(autocast)
         return variable

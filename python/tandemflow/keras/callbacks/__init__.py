@@ -1,6 +1,7 @@
 """keras.callbacks: what fit, evaluate and predict call while they run."""
 import importlib
 
+from ... import _names
 from .callback import Callback
 from .callback_list import CallbackList
 from .history import History
@@ -14,6 +15,7 @@ _WHERE = {
     "LearningRateScheduler": "learning_rate",
     "ModelCheckpoint": "model_checkpoint",
     "ReduceLROnPlateau": "learning_rate",
+    "RemoteMonitor": "remote_monitor",
     "SwapEMAWeights": "swap_ema_weights",
     "TensorBoard": "tensorboard",
     "TerminateOnNaN": "terminate_on_nan",
@@ -23,7 +25,7 @@ __all__ = ["Callback", "CallbackList", "History", "ProgbarLogger", *_WHERE]
 
 def __getattr__(name):
     if name not in _WHERE:
-        raise AttributeError(f"module 'keras.callbacks' has no attribute '{name}'")
+        raise AttributeError(_names.complaint(__name__, name, __all__))
     return getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
 
 

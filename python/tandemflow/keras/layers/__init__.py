@@ -1,6 +1,7 @@
 """keras.layers. The files of this folder are loaded when a name of theirs is used."""
 import importlib
 
+from ... import _names
 from .._engine.registry import LazyFamily
 
 _GROUPS = {
@@ -38,10 +39,12 @@ _GROUPS = {
     ".mixing": "CutMix MixUp RandomErasing",
     ".multi_head_attention": "GroupedQueryAttention MultiHeadAttention",
     ".normalization": "GroupNormalization LayerNormalization RMSNormalization UnitNormalization",
+    ".pipeline": "MaxNumBoundingBoxes Pipeline",
     ".pooling": "AveragePooling1D AveragePooling2D AveragePooling3D MaxPooling1D MaxPooling2D MaxPooling3D",
     ".rand_augment": "RandAugment RandomShear",
     ".recurrent": "GRU LSTM SimpleRNN",
     ".reshaping": "Flatten Permute RepeatVector Reshape",
+    ".reversible_embedding": "ReversibleEmbedding",
     ".rnn": "RNN",
     ".saved_model_layer": "TFSMLayer",
     ".simple": "ActivityRegularization Identity Lambda Rescaling",
@@ -68,9 +71,7 @@ __all__ = [*_PLACES, *_ALIASES, "deserialize", "serialize"]
 def __getattr__(name):
     real = _ALIASES.get(name, name)
     if real not in _PLACES:
-        from .._engine.registry import nearest
-
-        raise AttributeError(f"keras.layers has no '{name}'.{nearest(name, __all__)}")
+        raise AttributeError(_names.complaint(__name__, name, __all__))
     value = globals()[name] = getattr(importlib.import_module(_PLACES[real], __name__), real)
     return value
 

@@ -206,8 +206,7 @@ class AdaptedLayer(ConfiguredLayer):
 
     def get_config(self):
         config = super().get_config()
-        if self.quantization_config is not None:
-            config["quantization_config"] = serialize_keras_object(self.quantization_config)
+        config["quantization_config"] = serialize_keras_object(self.quantization_config)
         if self.lora_rank:
             config.update(lora_rank=self.lora_rank, lora_alpha=self.lora_alpha)
         return config

@@ -41,6 +41,10 @@ class ConfiguredLayer(Layer):
             family = _family(name)
             setattr(self, name, value if family is None else family.get(value))
 
+    def _activated(self, x):
+        """Through the activation; None, which programs set to look at logits, is none."""
+        return x if self.activation is None else self.activation(x)
+
     def get_config(self):
         config = super().get_config()
         for name in _names(type(self)):

@@ -23,7 +23,7 @@ class Activation(_Elementwise):
         self._ready()
 
     def call(self, inputs):
-        return self.activation(inputs)
+        return self._activated(inputs)
 
 
 class ReLU(_Elementwise):

@@ -26,6 +26,8 @@ class Bidirectional(ConfiguredLayer):
                 raise ValueError(f"Bidirectional: `{name}` must be a `keras.layers.Layer` instance. Received: {given}")
         if merge_mode not in _MODES:
             raise ValueError(f'Invalid merge mode. Received: {merge_mode}. Merge mode should be one of {{"sum", "mul", "ave", "concat", None}}')
+        if not hasattr(layer, "go_backwards"):
+            raise TypeError(f"Bidirectional: `layer` must be recurrent, with `go_backwards` and `return_sequences`, such as an LSTM. Received: {layer}")
         super().__init__(**kwargs)
         self.forward_layer = _copy(layer, "forward")
         self.backward_layer = backward_layer or _copy(layer, "backward", go_backwards=not layer.go_backwards)

@@ -1,4 +1,7 @@
 """keras.layers.Conv1D, Conv2D and Conv3D."""
+import functools
+import inspect
+
 from ... import _ops
 from ..._conv import conv1d, conv2d
 from ..._conv3d import conv3d
@@ -10,12 +13,33 @@ from ._images import as_given, channel_axis, channels_last
 _CONVOLUTIONS = {1: conv1d, 2: conv2d, 3: conv3d}
 
 
+def of_rank(rank):
+    """A decorator: the layer for so many axes of space. Strides and dilations have a default for each axis, as Keras shows them."""
+
+    def decorate(cls):
+        inherited = cls.__init__
+
+        @functools.wraps(inherited)
+        def __init__(self, *args, **kwargs):
+            inherited(self, *args, **kwargs)
+
+        signature = inspect.signature(inherited)
+        defaults = {"strides": (1,) * rank, "dilation_rate": (1,) * rank} if rank > 1 else {}
+        shown = [p.replace(default=defaults.get(p.name, p.default)) for p in signature.parameters.values()]
+        __init__.__signature__ = signature.replace(parameters=shown)
+        cls.__init__, cls._rank = __init__, rank
+        return cls
+
+    return decorate
+
+
 class ConvolutionLayer(ConfiguredLayer):
     """What layers with a window share: its size, strides, padding, bias and activation."""
 
     _writes_activity_regularizer = True
     _rank = 2
     _paddings = ("valid", "same")
+    _refuses_strided_dilation = True
 
     def _set_up(self, *, kernel_size, strides, padding, data_format, dilation_rate, **others):
         rank = self._rank
@@ -24,7 +48,7 @@ class ConvolutionLayer(ConfiguredLayer):
         self.dilation_rate = positive_tuple(self, "dilation_rate", dilation_rate, rank)
         self.padding = padding_word(self, padding, self._paddings)
         self.data_format = formats.standardize(data_format)
-        if max(self.strides) > 1 and max(self.dilation_rate) > 1:
+        if self._refuses_strided_dilation and max(self.strides) > 1 and max(self.dilation_rate) > 1:
             raise ValueError(
                 "`strides > 1` not supported in conjunction with `dilation_rate > 1`. Received: "
                 f"strides={self.strides} and dilation_rate={self.dilation_rate}"
@@ -53,10 +77,10 @@ class ConvolutionLayer(ConfiguredLayer):
         self.bias = self._add_kernel((count,), "bias", "bias") if self.use_bias else None
 
     def _finish(self, out):
-        """Bias and activation on a result with the channels last."""
+        """Bias and activation on a result with the channels last; an activation along an axis sees the axes as they were given."""
         if self.bias is not None:
             out = _ops.bias_add(out, self.bias)
-        return as_given(self.activation(out), self.data_format)
+        return self._activated(as_given(out, self.data_format))
 
     def call(self, inputs):
         return self._finish(self._convolve(channels_last(inputs, self.data_format)))
@@ -64,6 +88,17 @@ class ConvolutionLayer(ConfiguredLayer):
 
 class _Conv(ConvolutionLayer):
     _checkpoint_names = {"kernel": "_kernel"}
+
+    def __init__(self, filters, kernel_size, strides=1, padding="valid", data_format=None, dilation_rate=1, groups=1,
+                 activation=None, use_bias=True, kernel_initializer="glorot_uniform", bias_initializer="zeros",
+                 kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,
+                 bias_constraint=None, **kwargs):  # fmt: skip
+        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
+        self._set_up(filters=filters, kernel_size=kernel_size, strides=strides, padding=padding, data_format=data_format,
+                     dilation_rate=dilation_rate, groups=groups, activation=activation, use_bias=use_bias,
+                     kernel_initializer=kernel_initializer, bias_initializer=bias_initializer,
+                     kernel_regularizer=kernel_regularizer, bias_regularizer=bias_regularizer,
+                     kernel_constraint=kernel_constraint, bias_constraint=bias_constraint)  # fmt: skip
 
     def _set_up(self, *, filters, groups, **others):
         super()._set_up(**others)
@@ -109,51 +144,18 @@ class _Conv(ConvolutionLayer):
         return _ops.reshape(out, [*leading, *out.shape.as_list()[1:]]) if len(leading) > 1 else out
 
 
+@of_rank(1)
 class Conv1D(_Conv):
     """A convolution over [batch, steps, channels]."""
 
-    _rank = 1
     _paddings = ("valid", "same", "causal")
 
-    def __init__(self, filters, kernel_size, strides=1, padding="valid", data_format=None, dilation_rate=1, groups=1,
-                 activation=None, use_bias=True, kernel_initializer="glorot_uniform", bias_initializer="zeros",
-                 kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,
-                 bias_constraint=None, **kwargs):  # fmt: skip
-        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
-        self._set_up(filters=filters, kernel_size=kernel_size, strides=strides, padding=padding, data_format=data_format,
-                     dilation_rate=dilation_rate, groups=groups, activation=activation, use_bias=use_bias,
-                     kernel_initializer=kernel_initializer, bias_initializer=bias_initializer,
-                     kernel_regularizer=kernel_regularizer, bias_regularizer=bias_regularizer,
-                     kernel_constraint=kernel_constraint, bias_constraint=bias_constraint)  # fmt: skip
 
-
+@of_rank(2)
 class Conv2D(_Conv):
     """A convolution over [batch, height, width, channels]."""
 
-    def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", data_format=None, dilation_rate=(1, 1),
-                 groups=1, activation=None, use_bias=True, kernel_initializer="glorot_uniform", bias_initializer="zeros",
-                 kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,
-                 bias_constraint=None, **kwargs):  # fmt: skip
-        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
-        self._set_up(filters=filters, kernel_size=kernel_size, strides=strides, padding=padding, data_format=data_format,
-                     dilation_rate=dilation_rate, groups=groups, activation=activation, use_bias=use_bias,
-                     kernel_initializer=kernel_initializer, bias_initializer=bias_initializer,
-                     kernel_regularizer=kernel_regularizer, bias_regularizer=bias_regularizer,
-                     kernel_constraint=kernel_constraint, bias_constraint=bias_constraint)  # fmt: skip
 
-
+@of_rank(3)
 class Conv3D(_Conv):
     """A convolution over [batch, depth, height, width, channels]."""
-
-    _rank = 3
-
-    def __init__(self, filters, kernel_size, strides=(1, 1, 1), padding="valid", data_format=None,
-                 dilation_rate=(1, 1, 1), groups=1, activation=None, use_bias=True, kernel_initializer="glorot_uniform",
-                 bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None,
-                 kernel_constraint=None, bias_constraint=None, **kwargs):  # fmt: skip
-        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
-        self._set_up(filters=filters, kernel_size=kernel_size, strides=strides, padding=padding, data_format=data_format,
-                     dilation_rate=dilation_rate, groups=groups, activation=activation, use_bias=use_bias,
-                     kernel_initializer=kernel_initializer, bias_initializer=bias_initializer,
-                     kernel_regularizer=kernel_regularizer, bias_regularizer=bias_regularizer,
-                     kernel_constraint=kernel_constraint, bias_constraint=bias_constraint)  # fmt: skip

@@ -42,7 +42,7 @@ class Dense(AdaptedLayer):
             out = _ops.bias_add(out, self.bias)
         if inputs.ndim > 2:
             out = _ops.reshape(out, [*inputs.shape.as_list()[:-1], self.units])
-        return self.activation(out)
+        return self._activated(out)
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], self.units)

@@ -120,7 +120,7 @@ class EinsumDense(AdaptedLayer):
         out = self._product(inputs, lambda x, kernel: einsum(self.equation, x, kernel), self._built_shapes.contracted_axes)
         if self.bias is not None:
             out = out + _ops.cast(self.bias, out.dtype)
-        return self.activation(out)
+        return self._activated(out)
 
     # --- int8: Keras lays the scale out as the output lies. ---
 

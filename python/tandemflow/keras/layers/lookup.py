@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from ... import _arrays, _ops, _tandem
+from ...errors import InvalidArgumentError
 from .._engine.farmhash import fingerprint64
 from .._engine.floats import floatx
 from .encoding import _OnHost, as_tensor, check_mode, encode, encoded_shape
@@ -80,8 +81,8 @@ class IndexLookup(_OnHost):
         self._tokens = tokens
         self._changed += 1
         self._places = {token: i + len(special) for i, token in enumerate(tokens)}
-        if self.mask_token is not None and self.output_mode == "int":
-            self._places[self.mask_token] = 0
+        if self.mask_token is not None:
+            self._places[self.mask_token] = 0 if self.output_mode == "int" else -1  # encoded as nothing
 
     # --- adapt ---
 
@@ -153,9 +154,7 @@ class IndexLookup(_OnHost):
         """The place of a token that is not in the vocabulary."""
         first = len(self._special()) - self.num_oov_indices
         if self.num_oov_indices == 0:
-            if self.output_mode == "int":
-                raise ValueError(f"{type(self).__name__} found the token {token!r}, which is not in its vocabulary, and num_oov_indices is 0")
-            return -1  # encoded as nothing
+            raise _not_in_vocabulary([token])
         return first if self.num_oov_indices == 1 else first + self._hashed(token)
 
     def _indices(self, inputs):
@@ -206,13 +205,19 @@ class IndexLookup(_OnHost):
             value = config[name]
             if value is not None and not isinstance(value, (str, list)):
                 config[name] = np.asarray(value.numpy() if hasattr(value, "numpy") else value).tolist()
-        return {**config, "vocabulary_size": self.vocabulary_size()}
+        return {**config, "vocabulary_size": self._size()}
 
     @classmethod
     def from_config(cls, config):
         made = super().from_config({key: value for key, value in config.items() if key not in ("vocabulary_size", "has_input_vocabulary")})
         made._size_in_file = config.get("vocabulary_size")
         return made
+
+
+def _not_in_vocabulary(tokens):
+    return InvalidArgumentError(
+        f"When `num_oov_indices=0` all inputs should be in vocabulary, found OOV values {tokens}, consider setting `num_oov_indices=1`."
+    )
 
 
 class StringLookup(IndexLookup):
@@ -276,10 +281,18 @@ class IntegerLookup(IndexLookup):
             unknown = first + _ops.floormod(x, self.num_oov_indices)
         places = self.__dict__.get("_places", {})
         if not places:
-            return unknown
+            return self._checked(x, unknown)
         keys = np.array(sorted(places), np.int64)
         values = np.array([places[int(key)] for key in keys], np.int64)
         near = _ops.minimum(_arrays.searchsorted(_tandem.to_tensor(keys), _ops.reshape(x, [-1]), out_type="int64"), len(keys) - 1)
         near = _ops.reshape(near, x.shape)
         known = _ops.equal(_ops.gather(_tandem.to_tensor(keys), near), x)
-        return _ops.where(known, _ops.gather(_tandem.to_tensor(values), near), unknown)
+        return self._checked(x, _ops.where(known, _ops.gather(_tandem.to_tensor(values), near), unknown), known)
+
+    def _checked(self, x, found, known=False):
+        """A traced function cannot look: there what is unknown counts for nothing."""
+        if self.num_oov_indices == 0 and _tandem.executing_eagerly():
+            unknown = np.asarray(x)[~np.broadcast_to(known, tuple(x.shape))].tolist()
+            if unknown:
+                raise _not_in_vocabulary(unknown)
+        return found

@@ -54,22 +54,19 @@ class _Heads(ConfiguredLayer):
     def _attend(self, query, key, value, mask, causal, scale, want_scores, training):
         """The result for each head, and the scores where they are asked for."""
         if query.ndim == 4 and not want_scores and self.dropout == 0:
-            mask = mask if mask is None or mask.ndim == 4 else _ops.expand_dims(mask, 1)
+            mask = None if mask is None else _for_heads(mask, 4, 1)
             return dot_product_attention(query, key, value, mask=mask, scale=scale, is_causal=causal), None
         if causal:
             mask = _ops.expand_dims(causal_mask(query.shape[1], key.shape[1]), 0)
         dot, combine, axes = self._equations(query.ndim)
         scores = einsum(dot, key, query * scale)
-        if mask is not None:
-            while mask.ndim < scores.ndim:
-                mask = _ops.expand_dims(mask, -2 * axes - 1)
+        mask = None if mask is None else _for_heads(mask, scores.ndim, axes)
         weights = self._softmax_over(axes)(scores, mask=mask)
         dropped = Dropout(self.dropout, seed=self.seed)(weights, training=training) if self.dropout > 0 else weights
         return einsum(combine, dropped, value), weights
 
-    @staticmethod
-    def _softmax_over(axes):
-        return Softmax(axis=tuple(range(-axes, 0)) if axes > 1 else -1)
+    def _softmax_over(self, axes):
+        return Softmax(axis=tuple(range(-axes, 0)) if axes > 1 else -1, dtype=self.dtype_policy)
 
     def _equations(self, rank):
         """Scores from keys and queries, results from scores and values; how many axes are attended to."""
@@ -94,6 +91,12 @@ class _Heads(ConfiguredLayer):
         return config
 
 
+def _for_heads(mask, rank, axes):
+    """A mask of [batch, targets, sources] or [targets, sources] with axes for what stands before them."""
+    first = mask.ndim - 2 * axes
+    return _ops.reshape(mask, [*mask.shape[:first], *[1] * (rank - mask.ndim), *mask.shape[first:]])
+
+
 def _projection_equation(free, bound, outputs):
     """(equation, bias axes, rank of the output): the first axis and `free` ones stay, `bound` go, `outputs` come."""
     letters = string.ascii_lowercase
@@ -110,6 +113,9 @@ class MultiHeadAttention(_Heads):
                  bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None,
                  kernel_constraint=None, bias_constraint=None, use_gate=False, seed=None, **kwargs):  # fmt: skip
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
+        for name, size in (("num_heads", num_heads), ("key_dim", key_dim)):
+            if not isinstance(size, int) or size <= 0:
+                raise ValueError(f"The `{name}` argument of MultiHeadAttention must be a positive integer. Received: {name}={size}")
         if isinstance(attention_axes, int):
             attention_axes = (attention_axes,)
         self._output_shape = (output_shape,) if isinstance(output_shape, int) else output_shape and tuple(output_shape)
@@ -154,6 +160,7 @@ class MultiHeadAttention(_Heads):
     def call(self, query, value, key=None, query_mask=None, value_mask=None, key_mask=None, attention_mask=None,
              return_attention_scores=False, training=None, use_causal_mask=False):  # fmt: skip
         key = value if key is None else key
+        query_mask = getattr(query, "_keras_mask", None)  # Keras takes no other
         causal = self._only_causal(use_causal_mask, query_mask, value_mask, key_mask, attention_mask)
         mask = None
         if not causal:

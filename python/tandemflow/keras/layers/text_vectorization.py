@@ -44,13 +44,17 @@ class TextVectorization(_OnHost):
 
     # --- Words ---
 
-    def _words(self, text):
+    def _standard(self, text):
         text = text.decode(self.encoding) if isinstance(text, bytes) else str(text)
         if callable(self.standardize):
             text = _text(self.standardize(_tandem.to_tensor(text)), self.encoding)
         elif self.standardize is not None:
             text = text.lower() if "lower" in self.standardize else text
             text = _PUNCTUATION.sub("", text) if "strip" in self.standardize else text
+        return text
+
+    def _words(self, text):
+        text = self._standard(text)
         if callable(self.split):
             words = [_text(word, self.encoding) for word in np.asarray(self.split(_tandem.to_tensor(text)).numpy()).reshape(-1)]
         elif self.split is None:
@@ -66,12 +70,12 @@ class TextVectorization(_OnHost):
         return [" ".join(words[i : i + n]) for n in sizes for i in range(len(words) - n + 1)]
 
     def _rows(self, texts):
-        """The words of each sample."""
+        """The words of each sample; without splitting, what stands along the last axis are the words of one."""
         array = np.asarray(texts)
+        if self.split is None and array.ndim in (1, 2):
+            return [self._with_ngrams([self._standard(word) for word in row]) for row in np.atleast_2d(array).tolist()]
         if array.ndim == 2 and array.shape[1] == 1 or array.ndim == 0:
             array = array.reshape(-1)
-        if array.ndim == 2 and self.split is None:
-            return [[word for text in row for word in self._words(text)] for row in array.tolist()]
         if array.ndim != 1:
             raise ValueError(
                 "When using `TextVectorization` to tokenize strings, the input rank must be 1 or the last shape dimension "
@@ -134,7 +138,7 @@ class TextVectorization(_OnHost):
             empty = np.zeros(self._lookup_layer._depth(), np.float32)
             parts = [self._lookup_layer(_tandem.to_tensor(np.array(row, dtype=str))) if row else _tandem.to_tensor(empty) for row in rows]
             out = _ops.stack(parts, 0)
-        return out[0] if np.ndim(values) == 0 else out
+        return out[0] if np.ndim(values) == (1 if self.split is None else 0) else out
 
     def compute_output_shape(self, input_shape):
         if self.output_mode == "int":

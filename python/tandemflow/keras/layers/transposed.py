@@ -2,7 +2,7 @@
 from ..._conv import conv1d_transpose, conv2d_transpose
 from ..._conv3d import conv3d_transpose
 from ._configured import positive_tuple
-from .convolution import ConvolutionLayer
+from .convolution import ConvolutionLayer, of_rank
 
 _CONVOLUTIONS = {1: conv1d_transpose, 2: conv2d_transpose, 3: conv3d_transpose}
 
@@ -55,32 +55,23 @@ class _ConvTranspose(ConvolutionLayer):
         return transposed(x, self.kernel, shape, self.strides, self.padding.upper(), dilations=self.dilation_rate)
 
 
+@of_rank(1)
 class Conv1DTranspose(_ConvTranspose):
     """The way back of a convolution over a sequence."""
 
-    _rank = 1
 
-
+@of_rank(2)
 class Conv2DTranspose(_ConvTranspose):
     """The way back of a convolution over an image."""
 
-    def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", output_padding=None, data_format=None,
-                 dilation_rate=(1, 1), activation=None, use_bias=True, kernel_initializer="glorot_uniform",
-                 bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None,
-                 kernel_constraint=None, bias_constraint=None, **kwargs):  # fmt: skip
-        super().__init__(filters, kernel_size, strides, padding, output_padding, data_format, dilation_rate, activation, use_bias,
-                         kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
-                         kernel_constraint, bias_constraint, **kwargs)  # fmt: skip
 
-
+@of_rank(3)
 class Conv3DTranspose(_ConvTranspose):
     """The way back of a convolution over a volume."""
 
-    _rank = 3
-
     # Keras has data_format before output_padding here.
-    def __init__(self, filters, kernel_size, strides=(1, 1, 1), padding="valid", data_format=None, output_padding=None,
-                 dilation_rate=(1, 1, 1), activation=None, use_bias=True, kernel_initializer="glorot_uniform",
+    def __init__(self, filters, kernel_size, strides=1, padding="valid", data_format=None, output_padding=None,
+                 dilation_rate=1, activation=None, use_bias=True, kernel_initializer="glorot_uniform",
                  bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None,
                  kernel_constraint=None, bias_constraint=None, **kwargs):  # fmt: skip
         super().__init__(filters, kernel_size, strides, padding, output_padding, data_format, dilation_rate, activation, use_bias,

@@ -1,4 +1,5 @@
 """keras.losses: what training makes smaller, as functions of rows and as classes that reduce them."""
+from ... import _names
 from .._engine.naming import snake_case
 from .._engine.registry import Family
 from ._pairs import kind_of_targets
@@ -68,3 +69,6 @@ def resolve(identifier, y_true, y_pred):
     if loss is None or isinstance(loss, Loss):
         return loss
     return LossFunctionWrapper(loss, name=name or snake_case(getattr(loss, "__name__", type(loss).__name__)))
+
+
+__getattr__, __dir__ = _names.lazy(__name__)

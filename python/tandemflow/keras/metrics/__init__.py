@@ -1,4 +1,5 @@
 """keras.metrics: what is watched while training, added up over batches."""
+from ... import _names
 from .._engine.naming import snake_case
 from .._engine.registry import Family
 from ..losses import FUNCTIONS as LOSS_FUNCTIONS
@@ -140,3 +141,6 @@ def resolve(identifier, y_true, y_pred):
         metric = MeanMetricWrapper(metric, name=name)
     metric.name = name
     return metric
+
+
+__getattr__, __dir__ = _names.lazy(__name__)

@@ -22,6 +22,18 @@ def floats(x):
     return x if x.dtype.is_floating else _ops.cast(x, floatx())
 
 
+def numbers(x):
+    """x as a tensor of numbers: bools as 0 and 1, which ops that order or add up take."""
+    x = tensor(x)
+    return _ops.cast(x, "uint8") if x.dtype.name == "bool" else x
+
+
+def like(out, x):
+    """`out`, computed from numbers(x), in the dtype of x."""
+    dtype = tensor(x).dtype
+    return out if out.dtype == dtype else _ops.cast(out, dtype)
+
+
 def is_scalar(x):
     return isinstance(x, (builtins.bool, int, float))
 

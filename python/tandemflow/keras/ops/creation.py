@@ -70,9 +70,10 @@ def ndim(x):
     return len(shape(x))
 
 
+@drawable
 def size(x):
-    """The number of elements."""
-    return tensor(x).shape.num_elements()
+    """The number of elements, as a tensor."""
+    return _tandem.to_tensor(tensor(x).shape.num_elements(), _dtypes.as_dtype("int32"))
 
 
 def dtype(x):

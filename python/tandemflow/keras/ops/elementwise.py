@@ -11,33 +11,74 @@ _OF_FLOATS = {
     "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "erf": "erf", "erfc": "erfc",
     "reciprocal": "reciprocal", "floor": "floor", "ceil": "ceil",
 }  # fmt: skip
-_OF_ANY = {"abs": "abs", "absolute": "abs", "negative": "negative", "sign": "sign", "square": "square"}
+_OF_ANY = {"negative": "negative", "sign": "sign"}
 _PAIRS = {
     "add": "add", "subtract": "subtract", "multiply": "multiply", "maximum": "maximum", "minimum": "minimum",
     "equal": "equal", "not_equal": "not_equal", "less": "less", "less_equal": "less_equal", "greater": "greater",
-    "greater_equal": "greater_equal", "bitwise_and": "bitwise_and", "bitwise_or": "bitwise_or",
-    "bitwise_xor": "bitwise_xor", "left_shift": "left_shift", "right_shift": "right_shift",
-    "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift",
+    "greater_equal": "greater_equal",
+}  # fmt: skip
+_BITS = {
+    "bitwise_and": "bitwise_and", "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor", "left_shift": "left_shift",
+    "right_shift": "right_shift", "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift",
 }  # fmt: skip
 _PAIRS_OF_FLOATS = {"divide": "divide", "true_divide": "divide", "arctan2": "atan2", "divide_no_nan": "divide_no_nan"}
 _LOGICAL = ("logical_and", "logical_or", "logical_xor")
 
 
+def _of_one(op, convert):
+    return lambda x: op(convert(x))
+
+
+def _of_two(op, convert):
+    return lambda x1, x2: op(*convert(x1, x2))
+
+
+def _of_bits(op):
+    return lambda x, y: op(*together(x, y))
+
+
+def _as_bools(*values):
+    return [tensor(value, "bool") for value in values]
+
+
 def _define():
     scope = globals()
+
+    def define(name, record, function):
+        scope[name] = made(name, function, records[record].__doc__)
+
     for name, record in _OF_FLOATS.items():
-        scope[name] = made(name, lambda x, op=records[record]: op(floats(x)), records[record].__doc__)
+        define(name, record, _of_one(records[record], floats))
     for name, record in _OF_ANY.items():
-        scope[name] = made(name, lambda x, op=records[record]: op(tensor(x)), records[record].__doc__)
+        define(name, record, _of_one(records[record], tensor))
     for name, record in _PAIRS.items():
-        scope[name] = made(name, lambda x1, x2, op=records[record]: op(*together(x1, x2)), records[record].__doc__)
+        define(name, record, _of_two(records[record], together))
     for name, record in _PAIRS_OF_FLOATS.items():
-        scope[name] = made(name, lambda x1, x2, op=records[record]: op(*together_as_floats(x1, x2)), records[record].__doc__)
+        define(name, record, _of_two(records[record], together_as_floats))
+    for name, record in _BITS.items():
+        define(name, record, _of_bits(records[record]))
     for name in _LOGICAL:
-        scope[name] = made(name, lambda x1, x2, op=records[name]: op(tensor(x1, "bool"), tensor(x2, "bool")), records[name].__doc__)
+        define(name, name, _of_two(records[name], _as_bools))
 
 
 _define()
+
+
+@drawable
+def abs(x):
+    """The absolute value."""
+    x = tensor(x)
+    return x if x.dtype.name == "bool" else records["abs"](x)
+
+
+@drawable
+def square(x):
+    """x * x; bools are 0 and 1."""
+    x = tensor(x)
+    return records["square"](_ops.cast(x, "int32") if x.dtype.name == "bool" else x)
+
+
+absolute = made("absolute", lambda x: abs(x), abs.__doc__)
 
 
 @drawable

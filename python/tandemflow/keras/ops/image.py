@@ -1,13 +1,14 @@
 """keras.ops.image: images [batch, height, width, channels] or without the batch axis."""
 import numpy as np
 
-from ... import _colours, _ops, _tandem
+from ... import _colours, _names, _ops, _tandem
 from ... import _resizing as resizing
 from .._engine import data_format as formats
 from .._engine import warping
 from .._engine.operation import drawable as _drawable
 from ..layers._images import as_given, channels_last
 from ._convert import floats, tensor
+from .pictures import extract_patches_3d, perspective_transform, sobel_edges, ssim  # noqa: F401
 
 
 def drawable(function):
@@ -181,3 +182,6 @@ def crop_images(images, top_cropping=None, left_cropping=None, bottom_cropping=N
     if target_width is not None:
         left_cropping, right_cropping = _rest(left_cropping, right_cropping, width, target_width, "left_cropping, right_cropping, target_width")
     return back(x[:, top_cropping : height - bottom_cropping, left_cropping : width - right_cropping])
+
+
+__getattr__, __dir__ = _names.lazy(__name__)

@@ -1,8 +1,10 @@
 """keras.ops: sums, means, extremes and their relatives over axes."""
 import builtins
 
+import numpy
+
 from ... import _arrays, _ops
-from ._convert import axes_of, drawable, floats, made, one_axis, records, tensor, together
+from ._convert import axes_of, drawable, floats, like, made, numbers, one_axis, records, tensor, together
 
 
 def _axes(axis):
@@ -50,7 +52,7 @@ def moments(x, axes, keepdims=False, synchronized=False):
 
 def _extreme(name, record, doc, meet):
     def function(x, axis=None, keepdims=False, initial=None):
-        out = records[record](tensor(x), _axes(axis), keepdims)
+        out = like(records[record](numbers(x), _axes(axis), keepdims), x)
         return out if initial is None else meet(*together(out, initial))
 
     return made(name, function, doc)
@@ -58,8 +60,8 @@ def _extreme(name, record, doc, meet):
 
 max = _extreme("max", "reduce_max", "The largest over axes.", _ops.maximum)
 min = _extreme("min", "reduce_min", "The smallest over axes.", _ops.minimum)
-amax = made("amax", lambda x, axis=None, keepdims=False: records["reduce_max"](tensor(x), _axes(axis), keepdims), "The largest over axes.")
-amin = made("amin", lambda x, axis=None, keepdims=False: records["reduce_min"](tensor(x), _axes(axis), keepdims), "The smallest over axes.")
+amax = made("amax", lambda x, axis=None, keepdims=False: max(x, axis, keepdims), "The largest over axes.")
+amin = made("amin", lambda x, axis=None, keepdims=False: min(x, axis, keepdims), "The smallest over axes.")
 
 
 @drawable
@@ -109,7 +111,7 @@ def average(x, axis=None, weights=None):
 
 def _where_is(name, record, doc):
     def function(x, axis=None, keepdims=False):
-        x = tensor(x)
+        x = numbers(x)
         rank = x.ndim
         if axis is None:
             out = records[record](_ops.reshape(x, [-1]), 0, "int32")
@@ -149,7 +151,7 @@ def quantile(x, q, axis=None, method="linear", keepdims=False):
     if method not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise ValueError(f"quantile: method must be linear, lower, higher, midpoint or nearest, got {method!r}")
     x = floats(x)
-    shares = tensor(q, "float64").numpy()
+    shares = numpy.asarray(q.numpy() if hasattr(q, "numpy") else q, "float64")  # also where a function is traced
     axes = sorted(axes_of(axis, x.ndim))
     rest = [i for i in range(x.ndim) if i not in axes]
     sizes = x.shape.as_list()

@@ -1,7 +1,7 @@
 """keras.ops: choosing, finding, ordering and scattering."""
 from ... import _arrays, _ops, _tandem
 from ..._segments import bincount as _counts
-from ._convert import drawable, floats, one_axis, records, tensor, together
+from ._convert import drawable, floats, like, numbers, one_axis, records, tensor, together
 
 
 @drawable
@@ -62,13 +62,13 @@ def take_along_axis(x, indices, axis=None):
 @drawable
 def sort(x, axis=-1):
     """In ascending order."""
-    return _arrays.sort(tensor(x), axis)
+    return like(_arrays.sort(numbers(x), axis), x)
 
 
 @drawable
 def argsort(x, axis=-1):
     """The positions that bring x in order."""
-    x = tensor(x)
+    x = numbers(x)
     if axis is None:
         x, axis = _ops.reshape(x, [-1]), 0
     return _ops.cast(_arrays.argsort(x, axis), "int32")

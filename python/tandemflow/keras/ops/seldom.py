@@ -101,6 +101,35 @@ def eig(x):
     return made(parts[0], parts[1]), made(parts[2], parts[3])
 
 
+def jvp(fun, primals, tangents, has_aux=False):
+    """(fun(*primals), how much that changes when the primals change by the tangents); with has_aux fun returns (results, more)."""
+    from ...autodiff import ForwardAccumulator
+
+    primals = [_tandem.to_tensor(primal) for primal in primals]
+    with ForwardAccumulator(primals, [_tandem.to_tensor(tangent) for tangent in tangents]) as accumulator:
+        results = fun(*primals)
+    results, more = results if has_aux else (results, None)
+    changes = accumulator.jvp(results, unconnected_gradients="zero")
+    return (results, changes, more) if has_aux else (results, changes)
+
+
+def view_as_real(x):
+    """[…, 2]: the real and the imaginary parts of complex numbers."""
+    from ..._complex import imag, real
+
+    return _ops.stack([real(x), imag(x)], -1)
+
+
+def view_as_complex(x):
+    """The complex numbers whose real and imaginary parts are the last axis."""
+    from ..._complex import complex as made
+
+    x = _tandem.to_tensor(x)
+    if x.ndim < 1 or x.shape[-1] != 2:
+        raise ValueError(f"Last dimension of input must be size 2 (real and imaginary). Received shape: {tuple(x.shape)}")
+    return made(x[..., 0], x[..., 1])
+
+
 def polar(abs_, angle):
     """The complex numbers of these sizes and angles."""
     from ..._complex import complex as made

@@ -1,7 +1,7 @@
 """keras.ops: other shapes, orders and parts of tensors."""
 
 from ... import _arrays, _matrices, _ops
-from ._convert import axes_of, drawable, one_axis, tensor, together
+from ._convert import axes_of, drawable, like, numbers, one_axis, tensor, together
 
 
 @drawable
@@ -258,7 +258,7 @@ def diag(x, k=0):
 @drawable
 def diagflat(x, k=0):
     """A matrix with the values, flat, along a diagonal."""
-    return _matrices.diag(_ops.reshape(tensor(x), [-1]), k=k)
+    return like(_matrices.diag(_ops.reshape(numbers(x), [-1]), k=k), x)
 
 
 @drawable
@@ -273,7 +273,8 @@ def diagonal(x, offset=0, axis1=0, axis2=1):
 @drawable
 def trace(x, offset=0, axis1=0, axis2=1):
     """The sum of a diagonal."""
-    return _ops.reduce_sum(diagonal(x, offset, axis1, axis2), -1)
+    x = tensor(x)
+    return _ops.reduce_sum(diagonal(_ops.cast(x, "int32") if x.dtype.name == "bool" else x, offset, axis1, axis2), -1)
 
 
 def _triangle(x, k, keep):

@@ -1,4 +1,5 @@
 """keras.optimizers: how gradients change weights."""
+from ... import _names
 from .._engine.registry import Family
 from . import legacy, schedules
 from .adam import Adam, Adamax, AdamW, Lamb, Nadam
@@ -26,3 +27,6 @@ def get(identifier):
     if found is not None and not isinstance(found, Optimizer):
         raise ValueError(f"Could not interpret optimizer identifier: {identifier}")
     return found
+
+
+__getattr__, __dir__ = _names.lazy(__name__)

@@ -1,7 +1,7 @@
 """keras.optimizers.schedules: learning rates that depend on the step."""
 import math
 
-from ... import _ops, _tandem
+from ... import _names, _ops, _tandem
 from .._engine.floats import floatx
 from .._engine.registry import Family
 
@@ -186,3 +186,6 @@ family = Family(
     ],
 )  # fmt: skip
 get, serialize, deserialize = family.get, family.serialize, family.deserialize
+
+
+__getattr__, __dir__ = _names.lazy(__name__)

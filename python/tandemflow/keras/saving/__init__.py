@@ -1,6 +1,7 @@
 """keras.saving: models and weights in files, and the names that files may use."""
 import importlib
 
+from ... import _names
 from .._engine.registry import (
     CustomObjectScope,
     custom_object_scope,
@@ -34,7 +35,7 @@ __all__ = [
 
 def __getattr__(name):
     if name not in _WHERE:
-        raise AttributeError(f"module 'keras.saving' has no attribute '{name}'")
+        raise AttributeError(_names.complaint(__name__, name, __all__))
     return getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
 
 

@@ -5,7 +5,7 @@ from ..._specs import TensorSpec
 from ...nest import map_structure
 
 
-def _signature_of(model):
+def signature_of(model):
     """What the model is called with, each leaf a tf.TensorSpec; batches of any size."""
     if model.inputs:
         return map_structure(lambda tensor: TensorSpec(tensor.shape, tensor.dtype), model.input)
@@ -20,7 +20,7 @@ class Exported:
     """What is saved of a model: its call as `serve`, and its variables."""
 
     def __init__(self, model, input_signature=None):
-        signature = _signature_of(model) if input_signature is None else _only(input_signature)
+        signature = signature_of(model) if input_signature is None else _only(input_signature)
 
         def serve(inputs):
             return model(inputs, training=False)

@@ -36,7 +36,8 @@ def save_model(model, filepath, overwrite=True, zipped=None, include_optimizer=T
 
 def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
     """The model of a file, compiled as it was."""
-    path = to_read(filepath, "`.keras` zip file")
+    legacy = os.fspath(filepath).endswith((".h5", ".hdf5"))
+    path = to_read(filepath, "`.keras` zip file", FileNotFoundError if legacy else ValueError)
     if os.path.isdir(path):
         raise ValueError(
             f"File format not supported: filepath={path} is a folder. Supported are `.keras` files and legacy `.h5` files."

@@ -1,6 +1,8 @@
 """keras.utils: helpers around models and data. Parts are loaded when they are used."""
 import importlib
 
+from ... import _names
+
 _WHERE = {
     "_engine.floats": ["standardize_dtype"],
     "_engine.naming": ["clear_session"],
@@ -18,6 +20,7 @@ _WHERE = {
     "_engine.data_sources": ["pack_x_y_sample_weight", "unpack_x_y_sample_weight"],
     "config": ["disable_interactive_logging", "enable_interactive_logging"],
     "utils.directories": ["audio_dataset_from_directory", "image_dataset_from_directory", "text_dataset_from_directory"],
+    "utils.config_dict": ["Config"],
     "utils.feature_space": ["FeatureSpace"],
     "utils.files": ["get_file"],
     "utils.images": ["array_to_img", "img_to_array", "load_img", "save_img"],
@@ -33,10 +36,10 @@ __all__ = sorted(_MODULE_OF)
 
 
 def __getattr__(name):
+    if name == "bounding_boxes":
+        return importlib.import_module(f"{__name__}.{name}")
     if name not in _MODULE_OF:
-        from .._engine.registry import nearest
-
-        raise AttributeError(f"module 'keras.utils' has no attribute '{name}'.{nearest(name, __all__)}")
+        raise AttributeError(_names.complaint(__name__, name, __all__))
     return getattr(importlib.import_module(f"tandemflow.keras.{_MODULE_OF[name]}"), name)
 
 

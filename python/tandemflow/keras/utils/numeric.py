@@ -17,7 +17,7 @@ def to_categorical(x, num_classes=None):
         num_classes = int(numbers.max()) + 1 if numbers.size else 0
     outside = numbers[(numbers < -num_classes) | (numbers >= num_classes)]
     if outside.size:
-        raise ValueError(f"to_categorical: class {outside[0]} is out of range for num_classes={num_classes}")
+        raise IndexError(f"to_categorical: class {outside[0]} is out of range for num_classes={num_classes}")
     out = np.zeros((numbers.size, num_classes))
     out[np.arange(numbers.size), numbers] = 1
     out = out.reshape((*shape, num_classes))

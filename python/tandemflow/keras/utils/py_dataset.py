@@ -1,6 +1,7 @@
 """Batches that a Python object makes, by number."""
 import collections
 import concurrent.futures
+import itertools
 import random
 
 
@@ -35,11 +36,17 @@ class PyDataset:
 Sequence = PyDataset
 
 
+def batch_count(dataset):
+    """How many batches an epoch has; None for a dataset without an end, whose num_batches is None."""
+    return dataset.num_batches if type(dataset).__len__ is PyDataset.__len__ else len(dataset)
+
+
 def iterate_py_dataset(dataset, shuffle=False):
     """All batches of one epoch, the next ones being made while this one is used."""
     getattr(dataset, "on_epoch_begin", lambda: None)()
-    order = list(range(len(dataset)))
-    if shuffle:
+    count = batch_count(dataset)
+    order = itertools.count() if count is None else list(range(count))
+    if shuffle and count is not None:
         random.shuffle(order)
     workers = getattr(dataset, "workers", 1)
     if workers <= 1:
