@@ -264,6 +264,27 @@ TEST_F(OpenCl, ConvolutionsWithFewFiltersAgree) {
                     {random_f32({3, 11, 9, 3}), random_f32({3, 3, 3, outputs}, 2)}, 1e-5);
 }
 
+TEST_F(OpenCl, FilterGradientsOfAnyNumberOfChannelsAgree) {
+  for (const char* padding : {"same", "valid"})
+    for (std::int64_t outputs : {5, 16, 17, 32, 33, 48, 80}) {
+      const Shape filter{3, 3, 3, outputs}, output = padding[0] == 's' ? Shape{3, 11, 9, outputs} : Shape{3, 9, 7, outputs};
+      expect_agrees(conv2d_backprop_filter_op, make_attrs(conv2d_backprop_filter_op, filter, Ints{1, 1}, padding, Ints{1, 1}, Ints{}),
+                    {random_f32({3, 11, 9, 3}), random_f32(output, 2)}, 2e-5);
+    }
+}
+
+TEST_F(OpenCl, LoopsOfAnyLengthAgree) {
+  std::mt19937 engine(1);
+  const auto random = [&](DType dtype, std::int64_t length) { return random_tensor({{dtype, {length}}, {-9, 9}}, engine); };
+  for (std::int64_t length : {1, 7, 8, 9, 15, 16, 17, 24, 31, 33, 20'011}) {
+    expect_agrees(*find_op("exp"), {}, {random(DType::f32, length)});
+    expect_agrees(*find_op("floordiv"), {}, {random(DType::i32, length), random(DType::i32, length)}, 0);
+    expect_agrees(*find_op("greater"), {}, {random(DType::i64, length), random(DType::i64, length)}, 0);
+    expect_agrees(add_op, {}, {random(DType::f16, length), random(DType::f16, length)}, 0);
+    expect_agrees(*find_op("cast"), make_attrs(*find_op("cast"), DType::i8), {random(DType::f32, length)}, 0);
+  }
+}
+
 // --- The device's promises. ---
 
 const OpDef& square() { return *find_op("square"); }
