@@ -106,6 +106,9 @@ template <class T> HERE Vec<T, 8> fma(const Vec<T, 8>& a, const Vec<T, 8>& b, co
   LANES r.s[i] = ::fma(a.s[i], b.s[i], c.s[i]);
   return r;
 }
+HERE ulong mul_hi(ulong a, ulong b) { return __umul64hi(a, b); }
+HERE int clz(ulong v) { return __clzll((long long)v); }
+template <class T> HERE int any(const Vec<T, 8>& mask) { int r = 0; LANES r |= mask.s[i] < 0; return r; }
 template <class T> HERE typename Vec<T, 8>::Mask isnan(const Vec<T, 8>& v) { return v != v; }
 template <class M, class A, class B> HERE Vec<A, 8> PICK(const Vec<M, 8>& mask, const Vec<A, 8>& a, const Vec<B, 8>& b) {
   static_assert(sizeof(M) == sizeof(A) && sizeof(A) == sizeof(B), "a mask is as wide as the lanes");
@@ -141,5 +144,6 @@ HERE int atomic_cmpxchg(int* p, int expected, int value) { return atomicCAS(p, e
 #define KERNEL extern "C" __global__ void
 #define __kernel extern "C" __global__
 #define __global
+#define __constant __constant__
 #define __private
 #define static static __device__

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstdio>
 
+#include "tandem/backend/opencl/angle.h"
 #include "tandem/base/error.h"
 
 namespace tandem::opencl {
@@ -113,8 +114,11 @@ class Writer {
       case Prim::bit_not: return text("~", a);
       case Prim::shift_left: return shift(node, "<<");
       case Prim::shift_right: return shift(node, ">>");
+      case Prim::shift_left_by: return infix(node, "<<");
+      case Prim::shift_right_by: return infix(node, ">>");
       case Prim::mul_hi_u32:
         return text("as_int8(convert_uint8((convert_ulong8(as_uint8(", a, ")) * convert_ulong8(as_uint8(", b, "))) >> 32))");
+      case Prim::angle_rest: return text("angle_rest_", vector_type(node.lane), "(", a, ", ", node.bits, ")");
       default: TANDEM_CHECK(false, "no OpenCL text for ", expr::prim_name(node.prim)); return "";
     }
   }
@@ -293,7 +297,7 @@ std::string define_dtypes(const expr::Program& program) {
   used.erase(std::unique(used.begin(), used.end()), used.end());
   std::string out;
   for (DType dtype : used) out += define_dtype(slot_of(dtype), dtype);
-  return out;
+  return out + define_angle_rest(program);
 }
 
 std::string with_slot(std::string_view source, std::string_view slot) {
