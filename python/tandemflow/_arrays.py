@@ -96,7 +96,7 @@ def reduce_euclidean_norm(input_tensor, axis=None, keepdims=False, name=None):
 
 
 def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None):
-    """The norm of vectors ('euclidean', 1, 2, inf, any p) or of matrices ('fro', 'euclidean', 1, inf)."""
+    """The norm of vectors ('euclidean', 1, 2, inf, any p) or of matrices ('fro', 'euclidean', 1, 2, inf)."""
     x = _tensor(tensor)
     keepdims = builtins.bool(keepdims)
     pair = isinstance(axis, (tuple, list)) and len(axis) == 2
@@ -107,6 +107,13 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None):
         summed, kept = (axis[0], axis[1]) if ord == 1 else (axis[1], axis[0])
         result = reduce_max(reduce_sum(size, summed, True), kept, True)
         return result if keepdims else squeeze(result, list(axis))
+    if ord == 2:  # of matrices: the largest singular value
+        from ._linalg import svd
+
+        others = [i for i in builtins.range(x.ndim) if i not in [a % x.ndim for a in axis]]
+        matrices = transpose(x, others + [a % x.ndim for a in axis])
+        largest = reduce_max(svd(matrices, compute_uv=False), -1)
+        return reshape(largest, [1 if i not in others else size for i, size in enumerate(x.shape)]) if keepdims else largest
     if pair or not isinstance(ord, (int, float)) or ord <= 0:
         raise ValueError(f"norm: ord must be 'euclidean', 'fro', 1, 2, inf or a positive number for vectors, got {ord!r}")
     if ord == np.inf:
@@ -132,10 +139,10 @@ def moments(x, axes, shift=None, keepdims=False, name=None):
     return reduce_mean(x, axes, keepdims), reduce_variance(x, axes, keepdims)
 
 
-def l2_normalize(x, axis=None, epsilon=1e-12, name=None):
-    """x divided by the square root of its sum of squares, which is taken as at least epsilon."""
+def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
+    """x divided by the square root of its sum of squares, which is taken as at least epsilon; `dim` is a former name of axis."""
     x = _tensor(x)
-    return x * rsqrt(maximum(reduce_sum(square(x), axis, True), epsilon))
+    return x * rsqrt(maximum(reduce_sum(square(x), dim if axis is None else axis, True), epsilon))
 
 
 def l2_loss(t, name=None):

@@ -19,7 +19,6 @@ from ._ops import (
     where,
 )
 
-_LARGEST = {"uint8": 255, "int8": 127, "int32": 2**31 - 1, "int64": 2**63 - 1}
 
 
 def picture(op, image):
@@ -47,9 +46,9 @@ def convert_image_dtype(image, dtype, saturate=False, name=None):
 
 
 def _largest(dtype):
-    if dtype.name not in _LARGEST:
+    if not dtype.is_integer:
         raise TypeError(f"convert_image_dtype: pictures are of floats or integers, not {dtype.name}")
-    return _LARGEST[dtype.name]
+    return dtype.max
 
 
 def _number(value, dtype):

@@ -2,7 +2,7 @@
 import math
 
 from . import _tandem
-from ._ops import expand_dims, maximum, records, reduce_sum, reshape, rsqrt, where
+from ._ops import expand_dims, records, reshape, where
 from .random import uniform
 
 
@@ -31,12 +31,6 @@ def layer_normalization(x, scale, offset, epsilon=1e-3, name=None):
     rows = reshape(x, x.shape.as_list()[:-axes] + [scale.shape.num_elements()])
     flat = records["layer_normalization"](rows, reshape(scale, [-1]), reshape(offset, [-1]), epsilon)[0]
     return reshape(flat, x.shape)
-
-
-def l2_normalize(x, axis=None, epsilon=1e-12, name=None):
-    """x / sqrt(max(sum(x * x), epsilon)) along the axes."""
-    x = _tandem.to_tensor(x)
-    return x * rsqrt(maximum(reduce_sum(x * x, axis, True), epsilon))
 
 
 def dropout(x, rate, noise_shape=None, seed=None, name=None):

@@ -96,7 +96,7 @@ def constant(value, dtype=None, shape=None, name="Const"):
     )
 
 
-def zeros(shape, dtype=_dtypes.float32, name=None):
+def zeros(shape, dtype=_dtypes.float32, name=None, layout=None):
     """A tensor of zeros; of empty strings."""
     try:
         return _zeros(shape, dtype)
@@ -116,7 +116,7 @@ def _zeros(shape, dtype):
     return reshape(_tandem.to_tensor(numpy.full([numpy.prod(sizes, dtype=int)], b"", object), _dtypes.string), sizes)
 
 
-def ones(shape, dtype=_dtypes.float32, name=None):
+def ones(shape, dtype=_dtypes.float32, name=None, layout=None):
     """A tensor of ones."""
     try:
         return _tandem.fill(shape, 1, dtype)
@@ -127,20 +127,20 @@ def ones(shape, dtype=_dtypes.float32, name=None):
     return cast(_tandem.fill(shape, 1, wanted.real_dtype), wanted)
 
 
-def fill(dims, value, name=None):
+def fill(dims, value, name=None, layout=None):
     """A tensor of one value, of the value's dtype."""
     return broadcast_to(_tandem.to_tensor(value), dims)
 
 
 @takes_others
-def zeros_like(input, dtype=None, name=None):
+def zeros_like(input, dtype=None, name=None, layout=None):
     """Zeros of the shape, and unless told otherwise the dtype, of `input`."""
     tensor = _tandem.to_tensor(input)
     return _zeros(tensor.shape, dtype or tensor.dtype)
 
 
 @takes_others
-def ones_like(input, dtype=None, name=None):
+def ones_like(input, dtype=None, name=None, layout=None):
     """Ones of the shape, and unless told otherwise the dtype, of `input`."""
     tensor = _tandem.to_tensor(input)
     return _tandem.fill(tensor.shape, 1, dtype or tensor.dtype)
@@ -187,13 +187,13 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=_dtypes.float32, nam
 
 def shape(input, out_type=_dtypes.int32, name=None):
     """The sizes of the axes, as a tensor."""
-    return _tandem.sizes_tensor(_tandem.to_tensor(input), out_type)
+    return _tandem.sizes_tensor(_tandem.to_tensor(input), out_type or _dtypes.int32)
 
 
 @takes_others
 def size(input, out_type=_dtypes.int32, name=None):
     """The number of elements, as a tensor."""
-    return _tandem.to_tensor(_tandem.to_tensor(input).shape.num_elements(), out_type)
+    return _tandem.to_tensor(_tandem.to_tensor(input).shape.num_elements(), out_type or _dtypes.int32)
 
 
 @takes_others
@@ -334,7 +334,16 @@ def truncatediv(x, y, name=None):
 def truncatemod(x, y, name=None):
     """x - truncatediv(x, y) * y, elementwise: the remainder with the sign of x."""
     x, y = _converted([x, y])
+    if x.dtype.is_floating:
+        rest = floormod(abs(x), abs(y))
+        return where(less(x, 0), -rest, rest)
     return x - truncatediv(x, y) * y
+
+
+@takes_others
+def pow(x, y, name=None):
+    """x to the power of y, elementwise; of integers, y may not be negative."""
+    return _tandem.power(*_converted([x, y]))
 
 
 def add_n(inputs, name=None):

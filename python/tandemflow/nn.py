@@ -21,7 +21,6 @@ from ._network import (
     dot_product_attention,
     dropout,
     gru,
-    l2_normalize,
     layer_normalization,
     lstm,
     sigmoid_cross_entropy_with_logits,

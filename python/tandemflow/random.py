@@ -155,7 +155,7 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=_dtypes.float32, seed=No
 
 def categorical(logits, num_samples, dtype=_dtypes.int64, seed=None, name=None):
     """Classes drawn with the probabilities softmax(logits): [batch, num_samples]."""
-    return _categorical(_Sequence(seed), logits, num_samples, dtype)
+    return _categorical(_Sequence(seed), logits, num_samples, dtype or _dtypes.int64)
 
 
 def shuffle(value, seed=None, name=None):

@@ -27,8 +27,6 @@ std::ostream& operator<<(std::ostream& out, DType dtype);
 constexpr bool is_floating(DType d) { return d <= DType::f64; }
 constexpr bool is_integer(DType d) { return d >= DType::i8 && d <= DType::u64; }
 constexpr bool is_unsigned(DType d) { return d == DType::u8 || (d >= DType::u16 && d <= DType::u64); }
-/// Integers that are kept, moved, compared for equality and cast, but not computed with.
-constexpr bool is_storage_only(DType d) { return d >= DType::i16 && d <= DType::u64; }
 
 /// A set of dtypes, as an op record states them.
 class DTypeSet {
@@ -49,10 +47,9 @@ class DTypeSet {
 };
 
 inline constexpr DTypeSet kFloating{DType::f16, DType::bf16, DType::f32, DType::f64};
-inline constexpr DTypeSet kIntegers{DType::i8, DType::u8, DType::i32, DType::i64};
+inline constexpr DTypeSet kIntegers{DType::i8, DType::u8, DType::i16, DType::u16, DType::i32, DType::u32, DType::i64, DType::u64};
 inline constexpr DTypeSet kNumeric = kFloating | kIntegers;
-inline constexpr DTypeSet kStorageOnly{DType::i16, DType::u16, DType::u32, DType::u64};
-inline constexpr DTypeSet kFixedSize = kNumeric | kStorageOnly | DTypeSet{DType::boolean};  // all but strings
+inline constexpr DTypeSet kFixedSize = kNumeric | DTypeSet{DType::boolean};  // all but strings
 
 template <class T>
 constexpr DType dtype_of() {

@@ -44,7 +44,7 @@ constexpr PrimInfo kPrims[] = {
     {"round_even", 1}, {"floor", 1}, {"trunc", 1},
     {"eq", 2}, {"lt", 2}, {"le", 2},
     {"bit_and", 2}, {"bit_or", 2}, {"bit_xor", 2}, {"bit_not", 1}, {"select", 3},
-    {"shift_left", 1}, {"shift_right", 1}, {"mul_hi_u32", 2}, {"bitcast", 1}, {"convert", 1},
+    {"shift_left", 1}, {"shift_right", 1}, {"shift_left_by", 2}, {"shift_right_by", 2}, {"mul_hi_u32", 2}, {"angle_rest", 1}, {"bitcast", 1}, {"convert", 1},
 };
 static_assert(std::size(kPrims) == static_cast<std::size_t>(Prim::convert) + 1);
 
@@ -173,6 +173,10 @@ std::int32_t Graph::simplify_by_constant(Node& node) const {
   return -1;
 }
 
+int Graph::bits_of(Lane lane) const {
+  return is_integer(dtype_) && lane_of(dtype_) == lane ? static_cast<int>(8 * dtype_size(dtype_)) : lane_bits(lane);
+}
+
 Expr Graph::constant(Lane lane, double value) {
   switch (lane) {
     case Lane::f32: return constant_bits(lane, std::bit_cast<std::uint32_t>(static_cast<float>(value)));
@@ -205,8 +209,54 @@ Expr unary(Prim prim, Expr a) {
       break;
     default: TANDEM_CHECK(false, prim_name(prim), " is not a unary instruction");
   }
+  if (prim == Prim::abs && a.graph().is_unsigned(lane)) return a;
   return a.graph().add({.prim = prim, .lane = lane, .a = a.node()});
 }
+
+namespace {
+
+// --- i64 lanes that hold unsigned numbers: made of the signed instructions. ---
+
+constexpr std::uint64_t kTopBit = std::uint64_t{1} << 63;
+
+Expr signed_compare(Prim prim, Expr a, Expr b) {
+  return a.graph().add({.prim = prim, .lane = Lane::mask, .a = a.node(), .b = b.node()});
+}
+Expr with_top_turned(Expr a) { return a ^ a.graph().constant_bits(Lane::i64, kTopBit); }
+Expr unsigned_compare(Prim prim, Expr a, Expr b) { return signed_compare(prim, with_top_turned(a), with_top_turned(b)); }
+
+/// Half the dividend has room for a sign; what the halving lost is at most one more b. A divisor above half the range
+/// goes into anything once or not at all. x / 0 = 0.
+Expr unsigned_quotient(Expr a, Expr b) {
+  Graph& graph = a.graph();
+  const Expr zero = graph.constant_bits(Lane::i64, 0), one = graph.constant_bits(Lane::i64, 1);
+  const Expr half = graph.add({.prim = Prim::div, .lane = Lane::i64, .a = shift_right(a, 1).node(), .b = b.node()});
+  const Expr about = shift_left(half, 1);
+  const Expr once_more = unsigned_compare(Prim::le, b, a - about * b);
+  const Expr whole = about + select(once_more, one, zero);
+  const Expr quotient = select(signed_compare(Prim::lt, b, zero), select(unsigned_compare(Prim::le, b, a), one, zero), whole);
+  return select(signed_compare(Prim::eq, b, zero), zero, quotient);
+}
+
+/// Above 2^63 half of it is converted, its last bit kept for the rounding, and doubled.
+Expr unsigned_to_float(Expr a, Lane to) {
+  Graph& graph = a.graph();
+  const Expr zero = graph.constant_bits(Lane::i64, 0), one = graph.constant_bits(Lane::i64, 1);
+  const Expr large = signed_compare(Prim::lt, a, zero);
+  const Expr fits = select(large, shift_right(a, 1) | (a & one), a);
+  const Expr number = graph.add({.prim = Prim::convert, .lane = to, .a = fits.node()});
+  return select(large, number + number, number);
+}
+
+/// What is not below 2^63 is converted less that much.
+Expr float_to_unsigned(Expr a) {
+  Graph& graph = a.graph();
+  const auto converted = [&](Expr x) { return graph.add({.prim = Prim::convert, .lane = Lane::i64, .a = x.node()}); };
+  const Expr bound = a.like(0x1p63);
+  return select(bound <= a, with_top_turned(converted(a - bound)), converted(a));
+}
+
+}  // namespace
 
 // 1 / b when b is a constant power of two whose reciprocal is a normal number, else 0: then a / b = a * (1 / b) exactly.
 static double exact_reciprocal(Expr b) {
@@ -242,6 +292,11 @@ Expr binary(Prim prim, Expr a, Expr b) {
       break;
     default: TANDEM_CHECK(false, prim_name(prim), " is not a binary instruction");
   }
+  if (a.graph().is_unsigned(lane)) {
+    if (prim == Prim::min) return select(a < b, a, b);
+    if (prim == Prim::max) return select(b < a, a, b);
+    if (prim == Prim::div) return unsigned_quotient(a, b);
+  }
   if (prim == Prim::div)
     if (const double reciprocal = exact_reciprocal(b); reciprocal != 0) return a * reciprocal;
   return a.graph().add({.prim = prim, .lane = lane, .a = a.node(), .b = b.node()});
@@ -254,7 +309,8 @@ Expr compare(Prim prim, Expr a, Expr b) {
     if (prim == Prim::eq) return !(a ^ b);
     return prim == Prim::lt ? (!a) & b : (!a) | b;
   }
-  return a.graph().add({.prim = prim, .lane = Lane::mask, .a = a.node(), .b = b.node()});
+  if (prim != Prim::eq && a.graph().is_unsigned(a.lane())) return unsigned_compare(prim, a, b);
+  return signed_compare(prim, a, b);
 }
 
 static Expr shift(Prim prim, Expr a, int bits) {
@@ -266,10 +322,21 @@ static Expr shift(Prim prim, Expr a, int bits) {
 Expr shift_left(Expr a, int bits) { return shift(Prim::shift_left, a, bits); }
 Expr shift_right(Expr a, int bits) { return shift(Prim::shift_right, a, bits); }
 
+Expr shift_lanes(Prim prim, Expr a, Expr b) {
+  check_same(prim_name(prim), a, b);
+  TANDEM_CHECK(is_integer_lane(a.lane()), prim_name(prim), " of ", lane_name(a.lane()));
+  return a.graph().add({.prim = prim, .lane = a.lane(), .a = a.node(), .b = b.node()});
+}
+
 Expr mul_hi_u32(Expr a, Expr b) {
   check_same("mul_hi_u32", a, b);
   TANDEM_CHECK(a.lane() == Lane::i32, "mul_hi_u32 of ", lane_name(a.lane()));
   return a.graph().add({.prim = Prim::mul_hi_u32, .lane = Lane::i32, .a = a.node(), .b = b.node()});
+}
+
+Expr angle_rest(Expr a, AngleGrid grid) {
+  TANDEM_CHECK(is_float_lane(a.lane()), "angle_rest of ", lane_name(a.lane()));
+  return a.graph().add({.prim = Prim::angle_rest, .lane = a.lane(), .a = a.node(), .bits = static_cast<std::uint64_t>(grid)});
 }
 
 Expr bitcast(Expr a, Lane to) {
@@ -283,6 +350,8 @@ Expr convert(Expr a, Lane to) {
   if (a.lane() == to) return a;
   if (to == Lane::mask) return a != 0;
   if (a.lane() == Lane::mask) return select(a, a.graph().constant(to, 1), a.graph().constant(to, 0));
+  if (is_float_lane(to) && a.graph().is_unsigned(a.lane())) return unsigned_to_float(a, to);
+  if (is_float_lane(a.lane()) && a.graph().is_unsigned(to)) return float_to_unsigned(a);
   return a.graph().add({.prim = Prim::convert, .lane = to, .a = a.node()});
 }
 

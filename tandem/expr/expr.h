@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tandem/core/dtype.h"
+#include "tandem/expr/angle.h"
 
 namespace tandem::expr {
 
@@ -34,7 +35,9 @@ enum class Prim : std::uint8_t {
   bit_not,
   select,       // a ? b : c
   shift_left, shift_right,  // integers, by `bits`; right is logical
+  shift_left_by, shift_right_by,  // the same by b, which is below the bits of a lane and not negative
   mul_hi_u32,   // i32 lanes as unsigned: upper half of the product
+  angle_rest,   // of a large angle, by the grid in `bits`: see angle.h; a itself where it is small, which costs next to nothing
   bitcast,      // f32 <-> i32, f64 <-> i64
   convert,      // numbers to another lane type; float to integer truncates, and what does not fit (NaN, infinity,
                 // too large) gives the smallest integer, as x86 does
@@ -77,6 +80,11 @@ class Graph {
   Expr constant_bits(Lane lane, std::uint64_t bits) { return add({.prim = Prim::constant, .lane = lane, .bits = bits}); }
   Expr index_lo() { return add({.prim = Prim::index_lo, .lane = Lane::i32}); }
   Expr index_hi() { return add({.prim = Prim::index_hi, .lane = Lane::i32}); }
+  /// What is built from now on computes with numbers of `dtype`: of u64, lanes of i64 are read as unsigned.
+  void compute_as(DType dtype) { dtype_ = dtype; }
+  bool is_unsigned(Lane lane) const { return dtype_ == DType::u64 && lane == Lane::i64; }
+  /// Bits of the numbers that integer lanes stand for: 8 when i32 lanes compute i8.
+  int bits_of(Lane lane) const;
   const std::vector<Node>& nodes() const { return nodes_; }
   const Node& operator[](std::int32_t i) const { return nodes_[i]; }
 
@@ -86,6 +94,7 @@ class Graph {
   std::int32_t& find_slot(const Node& node);
   void grow_table();
 
+  DType dtype_ = DType::f32;  // of no integer: lanes are what they are
   std::vector<Node> nodes_;
   std::vector<std::int32_t> table_;  // open addressing over nodes_, a power of two long; -1 is free
 };
@@ -136,7 +145,9 @@ inline Expr operator|(Expr a, Expr b) { return binary(Prim::bit_or, a, b); }
 inline Expr operator^(Expr a, Expr b) { return binary(Prim::bit_xor, a, b); }
 Expr shift_left(Expr a, int bits);
 Expr shift_right(Expr a, int bits);
+Expr shift_lanes(Prim prim, Expr a, Expr b);  // shift_left_by, shift_right_by
 Expr mul_hi_u32(Expr a, Expr b);
+Expr angle_rest(Expr a, AngleGrid grid);
 Expr bitcast(Expr a, Lane to);
 /// To another lane type; a mask becomes 1 or 0, a number becomes a mask by != 0.
 Expr convert(Expr a, Lane to);

@@ -93,15 +93,17 @@ Expr erfc(Expr x) {
 
 Expr tan(Expr x) {
   if (!is_number(x)) return x;
-  // x = n pi/2 + r, |r| <= pi/4: tan r for even n, -1 / tan r for odd n. As accurate as sin for large x.
+  // x = n pi/2 + r, |r| <= pi/4: tan r for even n, -1 / tan r for odd n.
   const double magic = std::ldexp(1.5, float_of(x).mantissa);
   const Expr sum = fma(x, 2 * std::numbers::inv_pi, magic), n = sum - magic;
   const Coefficients half_pi = choose(x, kHalfPiParts32, kHalfPiParts64);
   Expr r = fma(n, -half_pi[0], x);
   r = fma(n, -half_pi[1], r);
   r = fma(n, -half_pi[2], r);
+  const Expr far = angle_rest(x, AngleGrid::tangent), large = is_large_angle(x);
+  r = select(large, far, r);
   const Expr t = odd(r, r * r, choose(x, kTan32, kTan64));
-  const Expr even = (as_integer(sum) & integer_bits(x, 1)) == 0;
+  const Expr even = (select(large, as_integer(far), as_integer(sum)) & integer_bits(x, 1)) == 0;
   return select(even, t, -1 / t);
 }
 
@@ -177,31 +179,26 @@ Expr floor_mod(Expr x, Expr y) {
   Expr rest = fma(-trunc(x / y), y, x);
   if (is_number(x)) {
     rest = fma(-trunc(rest / y), y, rest);  // a quotient of more digits than a number has was rounded the first time
-    rest = select(abs(y) == kInfinity, x, rest);
+    rest = select((abs(y) == kInfinity) & (abs(x) < kInfinity), x, rest);
   }
   return select((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest);
 }
 
 namespace {
 
-/// Shifts by the bits of y in turn: 1, 2, 4, … places.
-Expr shift_by(Expr x, Expr y, Expr (*shift)(Expr, int)) {
-  const int bits = x.lane() == Lane::i64 ? 6 : 5;
-  const Expr count = greater_of(0, lesser((1 << bits) - 1, y));
-  for (int k = 0; k < bits; ++k)
-    x = select((count & x.graph().constant_bits(x.lane(), std::uint64_t{1} << k)) == 0, x, shift(x, 1 << k));
-  return x;
+Expr shift_by(Expr x, Expr y, Prim prim) {
+  return shift_lanes(prim, x, greater_of(0, lesser(x.graph().bits_of(x.lane()) - 1, y)));
 }
 
 }  // namespace
 
-Expr shift_left_by(Expr x, Expr y) { return is_number(x) ? x : shift_by(x, y, shift_left); }
+Expr shift_left_by(Expr x, Expr y) { return is_number(x) ? x : shift_by(x, y, Prim::shift_left_by); }
 
 Expr shift_right_by(Expr x, Expr y) {
   if (is_number(x)) return x;
   // Shifts are logical: a negative number is shifted with its bits turned.
   const Expr negative = x < 0;
-  const Expr shifted = shift_by(select(negative, !x, x), y, shift_right);
+  const Expr shifted = shift_by(select(negative, !x, x), y, Prim::shift_right_by);
   return select(negative, !shifted, shifted);
 }
 

@@ -22,7 +22,7 @@ Expr acosh(Expr x);
 Expr atanh(Expr x);
 /// The remainder with the sign of y; exact while |x / y| is below 2^mantissa.
 Expr floor_mod(Expr x, Expr y);
-/// x shifted by y bits, y taken as the nearest possible number; right shifts keep the sign.
+/// x shifted by y bits, y taken as the nearest number that the dtype's width allows; right shifts keep the sign.
 Expr shift_left_by(Expr x, Expr y);
 Expr shift_right_by(Expr x, Expr y);
 

@@ -48,6 +48,7 @@ ScalarValue apply_float(const Node& node, T a, T b, T c) {
     case Prim::round_even: return wrap(std::nearbyint(a));
     case Prim::floor: return wrap(std::floor(a));
     case Prim::trunc: return wrap(std::trunc(a));
+    case Prim::angle_rest: return wrap(angle_rest(a, static_cast<AngleGrid>(node.bits)));
     default: no_meaning(node, std::is_same_v<T, float> ? Lane::f32 : Lane::f64);
   }
 }
@@ -61,6 +62,8 @@ ScalarValue apply_integer(const Node& node, T a, T b) {
     case Prim::bit_not: return wrap(static_cast<T>(~a));
     case Prim::shift_left: return wrap(lane_shift_left(a, static_cast<int>(node.bits)));
     case Prim::shift_right: return wrap(lane_shift_right(a, static_cast<int>(node.bits)));
+    case Prim::shift_left_by: return wrap(lane_shift_left(a, static_cast<int>(b)));
+    case Prim::shift_right_by: return wrap(lane_shift_right(a, static_cast<int>(b)));
     case Prim::mul_hi_u32: return wrap(lane_mul_hi_u32(static_cast<std::int32_t>(a), static_cast<std::int32_t>(b)));
     default: no_meaning(node, std::is_same_v<T, std::int32_t> ? Lane::i32 : Lane::i64);
   }

@@ -72,17 +72,18 @@ Expr sin_reduced(Expr r) {
   return r * fma(z, polynomial(z, choose(r, kSin32, kSin64)), 1);  // a product keeps the sign of 0
 }
 
-/// sin of x - multiple * pi, its sign turned when `integer` is odd.
-Expr sin_of_rest(Expr x, Expr multiple, Expr integer) {
+/// x - multiple * pi, to about 3 ulp where x is no larger than kLargeAngle.
+Expr rest_of_pi(Expr x, Expr multiple) {
   const Coefficients pi = choose(x, kPiParts32, kPiParts64);
   Expr r = fma(multiple, -pi[0], x);  // exact, by the fma: both terms are multiples of the last place of pi[0]
   r = fma(multiple, -pi[1], r);
-  r = fma(multiple, -pi[2], r);
-  const Expr turn = shift_left(integer, x.lane() == Lane::f32 ? 31 : 63);
-  const Expr y = bitcast(as_integer(sin_reduced(r)) ^ turn, x.lane());
-  // Accurate to about 3 ulp for |x| < 1e6 in f32 and 1e13 in f64. Beyond 2^mantissa the reduction fails, and the result
-  // should at least be a possible one.
-  return clamp(y, -1, 1);
+  return fma(multiple, -pi[2], r);
+}
+
+/// sin(r), its sign turned when `integer` is odd. Roundings add up to a last place beyond 1 where r is a quarter of a turn.
+Expr turned_sin(Expr r, Expr integer) {
+  const Expr turn = shift_left(integer, r.lane() == Lane::f32 ? 31 : 63);
+  return clamp(bitcast(as_integer(sin_reduced(r)) ^ turn, r.lane()), -1, 1);
 }
 
 /// An odd function that saturates at 1: 2u / (1 + u^2) with u = n / 2d, n = x (1 + P(z)), d = 1 + z Q(z), z = x^2. Errors of
@@ -157,9 +158,10 @@ Expr erf(Expr x) {
 
 Expr sin(Expr x) {
   if (!is_number(x)) return x;
+  x = angle_rest(x, AngleGrid::sine);
   const double magic = std::ldexp(1.5, float_of(x).mantissa);
   const Expr sum = fma(x, std::numbers::inv_pi, magic);
-  return sin_of_rest(x, sum - magic, as_integer(sum));
+  return turned_sin(rest_of_pi(x, sum - magic), as_integer(sum));
 }
 
 Expr cos(Expr x) {
@@ -167,7 +169,8 @@ Expr cos(Expr x) {
   // x = (n + 1/2) pi + r: cos(x) = -sin(r) for even n. The odd magic number turns the parity.
   const double magic = std::ldexp(1.5, float_of(x).mantissa) + 1;
   const Expr sum = fma(x, std::numbers::inv_pi, -0.5) + magic;
-  return sin_of_rest(x, (sum - magic) + 0.5, as_integer(sum));
+  const Expr far = angle_rest(x, AngleGrid::cosine), large = is_large_angle(x);
+  return turned_sin(select(large, far, rest_of_pi(x, (sum - magic) + 0.5)), select(large, as_integer(far), as_integer(sum)));
 }
 
 Expr cos_two_pi(Expr u) {

@@ -48,6 +48,9 @@ inline Expr copy_sign(Expr magnitude, Expr sign) {
   return bitcast(as_integer(magnitude) | (as_integer(sign) & integer_bits(sign, top)), sign.lane());
 }
 
+/// Where angle_rest says something.
+inline Expr is_large_angle(Expr x) { return abs(x) > (x.lane() == Lane::f32 ? kLargeAngle32 : kLargeAngle64); }
+
 /// The integer n nearest to a * b, and 2^n, for |n| within the exponent's range.
 struct Rounded {
   Expr number, power;

@@ -14,11 +14,6 @@ const char* lane_text(Lane lane) {
   return names[static_cast<int>(lane)];
 }
 
-const char* dtype_text(DType dtype) {
-  constexpr const char* names[] = {"f16", "bf16", "f32", "f64", "i8", "u8", "i32", "i64", "bool", "string"};
-  return names[static_cast<int>(dtype)];
-}
-
 std::string constant_text(const Node& node) {
   const ScalarValue value = value_from_bits(node.lane, node.bits);
   switch (node.lane) {
@@ -64,7 +59,7 @@ std::string Program::to_string() const {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
     out += text("%", i, " = ", prim_name(node.prim), ".", lane_text(node.lane));
-    if (node.prim == Prim::input) out += text(" ", node.bits, " as ", dtype_text(inputs[node.bits]));
+    if (node.prim == Prim::input) out += text(" ", node.bits, " as ", inputs[node.bits]);
     if (node.prim == Prim::constant) out += " " + constant_text(node);
     const std::int32_t operands[] = {node.a, node.b, node.c};
     for (int k = 0; k < prim_arity(node.prim); ++k) out += text(" %", operands[k]);
@@ -72,7 +67,7 @@ std::string Program::to_string() const {
     out += '\n';
   }
   for (std::size_t k = 0; k < outputs.size(); ++k)
-    out += text("store ", k, " %", outputs[k].node, " as ", dtype_text(outputs[k].dtype), "\n");
+    out += text("store ", k, " %", outputs[k].node, " as ", outputs[k].dtype, "\n");
   return out;
 }
 
@@ -86,11 +81,16 @@ Program make_program(const Formula& formula, const std::vector<DType>& inputs, D
   std::vector<Expr> operands, results(outputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Lane wanted = formula.masks >> i & 1 ? Lane::mask : lane_of(compute);
+    graph.compute_as(inputs[i]);
     operands.push_back(convert(graph.input(static_cast<int>(i), lane_of(inputs[i])), wanted));
   }
+  graph.compute_as(compute);
   formula.tree(operands.data(), results.data());
   // Conversions to the stored dtypes extend this graph, which nobody else will see.
-  for (std::size_t k = 0; k < results.size(); ++k) results[k] = convert(results[k], lane_of(outputs[k]));
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    graph.compute_as(outputs[k] == DType::u64 ? outputs[k] : compute);
+    results[k] = convert(results[k], lane_of(outputs[k]));
+  }
   return make_program(graph, inputs, results, outputs);
 }
 
@@ -98,6 +98,7 @@ Program make_program(const Graph& given, std::vector<DType> inputs, const std::v
                      const std::vector<DType>& outputs) {
   TANDEM_CHECK(results.size() == outputs.size(), results.size(), " results, ", outputs.size(), " dtypes");
   Graph graph = given;
+  graph.compute_as(DType::f32);
   std::vector<std::int32_t> roots;
   for (std::size_t k = 0; k < results.size(); ++k)
     roots.push_back(convert(Expr(&graph, results[k].node()), lane_of(outputs[k])).node());
@@ -117,7 +118,7 @@ Program make_program(const Graph& given, std::vector<DType> inputs, const std::v
     if (node.prim == Prim::input) {
       TANDEM_CHECK(node.bits < program.inputs.size(), "input ", node.bits, " of ", program.inputs.size());
       TANDEM_CHECK(lane_of(program.inputs[node.bits]) == node.lane, "input ", node.bits, " is stored as ",
-                   dtype_text(program.inputs[node.bits]), " and used as ", lane_text(node.lane));
+                   program.inputs[node.bits], " and used as ", lane_text(node.lane));
     }
     for (std::int32_t* operand : {&node.a, &node.b, &node.c})
       if (*operand >= 0) *operand = place[*operand];

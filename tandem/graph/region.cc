@@ -33,7 +33,7 @@ int lane_width(DType dtype) {
 
 /// True when values of `dtype` have the same bits in lanes as in memory, or only more precision: what lies between two
 /// steps is not rounded to it. Narrow integers would have to wrap.
-bool may_stay_in_lanes(DType dtype) { return dtype != DType::i8 && dtype != DType::u8 && !is_storage_only(dtype); }
+bool may_stay_in_lanes(DType dtype) { return !is_integer(dtype) || dtype == DType::i32 || dtype == DType::i64; }
 
 bool is_reduction(const OpDef& op) {
   for (const OpDef* one : {&reduce_sum_op, &reduce_mean_op, &reduce_max_op, &reduce_min_op, &reduce_prod_op, &reduce_any_op, &reduce_all_op})

@@ -15,10 +15,4 @@ expr::Program elementwise_program(const KernelCall& call) {
   return expr::make_program(call.op.scalar, inputs, compute, outputs);
 }
 
-bool is_uint64_float_cast(const KernelCall& call) {
-  if (&call.op != &cast_op) return false;
-  const DType from = call.dtype(), to = call.outputs[0].dtype();
-  return (from == DType::u64 && is_floating(to)) || (is_floating(from) && to == DType::u64);
-}
-
 }  // namespace tandem

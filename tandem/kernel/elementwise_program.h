@@ -7,7 +7,4 @@ namespace tandem {
 
 expr::Program elementwise_program(const KernelCall& call);
 
-/// True of a cast between uint64 and a float: uint64 is computed in lanes of int64, which cannot tell its upper half.
-bool is_uint64_float_cast(const KernelCall& call);
-
 }  // namespace tandem

@@ -21,10 +21,15 @@ std::vector<expr::Expr> run_step(const FusedOp::Step& step, const std::vector<ex
   std::vector<expr::Expr> operands, results(step.outputs.size());
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
     const expr::Lane wanted = formula.masks >> i & 1 ? expr::Lane::mask : expr::lane_of(compute);
+    graph.compute_as(dtypes[static_cast<std::size_t>(step.inputs[i])]);
     operands.push_back(convert(values[static_cast<std::size_t>(step.inputs[i])], wanted));
   }
+  graph.compute_as(compute);
   formula.tree(operands.data(), results.data());
-  for (std::size_t k = 0; k < results.size(); ++k) results[k] = convert(results[k], expr::lane_of(step.outputs[k]));
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    graph.compute_as(step.outputs[k] == DType::u64 ? step.outputs[k] : compute);
+    results[k] = convert(results[k], expr::lane_of(step.outputs[k]));
+  }
   return results;
 }
 

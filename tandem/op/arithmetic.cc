@@ -1,4 +1,6 @@
 // Elementwise arithmetic: records, gradients, functions.
+#include <algorithm>
+
 #include "tandem/op/groups.h"
 #include "tandem/op/records.h"
 #include "tandem/op/rules.h"
@@ -9,13 +11,12 @@ using namespace expr;
 
 namespace {
 
-constexpr DTypeSet kSigned{DType::f16, DType::bf16, DType::f32, DType::f64, DType::i8, DType::i32, DType::i64};
-constexpr DTypeSet kPowers = kFloating | DTypeSet{DType::i32, DType::i64};
+constexpr DTypeSet kSigned = kFloating | DTypeSet{DType::i8, DType::i16, DType::i32, DType::i64};
 
 /// Division of integers is a float, as in TensorFlow: f32 for the small ones, else f64.
 DType quotient_dtype(DType dtype) {
   if (is_floating(dtype)) return dtype;
-  return dtype_size(dtype) == 1 ? DType::f32 : DType::f64;
+  return dtype_size(dtype) <= 2 ? DType::f32 : DType::f64;
 }
 
 Specs quotient(const InferContext& c) {
@@ -67,7 +68,6 @@ const OpDef pow_op{
     .name = "pow",
     .doc = "x to the power of y, elementwise.",
     .inputs = {"x", "y"},
-    .dtypes = kPowers,
     .infer = broadcast_inputs,
     .scalar = formula([](auto x, auto y) { return pow(x, y); }),
     .grad = [](GradContext& g) {
@@ -239,6 +239,16 @@ const OpDef cast_op{
     },
 };
 
+/// A reciprocal is no integer. What a traced function raises to is known when it runs.
+static void refuse_negative(const Tensor& y) {
+  if (!is_integer(y.dtype()) || is_unsigned(y.dtype()) || y.is_symbolic()) return;
+  const bool negative = visit_dtype(y.dtype(), [&]<class T>(TypeTag<T>) {
+    if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) return std::ranges::any_of(y.data<T>(), [](T value) { return value < 0; });
+    else return false;
+  });
+  if (negative) fail(ErrorCode::invalid_argument, "Integers to negative integer powers are not allowed");
+}
+
 OpGroup arithmetic_ops() {
   static constexpr const OpDef* kOps[] = {&add_op,      &subtract_op, &multiply_op, &divide_op, &pow_op, &maximum_op,
                                           &minimum_op,  &negative_op, &abs_op,      &sign_op,   &square_op, &sqrt_op,
@@ -250,7 +260,10 @@ Tensor add(const Tensor& x, const Tensor& y) { return apply(add_op, {x, y}); }
 Tensor subtract(const Tensor& x, const Tensor& y) { return apply(subtract_op, {x, y}); }
 Tensor multiply(const Tensor& x, const Tensor& y) { return apply(multiply_op, {x, y}); }
 Tensor divide(const Tensor& x, const Tensor& y) { return apply(divide_op, {x, y}); }
-Tensor pow(const Tensor& x, const Tensor& y) { return apply(pow_op, {x, y}); }
+Tensor pow(const Tensor& x, const Tensor& y) {
+  refuse_negative(y);
+  return apply(pow_op, {x, y});
+}
 Tensor maximum(const Tensor& x, const Tensor& y) { return apply(maximum_op, {x, y}); }
 Tensor minimum(const Tensor& x, const Tensor& y) { return apply(minimum_op, {x, y}); }
 Tensor negative(const Tensor& x) { return apply(negative_op, {x}); }

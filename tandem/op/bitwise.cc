@@ -50,7 +50,7 @@ const OpDef bitwise_xor_op{
 };
 const OpDef left_shift_op{
     .name = "left_shift",
-    .doc = "x with its bits moved up by y places, elementwise; y is taken as at least 0 and at most 31, of int64 63.",
+    .doc = "x with its bits moved up by y places, elementwise; y is taken as at least 0 and less than the bits of x.",
     .inputs = {"x", "y"},
     .dtypes = kIntegers,
     .infer = broadcast_inputs,
@@ -58,7 +58,7 @@ const OpDef left_shift_op{
 };
 const OpDef right_shift_op{
     .name = "right_shift",
-    .doc = "x with its bits moved down by y places, elementwise, the sign kept; y is taken as at least 0 and at most 31, of int64 63.",
+    .doc = "x with its bits moved down by y places, elementwise, the sign kept; y is taken as at least 0 and less than the bits of x.",
     .inputs = {"x", "y"},
     .dtypes = kIntegers,
     .infer = broadcast_inputs,

@@ -162,7 +162,7 @@ const OpDef reduce_all_op{
 
 const OpDef argmin_op{
     .name = "argmin",
-    .doc = "The index of the smallest value along an axis; the first of several; NaN counts as smallest.",
+    .doc = "The index of the smallest value along an axis; the first of several; a NaN counts as infinity.",
     .inputs = {"input"},
     .attrs = {{.name = "axis", .default_value = "0"},
               {.name = "output_type", .kind = AttrKind::dtype, .default_value = "int64"}},
@@ -171,7 +171,7 @@ const OpDef argmin_op{
 
 const OpDef argmax_op{
     .name = "argmax",
-    .doc = "The index of the largest value along an axis; the first of several; NaN counts as largest.",
+    .doc = "The index of the largest value along an axis; the first of several; a NaN counts as minus infinity.",
     .inputs = {"input"},
     .attrs = {{.name = "axis", .default_value = "0"},
               {.name = "output_type", .kind = AttrKind::dtype, .default_value = "int64"}},

@@ -277,11 +277,10 @@ bool has_zero(const Tensor& y) {
 /// What a traced function divides by is known when it runs.
 void refuse_zero(const Tensor& y) {
   if (is_floating(y.dtype()) || y.is_symbolic()) return;
-  const bool zero = y.dtype() == DType::i32   ? has_zero<std::int32_t>(y)
-                    : y.dtype() == DType::i64 ? has_zero<std::int64_t>(y)
-                    : y.dtype() == DType::i8  ? has_zero<std::int8_t>(y)
-                    : y.dtype() == DType::u8  ? has_zero<std::uint8_t>(y)
-                                              : false;
+  const bool zero = visit_dtype(y.dtype(), [&]<class T>(TypeTag<T>) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) return has_zero<T>(y);
+    else return false;
+  });
   if (zero) fail(ErrorCode::invalid_argument, "Integer division by zero");
 }
 

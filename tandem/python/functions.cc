@@ -105,6 +105,7 @@ void add_functions(nb::module_& module) {
   module.def("truncatediv", [](nb::handle x, nb::handle y) {
     return to_object(truncatediv(to_tensor(x.ptr()), to_tensor(y.ptr())));
   });
+  module.def("power", [](nb::handle x, nb::handle y) { return to_object(pow(to_tensor(x.ptr()), to_tensor(y.ptr()))); });
   module.def("floormod", [](nb::handle x, nb::handle y) {
     return to_object(floormod(to_tensor(x.ptr()), to_tensor(y.ptr())));
   });

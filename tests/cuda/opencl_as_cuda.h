@@ -110,6 +110,9 @@ template <class T, int N> HERE Vec<T, N> fma(const Vec<T, N>& a, const Vec<T, N>
   LANES r.s[i] = ::fma(a.s[i], b.s[i], c.s[i]);
   return r;
 }
+HERE ulong mul_hi(ulong a, ulong b) { return __umul64hi(a, b); }
+HERE int clz(ulong v) { return __clzll((long long)v); }
+template <class T, int N> HERE int any(const Vec<T, N>& mask) { int r = 0; LANES r |= mask.s[i] < 0; return r; }
 template <class T, int N> HERE typename Vec<T, N>::Mask isnan(const Vec<T, N>& v) { return v != v; }
 template <class M, class A, class B, int N> HERE Vec<A, N> PICK(const Vec<M, N>& mask, const Vec<A, N>& a, const Vec<B, N>& b) {
   static_assert(sizeof(M) == sizeof(A) && sizeof(A) == sizeof(B), "a mask is as wide as the lanes");
@@ -153,5 +156,6 @@ HERE int atomic_cmpxchg(int* p, int expected, int value) { return atomicCAS(p, e
 #define KERNEL extern "C" __global__ void
 #define __kernel extern "C" __global__
 #define __global
+#define __constant __constant__
 #define __private
 #define static static __device__

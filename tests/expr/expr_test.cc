@@ -114,7 +114,7 @@ TEST(Program, EqualProgramsHaveEqualKeysAndOthersDoNot) {
 TEST(Program, PrintsOneLineANode) {
   const auto program = make_program(formula([](auto x) { return x * 2; }), {DType::f16}, DType::f32, {DType::i8});
   EXPECT_EQ(program.to_string(),
-            "%0 = input.f32 0 as f16\n%1 = constant.f32 2\n%2 = mul.f32 %0 %1\n%3 = convert.i32 %2\nstore 0 %3 as i8\n");
+            "%0 = input.f32 0 as float16\n%1 = constant.f32 2\n%2 = mul.f32 %0 %1\n%3 = convert.i32 %2\nstore 0 %3 as int8\n");
 }
 
 TEST(Program, MinAndMaxGiveTheSecondWhenOneIsNaN) {
@@ -147,6 +147,27 @@ TEST(Program, IntegerDivisionHasAValueForEveryOperand) {
   EXPECT_EQ(divide(-7, 2), -3);
   EXPECT_EQ(divide(7, 0), 0);
   EXPECT_EQ(divide(INT64_MIN, -1), INT64_MIN);
+}
+
+TEST(Program, OfUint64OrderQuotientsAndConversionsAreUnsigned) {
+  const auto run = [](const Formula& formula, DType output, std::uint64_t x, std::uint64_t y) {
+    const Program program = make_program(formula, std::vector<DType>(static_cast<std::size_t>(formula.arity), DType::u64), DType::u64, {output});
+    ScalarValue in[2], out;
+    in[0].i64 = static_cast<std::int64_t>(x);
+    in[1].i64 = static_cast<std::int64_t>(y);
+    evaluate(program, in, &out);
+    return out;
+  };
+  const std::uint64_t numbers[] = {0, 1, 2, 3, 1000, 0x7FFFFFFFFFFFFFFF, 0x8000000000000000, 0x8000000000000001, 0xFFFFFFFFFFFFFFFE, 0xFFFFFFFFFFFFFFFF};
+  for (std::uint64_t x : numbers) {
+    EXPECT_EQ(run(formula([](auto a) { return a; }), DType::f64, x, 0).f64, static_cast<double>(x));
+    for (std::uint64_t y : numbers) {
+      EXPECT_EQ(run(formula([](auto a, auto b) { return a < b; }), DType::boolean, x, y).mask, x < y) << x << " " << y;
+      EXPECT_EQ(run(formula([](auto a, auto b) { return a <= b; }), DType::boolean, x, y).mask, x <= y) << x << " " << y;
+      EXPECT_EQ(run(formula([](auto a, auto b) { return greater_of(a, b); }), DType::u64, x, y).i64, static_cast<std::int64_t>(std::max(x, y)));
+      EXPECT_EQ(run(formula([](auto a, auto b) { return a / b; }), DType::u64, x, y).i64, static_cast<std::int64_t>(y ? x / y : 0)) << x << " / " << y;
+    }
+  }
 }
 
 TEST(Program, MemoryIsReadAndWrittenByTheRulesOfItsDType) {

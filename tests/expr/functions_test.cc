@@ -46,6 +46,11 @@ TEST(Functions, OfDoubleAreWithinFiveUlps) {
   EXPECT_LE(worst<double>(TREE(atanh), LONG(atanh), -1, 1, 10), 4);
 }
 
+TEST(Functions, TanOfEveryFiniteNumberIsWithinFiveUlps) {
+  EXPECT_LE(worst<float>(TREE(tan), LONG(tan), -3e38f, 3e38f, 100, 0), 5);
+  EXPECT_LE(worst<double>(TREE(tan), LONG(tan), -1e308, 1e308, 20, 0), 5);
+}
+
 TEST(Functions, SpecialValuesAreThoseOfTheCLibrary) {
   expect_specials<float>(TREE(expm1), std::expm1, "expm1");
   expect_specials<double>(TREE(expm1), std::expm1, "expm1");

@@ -35,6 +35,15 @@ TEST(Math, DoubleSinAndCosAreWithinThreeUlpsUpToTenThousand) {
   EXPECT_LE(worst<double>(cos, LONG(cos), -1e4, 1e4, 10), 3);
 }
 
+TEST(Math, SinAndCosOfEveryFiniteNumberAreWithinFourUlps) {
+  constexpr float kMost = std::numeric_limits<float>::max();
+  EXPECT_LE(worst<float>(sin, LONG(sin), -kMost, kMost, 100, 0), 4);
+  EXPECT_LE(worst<float>(cos, LONG(cos), -kMost, kMost, 100, 0), 4);
+  constexpr double kMostDouble = std::numeric_limits<double>::max();
+  EXPECT_LE(worst<double>(sin, LONG(sin), -kMostDouble, kMostDouble, 20, 0), 4);
+  EXPECT_LE(worst<double>(cos, LONG(cos), -kMostDouble, kMostDouble, 20, 0), 4);
+}
+
 TEST(Math, SinOfAnyFiniteNumberLiesBetweenMinusOneAndOne) {
   const Function<float> f(sin), g(cos);
   for (float x : {1e7f, -1e9f, 1e20f, 3.4e38f}) {

@@ -129,7 +129,7 @@ TEST(SpecialValues, NanAndInfinityPassThroughAsNumbersDo) {
   EXPECT_TRUE(std::isnan(minimum(number_like(x, 1.0), x).data<float>()[0]));
   EXPECT_EQ(exp(x).data<float>()[2], 0.f);
   EXPECT_EQ(tanh(x).data<float>()[1], 1.f);
-  EXPECT_EQ(argmax(x).item<std::int64_t>(), 0);  // NaN counts as largest, as in NumPy
+  EXPECT_EQ(argmax(x).item<std::int64_t>(), 1);  // NaN is passed over, as in TensorFlow
   EXPECT_EQ(cast(x, DType::i32).data<std::int32_t>()[0], std::numeric_limits<std::int32_t>::min());
 }
 

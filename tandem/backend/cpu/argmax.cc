@@ -1,5 +1,6 @@
-// argmax and argmin: the first of the largest or smallest, a NaN winning over all numbers.
+// argmax and argmin: the first of the largest or smallest; a NaN counts as the lowest or highest there is, as in TensorFlow.
 #include <algorithm>
+#include <limits>
 
 #include "tandem/backend/cpu/compare.h"
 #include "tandem/backend/cpu/dense.h"
@@ -10,11 +11,20 @@
 namespace tandem::cpu {
 namespace {
 
+/// Never by a NaN.
 template <bool kLeast, class C>
 bool wins(C challenger, C best) {
-  if constexpr (!kLeast) return beats(challenger, best);
-  else if constexpr (std::is_floating_point_v<C>) return (challenger < best) | ((challenger != challenger) & (best == best));
-  else return challenger < best;
+  return kLeast ? challenger < best : challenger > best;
+}
+
+/// What a challenger has to beat first.
+template <bool kLeast, class C>
+C first_best(C value) {
+  if constexpr (std::is_floating_point_v<C>) {
+    constexpr C kWorst = kLeast ? std::numeric_limits<C>::infinity() : -std::numeric_limits<C>::infinity();
+    return value != value ? kWorst : value;
+  }
+  return value;
 }
 
 /// input (outer, size, inner), result (outer, inner).
@@ -32,10 +42,10 @@ __attribute__((always_inline)) inline std::int64_t row_argmax(const T* row, std:
   using C = Comparable<T>;
   constexpr int kLanes = 32;
   std::int64_t at = 0;
-  C best = comparable(row[0]);
+  C best = first_best<kLeast>(comparable(row[0]));
   if (size >= 4 * kLanes) {
     C lanes[kLanes];
-    for (int j = 0; j < kLanes; ++j) lanes[j] = comparable(row[j]);
+    for (int j = 0; j < kLanes; ++j) lanes[j] = first_best<kLeast>(comparable(row[j]));
     for (at = kLanes; at + kLanes <= size; at += kLanes)
       for (int j = 0; j < kLanes; ++j) {
         const C value = comparable(row[at + j]);
@@ -45,7 +55,8 @@ __attribute__((always_inline)) inline std::int64_t row_argmax(const T* row, std:
     for (int j = 1; j < kLanes; ++j) best = wins<kLeast>(lanes[j], best) ? lanes[j] : best;
     for (; at < size; ++at) best = wins<kLeast>(comparable(row[at]), best) ? comparable(row[at]) : best;
     for (std::int64_t i = 0; i < size; ++i)
-      if (!wins<kLeast>(best, comparable(row[i]))) return i;
+      if (comparable(row[i]) == best) return i;
+    return 0;  // nothing but NaN
   }
   for (std::int64_t i = 1; i < size; ++i)
     if (wins<kLeast>(comparable(row[i]), best)) {
@@ -64,7 +75,7 @@ __attribute__((always_inline)) inline void column_argmax(const ArgmaxPlan& plan,
   using C = Comparable<T>;
   C best[kColumns];
   for (std::int64_t i = 0; i < count; ++i) {
-    best[i] = comparable(from[i]);
+    best[i] = first_best<kLeast>(comparable(from[i]));
     to[i] = 0;
   }
   for (std::int64_t r = 1; r < plan.size; ++r) {

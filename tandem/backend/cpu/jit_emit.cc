@@ -1,6 +1,7 @@
 #include "tandem/backend/cpu/jit_emit.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "tandem/base/text.h"
@@ -57,13 +58,16 @@ std::string unsupported(const Node& node, Lane operand, JitTarget target) {
     case Prim::sqrt:
     case Prim::round_even:
     case Prim::floor:
-    case Prim::trunc: return is_float ? "" : none;
+    case Prim::trunc:
+    case Prim::angle_rest: return is_float ? "" : none;
     case Prim::bit_and:
     case Prim::bit_or:
     case Prim::bit_xor:
     case Prim::bit_not: return is_float ? none : "";
     case Prim::shift_left:
-    case Prim::shift_right: return is_float || is_mask ? none : "";
+    case Prim::shift_right:
+    case Prim::shift_left_by:
+    case Prim::shift_right_by: return is_float || is_mask ? none : "";
     case Prim::mul_hi_u32: return operand == Lane::i32 ? "" : none;
     case Prim::select: return node.lane == Lane::mask ? "no instruction for select among masks" : "";
     case Prim::bitcast: return is_mask || node.lane == Lane::mask ? none : "";
@@ -77,7 +81,7 @@ std::string unsupported(const Node& node, Lane operand, JitTarget target) {
 
 std::string unsupported(DType dtype) {
   if (dtype == DType::string) return "strings have no lanes";
-  if (is_storage_only(dtype)) return text(dtype, " is for storage: generated code neither loads nor stores it");
+  if (dtype == DType::u32) return "generated code has no lanes of 4 bytes for uint32, which is computed in 8";
   return {};
 }
 
@@ -228,11 +232,18 @@ x86::Reg VectorEmitter::apply(const Node& node, Lane operand, const Arg (&args)[
     case Prim::le: compare(node.prim, operand, to, a, b); break;
     case Prim::select: select(node.lane, to, in_register(a), b, c); break;
     case Prim::mul_hi_u32: mul_hi(to, a, b); break;
+    case Prim::angle_rest: angle_rest(node, to, in_register(a)); break;
     case Prim::shift_left:
       cc.emit(lane_bytes_ == 4 ? Inst::kIdVpslld : Inst::kIdVpsllq, to, in_register(a), asmjit::imm(node.bits));
       break;
     case Prim::shift_right:
       cc.emit(lane_bytes_ == 4 ? Inst::kIdVpsrld : Inst::kIdVpsrlq, to, in_register(a), asmjit::imm(node.bits));
+      break;
+    case Prim::shift_left_by:
+      cc.emit(lane_bytes_ == 4 ? Inst::kIdVpsllvd : Inst::kIdVpsllvq, to, in_register(a), b.operand);
+      break;
+    case Prim::shift_right_by:
+      cc.emit(lane_bytes_ == 4 ? Inst::kIdVpsrlvd : Inst::kIdVpsrlvq, to, in_register(a), b.operand);
       break;
     case Prim::convert:
       cc.emit(pick(operand, Inst::kIdVcvttps2dq, Inst::kIdVcvttpd2qq, Inst::kIdVcvtdq2ps, Inst::kIdVcvtqq2pd), to,
@@ -352,6 +363,53 @@ void VectorEmitter::mul_hi(const x86::Reg& to, const Arg& a, const Arg& b) {
   } else {
     cc.emit(Inst::kIdVpblendd, to, even, odd, asmjit::imm(0xAA));
   }
+}
+
+namespace {
+
+template <class T, expr::AngleGrid kGrid, int kLanes>
+void rest_of_angles(T* angles) {
+  for (int i = 0; i < kLanes; ++i) angles[i] = expr::angle_rest(angles[i], kGrid);
+}
+
+template <class T, int kLanes>
+std::uint64_t rest_function(expr::AngleGrid grid) {
+  void (*function)(T*) = rest_of_angles<T, expr::AngleGrid::sine, kLanes>;
+  if (grid == expr::AngleGrid::cosine) function = rest_of_angles<T, expr::AngleGrid::cosine, kLanes>;
+  if (grid == expr::AngleGrid::tangent) function = rest_of_angles<T, expr::AngleGrid::tangent, kLanes>;
+  return reinterpret_cast<std::uint64_t>(function);
+}
+
+}  // namespace
+
+/// Only where some lane holds a large angle is a function called, on the lanes in memory.
+void VectorEmitter::angle_rest(const Node& node, const x86::Reg& to, const x86::Reg& angle) {
+  const bool f32 = node.lane == Lane::f32;
+  const auto grid = static_cast<expr::AngleGrid>(node.bits);
+  const std::uint64_t limit = f32 ? std::bit_cast<std::uint32_t>(static_cast<float>(expr::kLargeAngle32))
+                                  : std::bit_cast<std::uint64_t>(expr::kLargeAngle64);
+  const x86::Vec size = new_vector();
+  const x86::Gp lanes = cc.newUInt32();
+  const asmjit::Label small = cc.newLabel();
+  cc.emit(Inst::kIdVandps, size, angle, constant((std::uint64_t{1} << (8 * lane_bytes_ - 1)) - 1));
+  const x86::Reg large = new_register(Lane::mask);
+  cc.emit(f32 ? Inst::kIdVcmpps : Inst::kIdVcmppd, large, size, constant(limit), asmjit::imm(kGreater));
+  if (wide_) cc.emit(Inst::kIdKmovw, lanes, large);
+  else cc.emit(f32 ? Inst::kIdVmovmskps : Inst::kIdVmovmskpd, lanes, large);
+  move(to, angle);
+  cc.test(lanes, lanes);
+  cc.jz(small);
+  if (!angles_.hasBase()) angles_ = cc.newStack(static_cast<std::uint32_t>(vector_bytes()), 64);
+  const x86::Gp address = cc.newUIntPtr();
+  cc.emit(Inst::kIdVmovups, angles_, to);
+  cc.lea(address, angles_);
+  const std::uint64_t function = wide_ ? (f32 ? rest_function<float, 16>(grid) : rest_function<double, 8>(grid))
+                                       : (f32 ? rest_function<float, 8>(grid) : rest_function<double, 4>(grid));
+  asmjit::InvokeNode* call = nullptr;
+  cc.invoke(&call, asmjit::imm(function), asmjit::FuncSignatureT<void, void*>(asmjit::CallConvId::kHost));
+  call->setArg(0, address);
+  cc.emit(Inst::kIdVmovups, to, angles_);
+  cc.bind(small);
 }
 
 void VectorEmitter::unary(Prim prim, Lane lane, const x86::Reg& to, const Arg& a) {

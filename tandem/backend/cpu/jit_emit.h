@@ -82,6 +82,7 @@ class VectorEmitter {
   void mul_hi(const x86::Reg& to, const Arg& a, const Arg& b);
   void unary(expr::Prim prim, expr::Lane lane, const x86::Reg& to, const Arg& a);
   void binary(expr::Prim prim, expr::Lane lane, const x86::Reg& to, const Arg& a, const Arg& b);
+  void angle_rest(const expr::Node& node, const x86::Reg& to, const x86::Reg& angle);
   void divide_i32(const x86::Reg& to, const Arg& a, const Arg& b);
   void min_max_i64_avx2(expr::Prim prim, const x86::Reg& to, const Arg& a, const Arg& b);
 
@@ -89,6 +90,7 @@ class VectorEmitter {
 
   bool wide_;
   int lane_bytes_;
+  x86::Mem angles_;  // room on the stack for lanes that a function changes
   std::vector<x86::Reg> taken_, free_vectors_, free_masks_;
 };
 

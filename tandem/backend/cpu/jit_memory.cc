@@ -14,7 +14,7 @@ namespace {
 alignas(64) constexpr std::array<std::uint32_t, 16> kMaskTable = {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u};
 
 bool is_direct(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64;
+  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64 || dtype == DType::u64;
 }
 
 x86::Gp address_of(VectorEmitter& e, const x86::Mem& mem) {
@@ -110,6 +110,8 @@ x86::Reg widen(VectorEmitter& e, DType dtype, const asmjit::Operand& from) {
       cc.emit(Inst::kIdVpslld, out, out, imm(16));
       break;
     case DType::i8: cc.emit(Inst::kIdVpmovsxbd, out, from); break;
+    case DType::i16: cc.emit(Inst::kIdVpmovsxwd, out, from); break;
+    case DType::u16: cc.emit(Inst::kIdVpmovzxwd, out, from); break;
     default: cc.emit(Inst::kIdVpmovzxbd, out, from); break;
   }
   return out;
@@ -202,6 +204,8 @@ void store_wide(VectorEmitter& e, DType dtype, const x86::Mem& to, const x86::Re
       cc.k(value.as<x86::KReg>()).z().emit(Inst::kIdVmovdqu8, small, ones);
       break;
     }
+    case DType::i16:
+    case DType::u16: cc.emit(Inst::kIdVpmovdw, small, value); break;
     default: cc.emit(Inst::kIdVpmovdb, small, value); break;
   }
   if (size == 2) put(Inst::kIdVmovups, Inst::kIdVmovdqu16, small);
@@ -213,6 +217,7 @@ x86::Vec pack_avx2(VectorEmitter& e, DType dtype, const x86::Vec& value) {
   constexpr std::uint8_t kNo = 0x80;  // a zero byte
   constexpr std::uint8_t kBytesOf4[16] = {0, 4, 8, 12, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo};
   constexpr std::uint8_t kBytesOf8[16] = {0, 8, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo};
+  constexpr std::uint8_t kLowerHalves[16] = {0, 1, 4, 5, 8, 9, 12, 13, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo};
   constexpr std::uint8_t kUpperHalves[16] = {2, 3, 6, 7, 10, 11, 14, 15, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo};
   constexpr std::uint8_t kOnes[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   x86::Compiler& cc = e.cc;
@@ -221,8 +226,9 @@ x86::Vec pack_avx2(VectorEmitter& e, DType dtype, const x86::Vec& value) {
     cc.vcvtps2ph(out.xmm(), value.ymm(), imm(0));
     return out;
   }
-  if (dtype == DType::bf16) {
-    cc.vpshufb(out, round_to_bfloat(e, value), e.repeat16(kUpperHalves));
+  if (dtype_size(dtype) == 2) {
+    const bool bfloat = dtype == DType::bf16;
+    cc.vpshufb(out, bfloat ? round_to_bfloat(e, value) : value, e.repeat16(bfloat ? kUpperHalves : kLowerHalves));
     cc.vpermq(out.ymm(), out.ymm(), imm(0x08));
     return out;
   }

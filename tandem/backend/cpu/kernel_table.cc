@@ -21,7 +21,6 @@ KernelList with(KernelList kernels, Kernel reference) {
 void add_loops(KernelTable& table) {
   for (const OpDef* op : op_list())
     if (op->scalar) table.set(*op, with(op->name.starts_with("logical_") ? logical_kernels() : elementwise_kernels(), reference_elementwise()));
-  table.set(cast_op, with(cast_kernels(), reference_elementwise()));
   table.set(fused_elementwise_op, elementwise_kernels());
   table.set(fused_reduction_op, reduction_kernels());
   for (const OpDef* op : {&reduce_sum_op, &reduce_mean_op, &reduce_max_op, &reduce_min_op, &reduce_prod_op, &reduce_any_op, &reduce_all_op})

@@ -5,7 +5,6 @@
 namespace tandem::cpu {
 
 KernelList elementwise_kernels();  // ops with a formula
-KernelList cast_kernels();         // cast: as elementwise ops, and uint64 to and from floats
 KernelList logical_kernels();      // logical_and, logical_or, logical_xor, logical_not: as elementwise ops, and by bytes
 KernelList reduction_kernels();    // reduce_sum, reduce_mean, …, and of fused regions
 KernelList softmax_kernels();      // softmax, log_softmax, cross entropies and their gradients

@@ -14,6 +14,7 @@ std::uint64_t identity_bits(FoldKind kind, DType dtype) {
   if (kind == FoldKind::prod) return lane == DType::f32 ? std::bit_cast<std::uint32_t>(1.0f) : lane == DType::f64 ? std::bit_cast<std::uint64_t>(1.0) : 1;
   const bool lowest = kind == FoldKind::max;
   if (dtype == DType::boolean) return lowest ? 0 : 1;
+  if (dtype == DType::u64) return lowest ? 0 : ~std::uint64_t{0};
   switch (lane) {
     case DType::f32: return std::bit_cast<std::uint32_t>((lowest ? -1 : 1) * std::numeric_limits<float>::infinity());
     case DType::f64: return std::bit_cast<std::uint64_t>((lowest ? -1 : 1) * std::numeric_limits<double>::infinity());
@@ -41,6 +42,7 @@ std::shared_ptr<const Fold> LoopSource::fold(const FoldProgram& program) {
 }
 
 DType lane_dtype(DType dtype) {
+  if (dtype == DType::u64) return dtype;  // what is combined must be known to be unsigned
   switch (expr::lane_of(dtype)) {
     case expr::Lane::f32: return DType::f32;
     case expr::Lane::f64: return DType::f64;

@@ -27,6 +27,7 @@ class LoopSource {
 template <class F>
 expr::Program program(const std::vector<DType>& inputs, DType output, F build) {
   expr::Graph graph;
+  graph.compute_as(output);
   std::vector<expr::Expr> in;
   for (std::size_t i = 0; i < inputs.size(); ++i) in.push_back(graph.input(static_cast<int>(i), expr::lane_of(inputs[i])));
   return expr::make_program(graph, inputs, {build(in)}, {output});

@@ -70,7 +70,7 @@ Parts make_parts(const KernelCall& call, LoopSource& source) {
   if (!is_mean && output == lane) return parts;
   const auto finish = program({lane, lane}, output, [&](auto& in) { return is_mean ? in[0] / in[1] : in[0]; });
   // Division of 64-bit integers has no vector form: the interpreter does it, on what little a reduction leaves.
-  parts.finish = is_mean && lane == DType::i64 ? tile_loop(finish, 0b10) : source.loop(finish, 0b10);
+  parts.finish = is_mean && expr::lane_of(lane) == expr::Lane::i64 ? tile_loop(finish, 0b10) : source.loop(finish, 0b10);
   return parts;
 }
 

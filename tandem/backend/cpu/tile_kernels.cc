@@ -257,6 +257,23 @@ void load_halves(const TileArgs& t) { load_loop<Half>(t); }
 void store_halves(const TileArgs& t) { store_loop<Half>(t); }
 #endif
 
+template <class T, bool kLeft>
+void shift_loop(const TileArgs& t) {
+  auto a = static_cast<const T*>(t.a), b = static_cast<const T*>(t.b);
+  auto out = static_cast<T*>(t.out);
+  for (std::size_t i = 0; i < t.count; ++i) {
+    const T value = a[i * t.step_a], bits = b[i * t.step_b];
+    out[i] = kLeft ? value << bits : value >> bits;
+  }
+}
+
+template <class T>
+void angle_rest_loop(const TileArgs& t) {
+  auto a = static_cast<const T*>(t.a);
+  auto out = static_cast<T*>(t.out);
+  for (std::size_t i = 0; i < t.count; ++i) out[i] = expr::angle_rest(a[i * t.step_a], static_cast<expr::AngleGrid>(t.bits));
+}
+
 template <class T>
 void fill_numbers(TileKernels& k, int lane) {
   auto set = [&](Prim prim, TileKernel kernel) { k.prim[static_cast<int>(prim)][lane] = kernel; };
@@ -283,6 +300,7 @@ void fill_floats(TileKernels& k, int lane) {
   set(Prim::round_even, unary_loop<T, Round>);
   set(Prim::floor, unary_loop<T, Floor>);
   set(Prim::trunc, unary_loop<T, Trunc>);
+  set(Prim::angle_rest, angle_rest_loop<T>);
 }
 
 template <class T>
@@ -297,6 +315,8 @@ void fill_integers(TileKernels& k, int lane) {
   set(Prim::bit_not, unary_loop<T, Not>);
   set(Prim::shift_left, unary_loop<Unsigned, ShiftLeft>);
   set(Prim::shift_right, unary_loop<Unsigned, ShiftRight>);
+  set(Prim::shift_left_by, shift_loop<Unsigned, true>);
+  set(Prim::shift_right_by, shift_loop<Unsigned, false>);
 }
 
 template <class From>

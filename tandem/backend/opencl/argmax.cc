@@ -13,22 +13,23 @@ namespace {
 std::string argmax_source(DType dtype, bool least) {
   const bool wide = dtype_size(lane_dtype(dtype)) == 8;
   return text(prelude(dtype == DType::f64), kForEach, define_dtype("T", dtype), "#define NEARER(a, b) ((a) ", least ? "<" : ">",
-              " (b))\ntypedef ", wide ? "long8" : "int8", " Where8;\n", R"(
+              " (b))\n#define WORST ", is_floating(dtype) ? (least ? "INFINITY" : "(-INFINITY)") : "0", "\ntypedef ", wide ? "long8" : "int8", " Where8;\n", R"(
 static void put(__global void* y, int wide, long i, long best) {
   if (wide) ((__global long*)y)[i] = best;
   else ((__global int*)y)[i] = (int)best;
 }
 
-// x is [outer, length, inner]; the first of equal values, and NaN before all.
+// x is [outer, length, inner]; the first of equal values. A NaN never wins, and loses to all but the worst there is.
 KERNEL argmax(__global const T_mem* x, __global void* y, const int wide, const long outer, const long length,
               const long inner, const long per_item) {
   FOR_EACH(i, outer * inner, per_item) {
     const long o = i / inner, from = o * length * inner + (i - o * inner);
     long best = 0;
     T_lane largest = T_load(x, from);
+    if (largest != largest) largest = WORST;
     for (long k = 1; k < length; ++k) {
       const T_lane v = T_load(x, from + k * inner);
-      if (NEARER(v, largest) || (v != v && largest == largest)) {
+      if (NEARER(v, largest)) {
         best = k;
         largest = v;
       }
@@ -44,10 +45,11 @@ KERNEL argmax_columns(__global const T_mem* x, __global void* y, const int wide,
   FOR_EACH(i, outer * groups, per_item) {
     const long o = i / groups, column = (i - o * groups) * 8, from = o * length * inner + column;
     T_lane8 largest = T_load8(x, from);
+    largest = PICK(largest != largest, (T_lane8)(WORST), largest);
     Where8 best = (Where8)(0);
     for (long k = 1; k < length; ++k) {
       const T_lane8 v = T_load8(x, from + k * inner);
-      const Where8 larger = NEARER(v, largest) | ((v != v) & (largest == largest));
+      const Where8 larger = NEARER(v, largest);
       largest = PICK(larger, v, largest);
       best = PICK(larger, (Where8)(k), best);
     }
@@ -78,6 +80,6 @@ Prepared prepare_argmax(const KernelCall& call) {
 
 }  // namespace
 
-KernelList argmax_kernels() { return {{.name = "opencl", .supports = dtypes_supported, .prepare = prepare_argmax}}; }
+KernelList argmax_kernels() { return {{.name = "opencl", .supports = ordered_dtypes_supported, .prepare = prepare_argmax}}; }
 
 }  // namespace tandem::opencl

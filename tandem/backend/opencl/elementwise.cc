@@ -129,8 +129,6 @@ Nest make_blocks(const Axes& axes, const Context& context, double work) {
 
 Support supports(const KernelCall& call) {
   if (Support dtypes = dtypes_supported(call); !dtypes) return dtypes;
-  if (is_uint64_float_cast(call))
-    return no("between uint64 and floats lanes of int64 lose the upper half; the CPU casts them");
   if (!context_of(call).traits().fp64 && uses_fp64(elementwise_program(call))) return no(kNoFloat64);
   for (const auto& strides : axes_of(call).strides)
     if (strides.back() != 0 && strides.back() != 1) return no("an operand's elements do not lie side by side");
@@ -230,6 +228,11 @@ Support dtypes_supported(const KernelCall& call) {
   for (const Operand& output : call.outputs)
     if (output.dtype() == DType::f64) return no(kNoFloat64);
   return yes();
+}
+
+Support ordered_dtypes_supported(const KernelCall& call) {
+  if (call.dtype() == DType::u64) return no("lanes of int64 do not put uint64 in order; the CPU does");
+  return dtypes_supported(call);
 }
 
 KernelList elementwise_kernels() { return {{.name = "opencl loop", .supports = supports, .prepare = prepare}}; }

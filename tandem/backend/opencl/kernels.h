@@ -10,6 +10,8 @@ inline constexpr std::string_view kNoFloat64 = "the device has no float64";
 
 /// No for float64 operands where the device has none.
 Support dtypes_supported(const KernelCall& call);
+/// No for uint64, too: for kernels that compare lanes.
+Support ordered_dtypes_supported(const KernelCall& call);
 
 KernelList elementwise_kernels();
 KernelList random_kernels();

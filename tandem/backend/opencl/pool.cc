@@ -296,19 +296,19 @@ Prepared prepare_grad(const KernelCall& call) {
 
 }  // namespace
 
-KernelList max_pool2d_kernels() { return {{.name = "opencl", .supports = dtypes_supported, .prepare = prepare}}; }
-KernelList max_pool2d_grad_kernels() { return {{.name = "opencl", .supports = dtypes_supported, .prepare = prepare_grad}}; }
+KernelList max_pool2d_kernels() { return {{.name = "opencl", .supports = ordered_dtypes_supported, .prepare = prepare}}; }
+KernelList max_pool2d_grad_kernels() { return {{.name = "opencl", .supports = ordered_dtypes_supported, .prepare = prepare_grad}}; }
 
 KernelList max_pool_with_argmax_kernels() {
-  return {{.name = "opencl", .supports = dtypes_supported, .prepare = prepare_argmax}};
+  return {{.name = "opencl", .supports = ordered_dtypes_supported, .prepare = prepare_argmax}};
 }
 KernelList avg_pool2d_kernels() {
-  return {{.name = "opencl", .supports = dtypes_supported, .prepare = [](const KernelCall& call) {
+  return {{.name = "opencl", .supports = ordered_dtypes_supported, .prepare = [](const KernelCall& call) {
              return prepare_mean(call, Geometry::make(call.attr(), call.shape()), false);
            }}};
 }
 KernelList avg_pool2d_grad_kernels() {
-  return {{.name = "opencl", .supports = dtypes_supported, .prepare = [](const KernelCall& call) {
+  return {{.name = "opencl", .supports = ordered_dtypes_supported, .prepare = [](const KernelCall& call) {
              return prepare_mean(call, Geometry::make(call.attr(), call.outputs[0].shape()), true);
            }}};
 }

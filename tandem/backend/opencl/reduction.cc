@@ -364,10 +364,15 @@ class ReductionKernel final : public PreparedKernel {
   std::vector<Pass> passes_;
 };
 
+Support supports(const KernelCall& call) {
+  const FoldKind kind = ReductionJob(call).kind;
+  return kind == FoldKind::sum || kind == FoldKind::prod ? dtypes_supported(call) : ordered_dtypes_supported(call);
+}
+
 }  // namespace
 
 KernelList reduction_kernels() {
-  return {{.name = "opencl fold", .supports = dtypes_supported, .prepare = [](const KernelCall& call) -> Prepared {
+  return {{.name = "opencl fold", .supports = supports, .prepare = [](const KernelCall& call) -> Prepared {
              return std::make_unique<ReductionKernel>(call);
            }}};
 }

@@ -121,7 +121,7 @@ Prepared prepare_segments(const KernelCall& call) {
 }  // namespace
 
 KernelList scan_kernels() { return {{.name = "opencl", .supports = dtypes_supported, .prepare = prepare_scan}}; }
-KernelList segment_kernels() { return {{.name = "opencl", .supports = dtypes_supported, .prepare = prepare_segments}}; }
+KernelList segment_kernels() { return {{.name = "opencl", .supports = ordered_dtypes_supported, .prepare = prepare_segments}}; }
 
 void add_array_kernels(KernelTable& table) {
   for (const OpDef* op : {&reduce_min_op, &reduce_prod_op, &reduce_any_op, &reduce_all_op}) table.set(*op, reduction_kernels());

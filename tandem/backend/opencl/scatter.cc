@@ -173,7 +173,7 @@ Prepared prepare_where(const KernelCall& call) {
 KernelList strided_slice_kernels() { return {{.name = "opencl copy", .prepare = prepare_slice}}; }
 KernelList strided_slice_grad_kernels() { return {{.name = "opencl copy", .prepare = prepare_slice_grad}}; }
 KernelList gather_nd_kernels() { return {{.name = "opencl copy", .prepare = prepare_gather_nd}}; }
-KernelList scatter_kernels() { return {{.name = "opencl", .supports = dtypes_supported, .prepare = prepare_scatter}}; }
+KernelList scatter_kernels() { return {{.name = "opencl", .supports = ordered_dtypes_supported, .prepare = prepare_scatter}}; }
 KernelList where_indices_kernels() { return {{.name = "opencl", .supports = dtypes_supported, .prepare = prepare_where}}; }
 
 }  // namespace tandem::opencl

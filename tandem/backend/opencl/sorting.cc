@@ -107,12 +107,12 @@ Prepared prepare_searchsorted(const KernelCall& call) {
 
 Support sortable(const KernelCall& call) {
   if (call.shape().rank() > 0 && call.shape()[-1] > 0x7FFFFFFF) return no("rows are numbered by int32");
-  return dtypes_supported(call);
+  return ordered_dtypes_supported(call);
 }
 
 }  // namespace
 
 KernelList sorting_kernels() { return {{.name = "opencl merge", .supports = sortable, .prepare = prepare_sort}}; }
-KernelList searchsorted_kernels() { return {{.name = "opencl", .supports = dtypes_supported, .prepare = prepare_searchsorted}}; }
+KernelList searchsorted_kernels() { return {{.name = "opencl", .supports = ordered_dtypes_supported, .prepare = prepare_searchsorted}}; }
 
 }  // namespace tandem::opencl

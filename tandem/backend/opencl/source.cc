@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstdio>
 
+#include "tandem/backend/opencl/angle.h"
 #include "tandem/base/error.h"
 
 namespace tandem::opencl {
@@ -101,7 +102,7 @@ class Writer {
       case Prim::add: return infix(node, "+");
       case Prim::sub: return infix(node, "-");
       case Prim::mul: return infix(node, "*");
-      case Prim::div: return whole ? division(node) : infix(node, "/");
+      case Prim::div: return whole ? by_eight(node, node.lane == Lane::i64 ? "divide_long" : "divide_int") : infix(node, "/");
       case Prim::fma: return text("fma(", a, ", ", b, ", ", name(node.c), ")");
       case Prim::neg: return whole ? text("as_", vector_type(node.lane), "(0 - as_", unsigned_type(node.lane), "(", a, "))") : text("-", a);
       case Prim::abs: return whole ? text("as_", vector_type(node.lane), "(abs(", a, "))") : text("fabs(", a, ")");
@@ -117,18 +118,22 @@ class Writer {
       case Prim::bit_not: return text("~", a);
       case Prim::shift_left: return shift(node, "<<");
       case Prim::shift_right: return shift(node, ">>");
+      case Prim::shift_left_by: return infix(node, "<<");
+      case Prim::shift_right_by: return infix(node, ">>");
       case Prim::mul_hi_u32:
         return text(as(Lane::i32), "(convert_uint", width_, "((convert_ulong", width_, "(as_uint", width_, "(", a, ")) * convert_ulong", width_,
                     "(as_uint", width_, "(", b, "))) >> 32))");
+      case Prim::angle_rest: return by_eight(node, text("angle_rest_", lane_type(node.lane), kWidth), text(", ", node.bits));
       default: TANDEM_CHECK(false, "no OpenCL text for ", expr::prim_name(node.prim)); return "";
     }
   }
 
-  /// The function is written for vectors of eight.
-  std::string division(const Node& node) const {
-    const std::string a = name(node.a), b = name(node.b), divide = node.lane == Lane::i64 ? "divide_long" : "divide_int";
-    if (width_ == kWidth) return text(divide, "(", a, ", ", b, ")");
-    return text("JOIN(", vector_type(node.lane), ", ", divide, "(", a, ".lo, ", b, ".lo), ", divide, "(", a, ".hi, ", b, ".hi))");
+  /// Calls a function that is written for vectors of eight.
+  std::string by_eight(const Node& node, std::string_view function, std::string_view more = "") const {
+    const auto call = [&](std::string_view half) {
+      return text(function, "(", name(node.a), half, node.b >= 0 ? text(", ", name(node.b), half) : "", more, ")");
+    };
+    return width_ == kWidth ? call("") : text("JOIN(", vector_type(node.lane), ", ", call(".lo"), ", ", call(".hi"), ")");
   }
 
   std::string conversion(const Node& node) const {
@@ -309,7 +314,7 @@ std::string define_dtypes(const expr::Program& program) {
   used.erase(std::unique(used.begin(), used.end()), used.end());
   std::string out;
   for (DType dtype : used) out += define_dtype(slot_of(dtype), dtype);
-  return out;
+  return out + define_angle_rest(program);
 }
 
 std::string with_slot(std::string_view source, std::string_view slot) {

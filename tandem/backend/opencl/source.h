@@ -24,7 +24,7 @@ std::string define_dtype(std::string_view slot, DType dtype);
 
 /// The slot under which define_dtypes defines `dtype`.
 std::string slot_of(DType dtype);
-/// define_dtype for all that `program` loads and stores.
+/// define_dtype for all that `program` loads and stores, and the functions that its statements call.
 std::string define_dtypes(const expr::Program& program);
 /// `source` with the slot named D in it replaced by `slot`.
 std::string with_slot(std::string_view source, std::string_view slot);

@@ -15,6 +15,7 @@
 namespace tandem::cpu {
 namespace {
 
+using expr::AngleGrid;
 using expr::Expr;
 using expr::Graph;
 using expr::Lane;
@@ -24,7 +25,8 @@ using expr::Program;
 
 constexpr std::int64_t kLengths[] = {0, 1, 3, 7, 8, 9, 31, 64, 65, 1000};
 constexpr DType kStored[] = {DType::f16, DType::bf16, DType::f32, DType::f64,    DType::i8,
-                             DType::u8,  DType::i32,  DType::i64, DType::boolean};
+                             DType::u8,  DType::i16,  DType::u16, DType::i32,    DType::i64,
+                             DType::u64, DType::boolean};
 
 DType dtype_of_lane(Lane lane) {
   constexpr DType dtypes[] = {DType::f32, DType::f64, DType::i32, DType::i64, DType::boolean};
@@ -108,6 +110,17 @@ TEST_P(Jit, UnaryInstructionsOfEveryLaneGiveTheBitsOfEvaluate) {
         expect_same(program_of(dtype, 1, [&](const Expr* x) { return unary(prim, x[0]); }));
 }
 
+TEST_P(Jit, TheRestOfLargeAnglesIsThatOfEvaluateBesideWhateverElseIsAlive) {
+  for (const DType dtype : {DType::f32, DType::f64})
+    for (const AngleGrid grid : {AngleGrid::sine, AngleGrid::cosine, AngleGrid::tangent}) {
+      expect_same(program_of(dtype, 1, [&](const Expr* x) { return angle_rest(x[0] * 1e6, grid); }));
+      expect_same(program_of(dtype, 2, [&](const Expr* x) {
+        const Expr kept = x[0] * x[1] + 0.25;
+        return angle_rest(x[0] * 1e30, grid) + kept * angle_rest(x[1], grid) - x[0];
+      }));
+    }
+}
+
 TEST_P(Jit, FmaRoundsOnceWhicheverOperandItOverwrites) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     expect_same(program_of(dtype, 3, [](const Expr* x) { return fma(x[0], x[1], x[2]); }));
@@ -123,6 +136,8 @@ TEST_P(Jit, BitsShiftsAndConversionsGiveTheBitsOfEvaluate) {
   for (const DType dtype : {DType::i32, DType::i64}) {
     expect_same(program_of(dtype, 2, [](const Expr* x) { return (x[0] & x[1]) ^ (x[0] | x[1].like(12345)); }));
     expect_same(program_of(dtype, 1, [](const Expr* x) { return !x[0]; }));
+    for (const Prim prim : {Prim::shift_left_by, Prim::shift_right_by})
+      expect_same(program_of(dtype, 2, [&](const Expr* x) { return shift_lanes(prim, x[0], x[1] & x[1].like(31)); }));
     for (const int bits : {1, 13, 31})
       expect_same(program_of(dtype, 1, [&](const Expr* x) {
         return shift_left(x[0], bits) + shift_right(x[0], bits);

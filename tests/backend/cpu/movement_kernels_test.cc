@@ -134,9 +134,10 @@ TEST(LibraryArgmax, AgreesWithTheReferenceAlongEveryAxis) {
   }
 }
 
-TEST(LibraryArgmax, TheFirstNaNIsTheLargest) {
-  Value input = sample(DType::f32, {2, 500});
-  input.as<float>()[321] = input.as<float>()[400] = std::nanf("");
+TEST(LibraryArgmax, NaNIsPassedOver) {
+  Value input = sample(DType::f32, {3, 500});
+  input.as<float>()[0] = input.as<float>()[321] = input.as<float>()[400] = std::nanf("");
+  std::fill_n(input.as<float>() + 500, 500, std::nanf(""));
   for (int axis : {0, 1})
     check_kernels(argmax_kernels(), reference_argmax(), argmax_op, make_attrs(argmax_op, axis, DType::i64), {input});
 }

@@ -149,12 +149,19 @@ TEST_P(TilesForLane, EveryInstructionGivesTheBitsOfEvaluate) {
     if (to != lane) add(Prim::convert, to);
   if (expr::is_float_lane(lane)) {
     for (Prim p : {Prim::fma, Prim::sqrt, Prim::round_even, Prim::floor, Prim::trunc}) add(p, lane);
+    for (std::uint64_t grid : {0, 1, 2}) add(Prim::angle_rest, lane, grid);
     add(Prim::bitcast, lane == Lane::f32 ? Lane::i32 : Lane::i64);
   } else {
     for (Prim p : {Prim::bit_and, Prim::bit_or, Prim::bit_xor, Prim::bit_not}) add(p, lane);
     for (std::uint64_t bits : {1, 7, 31}) {
       add(Prim::shift_left, lane, bits);
       add(Prim::shift_right, lane, bits);
+    }
+    for (Prim p : {Prim::shift_left_by, Prim::shift_right_by}) {
+      Graph graph;
+      const Expr x = graph.input(0, lane), y = graph.input(1, lane);
+      const DType dtype = dtype_for(lane);
+      programs.push_back(make_program(graph, {dtype, dtype}, {shift_lanes(p, x, y & y.like(31))}, {dtype}));
     }
     add(Prim::bitcast, lane == Lane::i32 ? Lane::f32 : Lane::f64);
     if (lane == Lane::i32) add(Prim::mul_hi_u32, lane);

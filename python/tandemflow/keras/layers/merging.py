@@ -1,6 +1,6 @@
 """keras.layers.Add, Subtract, Multiply, Average, Maximum, Minimum, Concatenate, Dot, and add([...]) and so on."""
 from ... import _ops
-from ..._network import l2_normalize
+from ..._arrays import l2_normalize
 from ..ops._convert import together
 from ._configured import ConfiguredLayer
 

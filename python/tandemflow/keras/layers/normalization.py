@@ -1,5 +1,5 @@
 """keras.layers.LayerNormalization, GroupNormalization, UnitNormalization and RMSNormalization."""
-from ... import _network, _ops
+from ... import _arrays, _network, _ops
 from .._engine.input_spec import InputSpec
 from ._configured import ConfiguredLayer
 
@@ -136,7 +136,7 @@ class UnitNormalization(ConfiguredLayer):
         self.built = True
 
     def call(self, inputs):
-        return _network.l2_normalize(inputs, self.axis, 1e-24)
+        return _arrays.l2_normalize(inputs, self.axis, 1e-24)
 
     def compute_output_shape(self, input_shape):
         return input_shape

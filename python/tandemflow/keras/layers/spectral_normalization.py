@@ -1,12 +1,12 @@
 """keras.layers.SpectralNormalization."""
-from ... import _network, _ops
+from ... import _arrays, _ops
 from .. import initializers
 from .._engine.input_spec import InputSpec
 from .wrappers import Wrapper
 
 
 def _unit(x):
-    return _network.l2_normalize(x, None, 1e-14)
+    return _arrays.l2_normalize(x, None, 1e-14)
 
 
 class SpectralNormalization(Wrapper):

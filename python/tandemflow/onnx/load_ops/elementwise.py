@@ -7,31 +7,8 @@ from ..support import as_tensor, known, known_scalar, op
 from ..tensors import dtype_of
 
 
-# Integers that the kernels only store, and those that hold their values.
-_WIDER = {tf.int16: tf.int32, tf.uint16: tf.int32, tf.uint32: tf.int64, tf.uint64: tf.int64}
-_OF_ORDER = (tf.less, tf.less_equal, tf.greater, tf.greater_equal, tf.maximum, tf.minimum)
-_OF_LOW_BITS = (tf.add, tf.subtract, tf.multiply, tf.bitwise.bitwise_and, tf.bitwise.bitwise_or, tf.bitwise.bitwise_xor, tf.bitwise.invert, tf.bitwise.left_shift)
-
-
-def _computed(function, *inputs):
-    """function(*inputs); of integers that are only stored, in wider ones and cut back."""
-    kind = next((x.dtype for x in inputs if x.dtype in _WIDER), None)
-    if kind is None or function in (tf.identity, tf.where):
-        return function(*inputs)
-    wide = [tf.cast(x, _WIDER[kind]) if x.dtype == kind else x for x in inputs]
-    if kind != tf.uint64 or function in _OF_LOW_BITS:
-        y = function(*wide)
-    elif function in _OF_ORDER:  # with the highest bit turned they are ordered as int64 is
-        highest = tf.constant(-(2**63), tf.int64)
-        y = function(*(tf.bitwise.bitwise_xor(x, highest) for x in wide))
-        y = y if y.dtype == tf.bool else tf.bitwise.bitwise_xor(y, highest)
-    else:
-        raise NotImplementedError(f"{function.__name__} of uint64 is not supported")
-    return y if y.dtype == tf.bool else tf.cast(y, kind)
-
-
 def _plain(name, function):
-    op(name)(lambda node, *inputs: _computed(function, *(as_tensor(value) for value in inputs)))
+    op(name)(lambda node, *inputs: function(*(as_tensor(value) for value in inputs)))
 
 
 for _name, _function in {
@@ -65,7 +42,7 @@ def _is_integer(x):
 def div(node, a, b):
     """Of integers: towards zero."""
     a, b = as_tensor(a), as_tensor(b)
-    return _computed(tf.truncatediv, a, b) if _is_integer(a) else a / b
+    return tf.truncatediv(a, b) if _is_integer(a) else a / b
 
 
 @op("Pow")
@@ -81,8 +58,8 @@ def power(node, x, y):
 def mod(node, a, b):
     a, b = as_tensor(a), as_tensor(b)
     if not node.get("fmod", 0):
-        return _computed(tf.math.floormod, a, b)
-    return _computed(lambda a, b: a - b * tf.truncatediv(a, b), a, b) if _is_integer(a) else tf.sign(a) * tf.math.floormod(tf.abs(a), tf.abs(b))
+        return tf.math.floormod(a, b)
+    return tf.truncatemod(a, b)
 
 
 def _folded(name, combine, finish=lambda total, count: total):
@@ -90,7 +67,7 @@ def _folded(name, combine, finish=lambda total, count: total):
     def fold(node, first, *rest):
         total = as_tensor(first)
         for value in rest:
-            total = _computed(combine, total, as_tensor(value))
+            total = combine(total, as_tensor(value))
         return finish(total, len(rest) + 1)
 
 
@@ -197,8 +174,12 @@ def is_inf(node, x):
 
 @op("BitShift")
 def bit_shift(node, x, y):
-    shift = tf.bitwise.left_shift if node["direction"] == "LEFT" else tf.bitwise.right_shift
-    return _computed(shift, as_tensor(x), as_tensor(y))
+    """By the width or more, and by a negative number, no bit is left; of a negative number moved down, its sign."""
+    x, y = as_tensor(x), as_tensor(y)
+    beyond = tf.logical_or(y >= tf.constant(8 * x.dtype.size, y.dtype), y < tf.zeros_like(y))
+    if node["direction"] == "LEFT":
+        return tf.where(beyond, tf.zeros_like(x), tf.bitwise.left_shift(x, y))
+    return tf.where(beyond, tf.where(x < tf.zeros_like(x), tf.bitwise.invert(tf.zeros_like(x)), tf.zeros_like(x)), tf.bitwise.right_shift(x, y))
 
 
 @op("Dropout")

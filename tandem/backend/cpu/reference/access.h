@@ -6,10 +6,10 @@
 
 namespace tandem::cpu {
 
-/// double for floating dtypes, int64 for the others.
+/// double for floating dtypes, int64 for the others but uint64.
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16> || std::is_floating_point_v<T>,
-                                double, std::int64_t>;
+                                double, std::conditional_t<std::is_same_v<T, std::uint64_t>, T, std::int64_t>>;
 
 template <class T>
 Wide<T> widen(T value) {

@@ -1,6 +1,9 @@
+#include <algorithm>
+
 #include "tandem/backend/cpu/reference/access.h"
 #include "tandem/backend/cpu/reference/reference.h"
 #include "tandem/expr/lane_ops.h"
+#include "tandem/kernel/elementwise_program.h"
 
 namespace tandem::cpu {
 namespace {
@@ -68,6 +71,36 @@ Lane result_lane(const Formula& formula, Lane compute, int k) {
   return out[k].lane();
 }
 
+/// Integers whose lanes are wider, or signed where they are not: the formula's tree says what they do there.
+class ReferenceIntegers final : public PreparedKernel {
+ public:
+  explicit ReferenceIntegers(const KernelCall& call)
+      : program_(elementwise_program(call)), shape_(call.outputs[0].shape()) {
+    for (const Operand& input : call.inputs) strides_.push_back(broadcast_strides(input, shape_));
+  }
+
+  void run(const KernelArgs& args) const override {
+    std::size_t at = 0;
+    for_each_position(shape_, [&](const Position& position) {
+      ScalarValue in[10], out[10];
+      for (std::size_t i = 0; i < program_.inputs.size(); ++i) in[i] = load(args.inputs[i], program_.inputs[i], offset(strides_[i], position, shape_.rank()));
+      expr::evaluate(program_, in, out);
+      for (std::size_t k = 0; k < program_.outputs.size(); ++k) store(args.outputs[k], program_.outputs[k].dtype, static_cast<std::int64_t>(at), out[k]);
+      ++at;
+    });
+  }
+
+ private:
+  expr::Program program_;
+  Shape shape_;
+  std::vector<Strides> strides_;
+};
+
+bool has_other_lanes(const KernelCall& call) {
+  const auto other = [](const Operand& operand) { return is_integer(operand.dtype()) && operand.dtype() != DType::i32 && operand.dtype() != DType::i64; };
+  return std::ranges::any_of(call.inputs, other) || std::ranges::any_of(call.outputs, other);
+}
+
 class ReferenceElementwise final : public PreparedKernel {
  public:
   explicit ReferenceElementwise(const KernelCall& call)
@@ -114,6 +147,7 @@ class ReferenceElementwise final : public PreparedKernel {
 
 Kernel reference_elementwise() {
   return {.name = "reference", .prepare = [](const KernelCall& call) -> Prepared {
+            if (has_other_lanes(call)) return std::make_unique<ReferenceIntegers>(call);
             return std::make_unique<ReferenceElementwise>(call);
           }};
 }

@@ -76,9 +76,11 @@ Prepared prepare_argmax(const KernelCall& call) {
     std::vector<Wide<T>> largest(static_cast<std::size_t>(results));
     for_each_position(shape, [&](const Position& p) {
       const auto at = static_cast<std::size_t>(offset(out, p, shape.rank()));
-      const Wide<T> value = widen(args.input<T>()[offset(in, p, shape.rank())]);
+      Wide<T> value = widen(args.input<T>()[offset(in, p, shape.rank())]);
+      if constexpr (std::is_floating_point_v<Wide<T>>)
+        if (std::isnan(value)) value = (least ? 1 : -1) * std::numeric_limits<double>::infinity();
       const bool nearer = least ? value < largest[at] : value > largest[at];
-      if (best[at] >= 0 && !nearer && !(value != value && largest[at] == largest[at])) return;
+      if (best[at] >= 0 && !nearer) return;
       best[at] = p[axis];
       largest[at] = value;
     });

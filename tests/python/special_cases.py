@@ -1,0 +1,135 @@
+"""Calls with special values, for tests/data/special.npz: tools/special_values.py runs them with TensorFlow, test_special_values.py with ours.
+
+Infinities, NaN, both zeros, the ends of each integer dtype, shifts beyond the width, division by zero.
+"""
+import numpy as np
+
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+# bfloat16 is made of float32, which NumPy has.
+_NUMPY = {"bfloat16": "float32"}
+
+_LARGE = {"float16": [6e4, 1e4, -300], "bfloat16": [1e30, -1e38, 1e8], "float32": [1e7, 1e8, -1e10, 1e22, 3e38], "float64": [1e8, -1e16, 1e22, 1e300, -1.7e308]}
+# Normal: denormal numbers are zero to TensorFlow, and numbers to NumPy and here.
+_SMALL = {"float16": [1e-4, -7e-5], "bfloat16": [2e-38, 1e-6], "float32": [2e-38, -2e-38, 1e-6], "float64": [3e-308, -3e-308, 1e-10]}
+
+
+def _floats(dtype):
+    plain = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, -7.0, 88.0, -90.0, 1e-3]
+    return np.array([*plain, *_LARGE[dtype], *_SMALL[dtype], np.inf, -np.inf, np.nan]).astype(_NUMPY.get(dtype, dtype))
+
+
+def _integers(dtype):
+    info = np.iinfo(dtype)
+    values = [0, 1, 2, 3, 7, 100, info.max, info.max - 1, info.max // 2 + 1, *([info.min, info.min + 1, -1, -2, -7] if info.min else [200])]
+    return np.array(values, dtype)
+
+
+def values(dtype):
+    return _integers(dtype) if dtype in INTEGERS else _floats(dtype)
+
+
+def _pairs(dtype, zeros=True):
+    x = values(dtype)
+    y = x if zeros else x[x != 0]
+    return np.repeat(x, len(y)), np.tile(y, len(x))
+
+
+def _quotients(dtype):
+    """Pairs without those whose quotient is denormal, which is zero to TensorFlow, or has more digits than a number."""
+    x, y = _pairs(dtype)
+    with np.errstate(all="ignore"):
+        size = np.abs(x.astype(np.float64) / y.astype(np.float64))
+    kept = ~np.isfinite(x) | ~np.isfinite(y) | (y == 0) | (x == 0) | ((size > 2.0**-10) & (size < 2.0**10))
+    return x[kept], y[kept]
+
+
+def _named(tf, name):
+    for part in name.split("."):
+        tf = getattr(tf, part)
+    return tf
+
+
+def _tensor(tf, x, dtype):
+    return tf.cast(tf.constant(x), tf.bfloat16) if dtype == "bfloat16" else tf.constant(x)
+
+
+UNARY_FLOAT = """abs sign square sqrt math.rsqrt exp math.log math.expm1 math.log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh
+atanh sigmoid floor math.ceil round math.rint math.reciprocal math.erf math.erfc math.lgamma math.is_nan math.is_inf math.is_finite
+negative nn.relu nn.relu6 nn.elu nn.selu nn.silu nn.softplus nn.softsign nn.leaky_relu math.log_sigmoid""".split()
+UNARY_INTEGER = "abs sign square negative nn.relu nn.relu6 bitwise.invert".split()
+COMPARISONS = "equal not_equal less less_equal greater greater_equal".split()
+BINARY_FLOAT = """add subtract multiply divide math.floordiv math.floormod pow maximum minimum atan2 math.squared_difference math.xlogy
+math.xdivy math.divide_no_nan math.multiply_no_nan truncatemod""".split() + COMPARISONS
+BINARY_INTEGER = """add subtract multiply maximum minimum math.squared_difference bitwise.bitwise_and bitwise.bitwise_or bitwise.bitwise_xor
+bitwise.left_shift bitwise.right_shift""".split() + COMPARISONS
+DIVISIONS = "divide math.floordiv math.floormod truncatediv truncatemod".split()
+REDUCTIONS = "reduce_sum reduce_prod reduce_max reduce_min reduce_mean".split()
+
+
+def _rows(dtype):
+    """Rows with NaN first, in the middle, last, alone, nowhere, and with both infinities; of integers, sums that overflow."""
+    if dtype in INTEGERS:
+        info = np.iinfo(dtype)
+        return np.array([[info.max, 1, 2, 3], [info.min, info.min, 5, 1], [info.max, info.max, info.max, 7], [3, 3, 0, 2]], dtype)
+    nan, inf = np.nan, np.inf
+    return np.array([[nan, 1, 3, 2], [1, nan, 3, 2], [1, 3, 2, nan], [nan, nan, nan, nan], [1, 3, 3, -2], [inf, -inf, 1, 2], [nan, inf, 5, inf],
+                     [-inf, -inf, -inf, -inf], [0.0, -0.0, 0.0, -0.0]]).astype(_NUMPY.get(dtype, dtype))  # fmt: skip
+
+
+def cases():
+    """{name: function of the module tf}; each gives a tensor or a list of them."""
+    found = {}
+
+    def add(name, function, *arrays, dtype):
+        found[f"{name}/{dtype}"] = lambda tf: function(tf, *(_tensor(tf, x, dtype) for x in arrays))
+
+    def named(op):
+        return lambda tf, *operands: _named(tf, op)(*operands)
+
+    for dtype in FLOATS:
+        for op in UNARY_FLOAT:
+            add(op, named(op), values(dtype), dtype=dtype)
+        for op in BINARY_FLOAT:
+            add(op, named(op), *(_quotients(dtype) if op in DIVISIONS else _pairs(dtype)), dtype=dtype)
+    for dtype in INTEGERS:
+        for op in UNARY_INTEGER:
+            add(op, named(op), values(dtype), dtype=dtype)
+        for op in BINARY_INTEGER:
+            add(op, named(op), *_pairs(dtype), dtype=dtype)
+        for op in DIVISIONS:
+            add(op, named(op), *_pairs(dtype, zeros=False), dtype=dtype)
+            add(f"{op}_by_zero", named(op), values(dtype), np.zeros_like(values(dtype)), dtype=dtype)
+        x = values(dtype)
+        add("pow", named("pow"), np.repeat(x, 4), np.tile(np.array([0, 1, 2, 5], dtype), len(x)), dtype=dtype)
+        if np.iinfo(dtype).min:
+            add("pow_negative", named("pow"), x, np.full_like(x, -2), dtype=dtype)
+    for dtype in FLOATS + INTEGERS:
+        rows = _rows(dtype)
+        for op in REDUCTIONS:
+            add(op, lambda tf, x, op=op: [_named(tf, op)(x, 1), _named(tf, op)(x, 0), _named(tf, op)(x)], rows, dtype=dtype)
+        for op in ("argmax", "argmin"):
+            add(op, lambda tf, x, op=op: [_named(tf, op)(x, 1), _named(tf, op)(x, 0)], rows, dtype=dtype)
+        # Where a NaN comes in order is left open there: it depends on the place.
+        rows = rows[~np.isnan(rows.astype(np.float64)).any(1)]
+        for op in ("sort", "argsort"):
+            for way in ("ASCENDING", "DESCENDING"):
+                add(f"{op}_{way}", lambda tf, x, op=op, way=way: _named(tf, op)(x, direction=way, **({"stable": True} if op == "argsort" else {})), rows, dtype=dtype)
+        add("top_k", lambda tf, x: list(tf.math.top_k(x, 3)), rows, dtype=dtype)
+        for op in ("sum", "prod", "max", "min"):
+            add(f"segment_{op}", lambda tf, x, op=op: _named(tf, f"math.unsorted_segment_{op}")(x, tf.constant(np.arange(len(x)) // 2 * 2), 6), rows, dtype=dtype)
+        rows = _rows(dtype)
+        add("cumsum", lambda tf, x: tf.cumsum(x, 1), rows, dtype=dtype)
+        add("cumprod", lambda tf, x: tf.math.cumprod(x, 1), rows, dtype=dtype)
+        add("clip", lambda tf, x: tf.clip_by_value(x, tf.cast(1, x.dtype), tf.cast(2, x.dtype)), rows, dtype=dtype)
+        for other in FLOATS + INTEGERS + ("bool",):
+            # What a float that does not fit becomes as an integer is left open.
+            x = values(dtype)
+            if dtype in FLOATS and other in INTEGERS:
+                x = np.array([0.0, -0.0, 1.9, 2.5, 100.7] + ([-1.9, -7.5] if np.iinfo(other).min else []), x.dtype)
+            add(f"cast_to_{other}", lambda tf, x, other=other: tf.cast(x, other), x, dtype=dtype)
+    for dtype in FLOATS:
+        rows = _rows(dtype)
+        for op in ("nn.softmax", "nn.log_softmax", "reduce_logsumexp", "math.reduce_variance", "math.reduce_std", "norm"):
+            add(op, named(op), rows, dtype=dtype)
+    return found
