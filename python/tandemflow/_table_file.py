@@ -71,7 +71,8 @@ def read(data):
     """{key: value} of a table; Damaged where it is none."""
     if len(data) < _FOOTER or struct.unpack("<Q", data[-8:])[0] != _MAGIC:
         raise Damaged("it does not end as a table of TensorFlow does (it is cut off, or another kind of file)")
-    _, _, at = _handle(data, len(data) - _FOOTER)  # of nothing
+    offset, size, at = _handle(data, len(data) - _FOOTER)
+    _content(data, offset, size)  # has nothing in it, but must be whole
     offset, size, _ = _handle(data, at)
     entries = {}
     for _, handle in _entries(_content(data, offset, size)):

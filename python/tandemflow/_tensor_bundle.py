@@ -161,7 +161,8 @@ class Bundle:
             items = _split_strings(data, count)
         except ValueError:
             raise self._damaged(key, entry) from None
-        if _table_file.masked(_string_bytes(items)[1]) != entry.crc32c:
+        again, crc = _string_bytes(items)
+        if again != data or _table_file.masked(crc) != entry.crc32c:
             raise self._damaged(key, entry)
         return _ops.reshape(_tandem.to_tensor(items, _dtypes.string), entry.sizes)
 
