@@ -4,7 +4,7 @@ An entry repeats only what its key does not share with the key before; every blo
 """
 import struct
 
-from . import _tandem
+from ._crc32c import crc32c
 from ._protobuf import varint
 
 _MAGIC = 0xDB4775248B80FB57
@@ -59,7 +59,7 @@ def write(entries):
         start = len(out)
         out.extend(block)
         out.append(_PLAIN)
-        out.extend(struct.pack("<I", masked(_tandem.crc32c(bytes(out[start:])))))
+        out.extend(struct.pack("<I", masked(crc32c(bytes(out[start:])))))
         return varint(start) + varint(len(block))
 
     found = [(block[-1][0], add(_block(block))) for block in _blocks_of(entries)]
@@ -71,7 +71,8 @@ def read(data):
     """{key: value} of a table; Damaged where it is none."""
     if len(data) < _FOOTER or struct.unpack("<Q", data[-8:])[0] != _MAGIC:
         raise Damaged("it does not end as a table of TensorFlow does (it is cut off, or another kind of file)")
-    _, _, at = _handle(data, len(data) - _FOOTER)  # of nothing
+    offset, size, at = _handle(data, len(data) - _FOOTER)
+    _content(data, offset, size)  # has nothing in it, but must be whole
     offset, size, _ = _handle(data, at)
     entries = {}
     for _, handle in _entries(_content(data, offset, size)):
@@ -102,7 +103,7 @@ def _content(data, offset, size):
     end = offset + size
     if end + 5 > len(data):
         raise Damaged(f"a block of {size} bytes should begin at byte {offset}, the file has {len(data)}")
-    if masked(_tandem.crc32c(data[offset : end + 1])) != struct.unpack("<I", data[end + 1 : end + 5])[0]:
+    if masked(crc32c(data[offset : end + 1])) != struct.unpack("<I", data[end + 1 : end + 5])[0]:
         raise Damaged(f"the checksum of the block at byte {offset} does not fit")
     if data[end] != _PLAIN:
         kind = "Snappy" if data[end] == _SNAPPY else f"kind {data[end]}"
