@@ -139,3 +139,22 @@ def test_weights_that_are_not_there_are_a_file_not_found(tmp_path):
     model = keras.Sequential([keras.Input((4,)), layers.Dense(1)])
     with pytest.raises(FileNotFoundError, match="File not found"):
         model.load_weights(tmp_path / "none.weights.h5")
+
+
+def test_the_state_of_a_model_is_a_tree_of_names_and_goes_back():
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, name="last")], name="net")
+    model.compile("adam", "mse", metrics=["mae"])
+    x = np.ones((4, 2), "float32")
+    model.fit(x, x[:, :1], verbose=0)
+    tree = model.get_state_tree(value_format="numpy_array")
+    assert sorted(tree) == ["metrics_variables", "non_trainable_variables", "optimizer_variables", "trainable_variables"]
+    assert sorted(tree["trainable_variables"]["net"]["last"]) == ["bias", "kernel"]
+    assert sorted(tree["metrics_variables"]["loss"]) == ["count", "total"] and tree["optimizer_variables"][model.optimizer.name]["iteration"] == 1
+    before = model.get_weights()
+    model.fit(x, x[:, :1], verbose=0)
+    model.set_state_tree(tree)
+    for a, b in zip(before, model.get_weights()):
+        np.testing.assert_array_equal(a, b)
+    assert int(model.optimizer.iterations) == 1
+    with pytest.raises(ValueError, match="Unknown variable name: nonsense"):
+        model.set_state_tree({"nonsense": {}})

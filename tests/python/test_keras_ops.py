@@ -124,3 +124,11 @@ def test_bools_are_ordered_and_added_up_as_numbers():
 def test_medians_are_part_of_models_and_traced_functions():
     assert keras.ops.median(keras.Input((3, 4), batch_size=2), axis=-1).shape == (2, 3)
     np.testing.assert_array_equal(tf.function(lambda x: keras.ops.median(x, axis=1))(np.array([[1.0, 3.0, 2.0]])), [2])
+
+
+def test_rows_are_counted_each_and_updates_may_be_added():
+    np.testing.assert_array_equal(keras.ops.bincount(np.array([[0, 1, 1], [3, 2, 0]])), [[1, 2, 0, 0], [1, 0, 1, 1]])
+    np.testing.assert_array_equal(keras.ops.scatter_update(np.ones(3, "float32"), [[1], [1]], [2.0, 3.0], reduction="add"), [1, 6, 1])
+    with pytest.raises(ValueError, match="reduction must be"):
+        keras.ops.scatter_update(np.ones(3, "float32"), [[1]], [2.0], reduction="sum")
+    np.testing.assert_allclose(keras.ops.cholesky([[4.0, 2.0], [2.0, 2.0]], upper=True), [[2, 1], [0, 1]], atol=1e-6)

@@ -27,9 +27,9 @@ def pack_sequence_as(structure, flat_sequence):
     return _nest.pack_sequence_as(structure, flat_sequence)
 
 
-def assert_same_structure(a, b):
+def assert_same_structure(a, b, check_types=None):
     """Raises where two structures differ in more than what is in them."""
-    _nest.assert_same_structure(a, b)
+    _nest.assert_same_structure(a, b, check_types=check_types is not False)
 
 
 def _items(structure):

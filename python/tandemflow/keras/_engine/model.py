@@ -3,6 +3,7 @@ import inspect
 
 from ..._specs import TensorSpec
 from ...nest import map_structure
+from . import state_tree
 from .functional import LayerGraph
 from .keras_tensor import KerasTensor, keras_tensors
 from .layer import Layer
@@ -56,6 +57,8 @@ class Model(Trainer, Layer):
         in_graph = self._graph.layers
         known = {id(layer) for layer in in_graph}
         return in_graph + [layer for layer in super()._own_layers() if id(layer) not in known]
+
+    get_state_tree, set_state_tree = state_tree.get_state_tree, state_tree.set_state_tree
 
     def _checkpoint_children(self):
         if self._graph is None:

@@ -122,7 +122,7 @@ def kaiser(x, beta):
 @drawable
 def percentile(x, q, axis=None, method="linear", keepdims=False):
     """The value below which q of a hundred lie."""
-    return quantile(x, tensor(q, "float64").numpy() / 100, axis, method, keepdims)
+    return quantile(x, np.asarray(q.numpy() if hasattr(q, "numpy") else q, "float64") / 100, axis, method, keepdims)
 
 
 @drawable

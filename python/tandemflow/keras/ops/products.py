@@ -113,17 +113,33 @@ def normalize(x, axis=-1, order=2, epsilon=None):
 def _of_matrices(name, function, doc):
     from ._convert import made
 
-    globals()[name] = made(name, lambda x, **kwargs: function(floats(x), **kwargs), doc)
+    globals()[name] = made(name, lambda x: function(floats(x)), doc)
 
 
-_of_matrices("cholesky", _linalg.cholesky, "The lower triangle L of x = L L^T.")
 _of_matrices("det", _linalg.det, "The determinant.")
 _of_matrices("inv", _linalg.inv, "The inverse.")
-_of_matrices("pinv", _linalg.pinv, "The pseudo-inverse.")
 _of_matrices("eigh", _linalg.eigh, "Eigenvalues and eigenvectors of symmetric matrices.")
 _of_matrices("slogdet", _linalg.slogdet, "Sign and logarithm of the determinant.")
 _of_matrices("logdet", _linalg.logdet, "The logarithm of the determinant.")
-_of_matrices("matrix_rank", _linalg.matrix_rank, "The rank.")
+
+
+@drawable
+def cholesky(x, upper=False):
+    """The lower triangle L of x = L L^T, or with `upper` the transposed one."""
+    lower = _linalg.cholesky(floats(x))
+    return _linalg.matrix_transpose(lower) if upper else lower
+
+
+@drawable
+def pinv(x, rcond=None):
+    """The pseudo-inverse; singular values below rcond times the largest count as zero."""
+    return _linalg.pinv(floats(x), rcond)
+
+
+@drawable
+def matrix_rank(x, tol=None):
+    """How many singular values lie above `tol`."""
+    return _linalg.matrix_rank(floats(x), tol)
 
 
 @drawable

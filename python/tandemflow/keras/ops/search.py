@@ -111,8 +111,9 @@ def isin(x1, x2, assume_unique=False, invert=False):
 
 @drawable
 def bincount(x, weights=None, minlength=0, sparse=False):
-    """How often each number occurs."""
-    return _counts(tensor(x), weights=weights, minlength=minlength)
+    """How often each number occurs; of two axes, in each row."""
+    x = tensor(x)
+    return _counts(x, weights=weights, minlength=minlength, axis=-1 if x.ndim == 2 else None)
 
 
 def unique(x, sorted=True, return_index=False, return_inverse=False, return_counts=False, axis=None, size=None, fill_value=None):
@@ -130,10 +131,13 @@ def scatter(indices, values, shape):
 
 
 @drawable
-def scatter_update(inputs, indices, updates):
-    """The tensor with the updates at the indices."""
+def scatter_update(inputs, indices, updates, reduction=None):
+    """The tensor with the updates at the indices; "add", "max" and "min" join them with what is there."""
+    kinds = {None: "update", "add": "add", "max": "max", "min": "min"}
+    if reduction not in kinds:
+        raise ValueError(f"scatter_update: reduction must be None, 'add', 'max' or 'min', got {reduction!r}")
     x = tensor(inputs)
-    return records["tensor_scatter_nd_update"](x, tensor(indices), _ops.cast(tensor(updates), x.dtype))
+    return records[f"tensor_scatter_nd_{kinds[reduction]}"](x, tensor(indices), _ops.cast(tensor(updates), x.dtype))
 
 
 def _segments(name, record):

@@ -97,8 +97,8 @@ class Adafactor(Optimizer):
         for variable in variables:
             shape, dtype, name = variable.shape.as_list(), variable.dtype, variable.name
             if len(shape) < 2:  # not taken apart: the two are there only because files have them
-                self._r.append(self._add(0.0, "float32", name))
-                self._c.append(self._add(0.0, "float32", name))
+                self._r.append(self._add(0, "int32", name))
+                self._c.append(self._add(0, "int32", name))
             else:
                 self._r.append(self.add_variable(shape[:-1], dtype=dtype, name=name))
                 self._c.append(self.add_variable(shape[:-2] + shape[-1:], dtype=dtype, name=name))

@@ -1,7 +1,7 @@
 """What an optimizer keeps: its variables, made, found and stored."""
 import warnings
 
-from ... import _tandem
+from ... import _ops, _tandem
 from .. import initializers
 from .._engine.floats import floatx
 from .._engine.lifted import lifted
@@ -99,4 +99,4 @@ class State:
             )
             return
         for i, variable in enumerate(self.variables):
-            variable.assign(store[str(i)])
+            variable.assign(_ops.cast(_tandem.to_tensor(store[str(i)]), variable.dtype))

@@ -9,7 +9,7 @@ _IMAGES = (".jpeg", ".jpg", ".png")
 def image_dataset_from_directory(directory, labels="inferred", label_mode="int", class_names=None, color_mode="rgb",
                                  batch_size=32, image_size=(256, 256), shuffle=True, seed=None, validation_split=None,
                                  subset=None, interpolation="bilinear", follow_links=False, crop_to_aspect_ratio=False,
-                                 pad_to_aspect_ratio=False, data_format=None, verbose=True):  # fmt: skip
+                                 pad_to_aspect_ratio=False, data_format=None, format="tf", verbose=True):  # fmt: skip
     """A dataset of (images, labels); its `class_names` and `file_paths` say what was found."""
     from ... import _tandem
     from ..._dataset import Dataset
@@ -18,6 +18,8 @@ def image_dataset_from_directory(directory, labels="inferred", label_mode="int",
     from ...io import decode_image, read_file
     from .images import _middle
 
+    if format != "tf":
+        raise ValueError(f"image_dataset_from_directory: format must be 'tf', which gives a tf.data.Dataset; got {format!r}")
     if pad_to_aspect_ratio:
         raise ValueError("pad_to_aspect_ratio is not supported here; crop_to_aspect_ratio is")
     channels = {"grayscale": 1, "rgb": 3, "rgba": 4}.get(color_mode)

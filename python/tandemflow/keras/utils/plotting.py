@@ -68,8 +68,8 @@ def _clusters(boxes, group, numbers):
 
 
 def model_to_dot(model, show_shapes=False, show_dtype=False, show_layer_names=True, rankdir="TB", expand_nested=False, dpi=200,
-                 subgraph=False, show_layer_activations=False, show_trainable=False, **kwargs):  # fmt: skip
-    """The graph of a model's layers."""
+                 subgraph=False, show_layer_activations=False, show_trainable=False, splines="ortho", **kwargs):  # fmt: skip
+    """The graph of a model's layers; `splines`, how Graphviz draws edges, is accepted."""
     if kwargs:
         raise ValueError(f"Unrecognized keyword arguments: {kwargs}")
     if not model.built:
@@ -87,7 +87,7 @@ def model_to_dot(model, show_shapes=False, show_dtype=False, show_layer_names=Tr
 
 
 def plot_model(model, to_file="model.png", show_shapes=False, show_dtype=False, show_layer_names=False, rankdir="TB",
-               expand_nested=False, dpi=200, show_layer_activations=False, show_trainable=False, **kwargs):  # fmt: skip
+               expand_nested=False, dpi=200, show_layer_activations=False, show_trainable=False, splines="ortho", **kwargs):  # fmt: skip
     """Writes a picture of the model's layers: .svg, .png (with Pillow) or .dot."""
     dot = model_to_dot(model, show_shapes, show_dtype, show_layer_names, rankdir, expand_nested, dpi,
                        show_layer_activations=show_layer_activations, show_trainable=show_trainable, **kwargs)  # fmt: skip
