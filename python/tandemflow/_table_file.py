@@ -4,7 +4,7 @@ An entry repeats only what its key does not share with the key before; every blo
 """
 import struct
 
-from ._crc32c import crc32c
+from . import _tandem
 from ._protobuf import varint
 
 _MAGIC = 0xDB4775248B80FB57
@@ -59,7 +59,7 @@ def write(entries):
         start = len(out)
         out.extend(block)
         out.append(_PLAIN)
-        out.extend(struct.pack("<I", masked(crc32c(bytes(out[start:])))))
+        out.extend(struct.pack("<I", masked(_tandem.crc32c(bytes(out[start:])))))
         return varint(start) + varint(len(block))
 
     found = [(block[-1][0], add(_block(block))) for block in _blocks_of(entries)]
@@ -103,7 +103,7 @@ def _content(data, offset, size):
     end = offset + size
     if end + 5 > len(data):
         raise Damaged(f"a block of {size} bytes should begin at byte {offset}, the file has {len(data)}")
-    if masked(crc32c(data[offset : end + 1])) != struct.unpack("<I", data[end + 1 : end + 5])[0]:
+    if masked(_tandem.crc32c(data[offset : end + 1])) != struct.unpack("<I", data[end + 1 : end + 5])[0]:
         raise Damaged(f"the checksum of the block at byte {offset} does not fit")
     if data[end] != _PLAIN:
         kind = "Snappy" if data[end] == _SNAPPY else f"kind {data[end]}"

@@ -6,7 +6,6 @@ import struct
 
 from . import _dtypes, _tandem, _table_file
 from ._atomic_file import write_atomically
-from ._crc32c import crc32c
 from ._protobuf import Field, Message, varint
 from .errors import DataLossError, NotFoundError, UnimplementedError
 
@@ -64,10 +63,10 @@ def _string_bytes(items):
     """The bytes of strings and their checksum: lengths, a checksum of them, then the strings."""
     crc = 0
     for item in items:
-        crc = crc32c(struct.pack("<I" if len(item) < 2**32 else "<Q", len(item)), crc)
+        crc = _tandem.crc32c(struct.pack("<I" if len(item) < 2**32 else "<Q", len(item)), crc)
     of_lengths = struct.pack("<I", _table_file.masked(crc))
     text = b"".join(items)
-    return b"".join(varint(len(item)) for item in items) + of_lengths + text, crc32c(text, crc32c(of_lengths, crc))
+    return b"".join(varint(len(item)) for item in items) + of_lengths + text, _tandem.crc32c(text, _tandem.crc32c(of_lengths, crc))
 
 
 def array_of(tensor):
@@ -92,7 +91,7 @@ def write(prefix, tensors):
             data, crc = _string_bytes(array.ravel().tolist())
         else:
             data = array.reshape(-1).view("uint8").data
-            crc = crc32c(data)
+            crc = _tandem.crc32c(data)
         shape = ShapeMessage(dim=[Dim(size=size) for size in tensor.shape.as_list()])
         entry = _Entry(dtype=NUMBERS[name], shape=shape, offset=offset, size=len(data), crc32c=_table_file.masked(crc))
         entries[key.encode()] = entry.to_bytes()
@@ -140,7 +139,7 @@ class Bundle:
         data = self._bytes(key, entry)
         if dtype == _dtypes.string:
             return self._strings(key, entry, data)
-        if _table_file.masked(crc32c(data)) != entry.crc32c:
+        if _table_file.masked(_tandem.crc32c(data)) != entry.crc32c:
             raise self._damaged(key, entry)
         count = 1
         for size in entry.sizes:

@@ -49,13 +49,15 @@ class Scan {
     if (is_sequence(value)) return visit_list(value, depth);
     if (leaves_ == Leaves::none) open_ = false;
     const Leaves leaf = kind(value);
-    if (depth != sizes_.size() && leaf != Leaves::tensor) ragged();
+    if (depth != sizes_.size() && leaf < Leaves::numpy && leaves_ < Leaves::numpy) ragged();
     meet(leaf);
   }
   void visit_list(PyObject* value, std::size_t depth) {
     const Object items(checked(PySequence_Fast(value, "expected a sequence")));
     const std::int64_t count = PySequence_Fast_GET_SIZE(items.get());
-    if (depth == sizes_.size()) {
+    if (leaves_ == Leaves::numpy) {
+      // NumPy, which knows how many axes an array among lists has, says what does not fit.
+    } else if (depth == sizes_.size()) {
       if (!open_) ragged();
       sizes_.push_back(count);
       if (depth >= static_cast<std::size_t>(kMaxRank))
@@ -203,6 +205,34 @@ Tensor stacked(PyObject* list, std::optional<DType> dtype) {
   return concat(rows, 0);
 }
 
+PyObject* first_leaf(PyObject* value) {
+  while ((PyList_Check(value) || PyTuple_Check(value)) && PySequence_Fast_GET_SIZE(value) > 0) value = PySequence_Fast_GET_ITEM(value, 0);
+  return value;
+}
+
+/// Whether array.min() or array.max() is a number of 32 bits.
+bool is_small(PyObject* array, const char* which) {
+  const Object number(checked(PyObject_CallMethod(array, which, nullptr)));
+  const Object whole(checked(PyNumber_Long(number.get())));
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(whole.get(), &overflow);
+  return !overflow && std::in_range<std::int32_t>(value);
+}
+
+/// Of a list with NumPy's numbers or arrays in it, as TensorFlow has it: whole numbers count as Python's do; the first
+/// element says how wide the others are.
+DType listed_dtype(PyObject* list, PyObject* array, const Tensor& whole) {
+  const DType own = whole.dtype();
+  if (is_integer(own)) {
+    const bool small = whole.shape().elements() == 0 || (is_small(array, "min") && is_small(array, "max"));
+    return small ? DType::i32 : own == DType::u64 ? own : DType::i64;
+  }
+  if (!is_floating(own)) return own;
+  PyObject* first = first_leaf(list);
+  const DType of_first = is_numpy(first) ? from_numpy(first, std::nullopt).dtype() : DType::f32;
+  return is_floating(of_first) ? of_first : DType::f32;
+}
+
 DType natural_dtype(Leaves leaves) {
   switch (leaves) {
     case Leaves::boolean:
@@ -260,7 +290,10 @@ Tensor convert(PyObject* value, std::optional<DType> dtype, bool is_wish) {
            ") with an unsupported type (", repr_of(reinterpret_cast<PyObject*>(Py_TYPE(value))),
            ") to a Tensor.");
     const Object array(as_array(value));
-    return from_numpy(array.get(), dtype);
+    if (dtype || !is_sequence(value)) return from_numpy(array.get(), dtype);
+    const Tensor whole = from_numpy(array.get(), std::nullopt);
+    const DType listed = listed_dtype(value, array.get(), whole);
+    return listed == whole.dtype() ? whole : cast(whole, listed);
   }
   return filled(value, scan, dtype.value_or(natural_dtype(scan.leaves())));
 }
@@ -284,6 +317,7 @@ DType read_dtype(PyObject* variable) {
 
 Tensor value_of(PyObject* object) {
   if (is_tensor(object)) return tensor_of(object);
+  require_no_trace_of(object);
   const Variable& variable = variable_of(object);
   const DType dtype = read_dtype(object);
   return dtype == variable.dtype() ? variable.value() : cast(variable.value(), dtype);

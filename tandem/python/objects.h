@@ -17,6 +17,7 @@ struct VariableObject {
   PyObject_HEAD Variable value;
   PyObject* attributes;  // a dict once somebody has set one
   PyObject* weak_references;
+  PyObject* open_shape;  // the TensorShape of a variable that may take values of several shapes, else null
 };
 
 extern PyTypeObject tensor_type;
@@ -33,6 +34,8 @@ PyObject* wrap(Tensor value);
 PyObject* wrap(Variable value);
 /// The object of the variable with this id, borrowed; null when it is gone.
 PyObject* find_variable(std::uint64_t id);
+/// A trace has one shape for a variable: functions that meet one of several run op by op.
+void require_no_trace_of(PyObject* variable);
 /// What this thread's variables are named under: "dense/" inside `with tf.name_scope("dense")`, else empty.
 std::string& name_scope();
 PyObject* make_op_function(const OpDef& op);

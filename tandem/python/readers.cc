@@ -9,6 +9,7 @@
 #include "tandem/data/images.h"
 #include "tandem/data/npy_dataset.h"
 #include "tandem/data/records.h"
+#include "tandem/files/crc32c.h"
 #include "tandem/python/convert.h"
 #include "tandem/python/module.h"
 
@@ -16,6 +17,19 @@ namespace tandem::python {
 namespace {
 
 std::string_view bytes_view(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+/// Of anything that shows its bytes, as they lie in memory.
+std::uint32_t checksum(nb::handle bytes, std::uint32_t before) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(bytes.ptr(), &view, PyBUF_SIMPLE) != 0) throw nb::python_error();
+  std::uint32_t crc;
+  {
+    const WithoutGil without;
+    crc = crc32c({static_cast<const char*>(view.buf), static_cast<std::size_t>(view.len)}, before);
+  }
+  PyBuffer_Release(&view);
+  return crc;
+}
 
 /// (name, dtype, shape, variable, default or None) of each feature.
 std::vector<FeatureSpec> features_of(nb::handle list) {
@@ -114,6 +128,7 @@ void add_readers(nb::module_& module) {
   module.def("parse_example", [](nb::handle serialized, nb::handle features) { return tensor_list(parse_example(to_tensor(serialized.ptr()), features_of(features))); });
   module.def("serialize_example", serialize);
   module.def("read_example", read);
+  module.def("crc32c", checksum, nb::arg("bytes"), nb::arg("before") = 0);
   module.def("npy_dataset", npy_dataset);
   module.def("npz_dataset", npz_dataset);
   module.def("read_images", [](const Dataset& paths, int channels, std::int64_t height, std::int64_t width, bool nearest, bool crop) {

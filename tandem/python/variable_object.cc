@@ -21,6 +21,7 @@ void dealloc(PyObject* self) {
   auto* object = reinterpret_cast<VariableObject*>(self);
   if (object->weak_references) PyObject_ClearWeakRefs(self);
   Py_CLEAR(object->attributes);
+  Py_CLEAR(object->open_shape);
   const auto known = living_variables().find(variable_of(self).id());
   if (known != living_variables().end() && known->second == self) living_variables().erase(known);
   variable_of(self).~Variable();
@@ -32,13 +33,39 @@ void keep(PyObject* variable, const char* name, PyObject* value) {
   if (value && PyObject_SetAttrString(variable, name, value) < 0) throw PythonErrorSet{};
 }
 
-/// shape= may leave sizes open that the initial value says: a variable keeps the shape it has first.
-void require_shape(PyObject* wanted, const Shape& shape) {
+bool fits(PyObject* wanted, const Shape& shape) {
   const Object given(shape_object(shape));
-  const Object fits(checked(PyObject_CallMethod(given.get(), "is_compatible_with", "O", wanted)));
-  if (fits.get() == Py_True) return;
-  const Object text(checked(PyObject_Str(wanted)));
-  raise(PyExc_ValueError, "tf.Variable: the initial_value has shape ", shape, ", which does not fit shape=", PyUnicode_AsUTF8(text.get()));
+  const Object answer(checked(PyObject_CallMethod(given.get(), "is_compatible_with", "O", wanted)));
+  return answer.get() == Py_True;
+}
+
+std::string text_of(PyObject* object) {
+  const Object text(checked(PyObject_Str(object)));
+  return PyUnicode_AsUTF8(text.get());
+}
+
+/// The TensorShape of shape=, if it leaves something open; the initial value must fit it.
+PyObject* open_shape(PyObject* wanted, const Shape& shape) {
+  if (!fits(wanted, shape))
+    raise(PyExc_ValueError, "tf.Variable: the initial_value has shape ", shape, ", which does not fit shape=", text_of(wanted));
+  const Object given(shape_object(shape));
+  Object whole(checked(PyObject_CallOneArg(reinterpret_cast<PyObject*>(Py_TYPE(given.get())), wanted)));
+  const Object defined(checked(PyObject_CallMethod(whole.get(), "is_fully_defined", nullptr)));
+  return defined.get() == Py_True ? nullptr : whole.release();
+}
+
+PyObject* open_shape_of(PyObject* variable) { return reinterpret_cast<VariableObject*>(variable)->open_shape; }
+
+/// Gives a variable whose shape is open a place for values of another shape.
+void move_to_shape_of(const Tensor& value, PyObject* self) {
+  Variable& variable = variable_of(self);
+  if (value.shape() == variable.shape() || value.dtype() != variable.dtype()) return;
+  if (!fits(open_shape_of(self), value.shape()))
+    raise(PyExc_ValueError, "variable '", variable.name(), "' takes values of shape ", text_of(open_shape_of(self)), ", got shape ", value.shape());
+  Variable moved(value, variable.trainable(), variable.name());
+  living_variables().erase(variable.id());
+  living_variables().emplace(moved.id(), self);
+  variable = std::move(moved);
 }
 
 /// Accepts what TensorFlow accepts; what has no meaning here is ignored.
@@ -65,8 +92,9 @@ PyObject* make(PyTypeObject*, PyObject* args, PyObject* keywords) {
     const bool is_trainable = trainable == Py_None || PyObject_IsTrue(trainable) == 1;
     const std::optional<DType> wanted = dtype == Py_None ? std::nullopt : std::optional(to_dtype(dtype));
     const Tensor value = to_tensor(initial, wanted);
-    if (shape != Py_None) require_shape(shape, value.shape());
+    Object open(shape == Py_None ? nullptr : open_shape(shape, value.shape()));
     Object variable(wrap(Variable(value, is_trainable, name_scope() + (name ? name : "Variable"))));
+    reinterpret_cast<VariableObject*>(variable.get())->open_shape = open.release();
     keep(variable.get(), "constraint", constraint);
     keep(variable.get(), "synchronization", synchronization);
     keep(variable.get(), "aggregation", aggregation);
@@ -74,28 +102,27 @@ PyObject* make(PyTypeObject*, PyObject* args, PyObject* keywords) {
   });
 }
 
-std::string described(const Variable& variable) {
-  if (variable.value().is_symbolic())
-    return "<tf.Variable '" + variable.name() + ":0' shape=" + tuple_text(variable.shape()) +
-           " dtype=" + std::string(dtype_name(variable.dtype())) + ">";
+std::string described(PyObject* self) {
+  const Variable& variable = variable_of(self);
+  const std::string shape = open_shape_of(self) ? text_of(open_shape_of(self)) : tuple_text(variable.shape());
+  const std::string start = "<tf.Variable '" + variable.name() + ":0' shape=" + shape + " dtype=" + std::string(dtype_name(variable.dtype()));
+  if (variable.value().is_symbolic()) return start + ">";
   const std::string value = numpy_value_repr(variable.value());
-  return "<tf.Variable '" + variable.name() + ":0' shape=" + tuple_text(variable.shape()) +
-         " dtype=" + std::string(dtype_name(variable.dtype())) +
-         ", numpy=" + (value.find('\n') == value.npos ? "" : "\n") + value + ">";
+  return start + ", numpy=" + (value.find('\n') == value.npos ? "" : "\n") + value + ">";
 }
 
 PyObject* text_object(const std::string& text) {
   return checked(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
 }
 PyObject* to_repr(PyObject* self) {
-  return guarded([&] { return text_object(described(variable_of(self))); });
+  return guarded([&] { return text_object(described(self)); });
 }
 
 PyObject* get_dtype(PyObject* self, void*) {
   return guarded([&] { return dtype_object(variable_of(self).dtype()); });
 }
 PyObject* get_shape(PyObject* self, void*) {
-  return guarded([&] { return shape_object(variable_of(self).shape()); });
+  return guarded([&] { return open_shape_of(self) ? Py_NewRef(open_shape_of(self)) : shape_object(variable_of(self).shape()); });
 }
 PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(variable_of(self).shape().rank()); }
 /// A variable of a layer has a path, "dense/kernel", and is called by its last part, as in Keras.
@@ -162,15 +189,22 @@ PyObject* assign(PyObject* self, PyObject* args, PyObject* keywords) {
                                      const_cast<char**>(is_assign ? names : delta_names), &value, &ignored,
                                      &ignored, &ignored))
       throw PythonErrorSet{};
-    if (!assigned_together(self, kMethod<kAssign>, value))
-      (variable_of(self).*kAssign)(to_tensor_beside(value, variable_of(self).dtype()));
+    require_no_trace_of(self);
+    if (!assigned_together(self, kMethod<kAssign>, value)) {
+      const Tensor given = to_tensor_beside(value, variable_of(self).dtype());
+      if (is_assign && open_shape_of(self)) move_to_shape_of(given, self);
+      (variable_of(self).*kAssign)(given);
+    }
     Py_INCREF(self);
     return self;
   });
 }
 
 PyObject* read(PyObject* self, PyObject*) {
-  return guarded([&] { return wrap(variable_of(self).value()); });
+  return guarded([&] {
+    require_no_trace_of(self);
+    return wrap(variable_of(self).value());
+  });
 }
 PyObject* numpy(PyObject* self, PyObject*) {
   return guarded([&] {
@@ -246,9 +280,16 @@ PyObject* wrap(Variable value) {
   auto* object = PyObject_New(VariableObject, &variable_type);
   if (!object) throw PythonErrorSet{};
   new (&object->value) Variable(std::move(value));
-  object->attributes = object->weak_references = nullptr;
+  object->attributes = object->weak_references = object->open_shape = nullptr;
   living_variables().emplace(object->value.id(), reinterpret_cast<PyObject*>(object));
   return reinterpret_cast<PyObject*>(object);
+}
+
+void require_no_trace_of(PyObject* variable) {
+  if (!is_variable(variable) || !open_shape_of(variable) || !Trace::current()) return;
+  const Object errors(checked(PyImport_ImportModule("tandemflow.errors")));
+  const Object type(checked(PyObject_GetAttrString(errors.get(), "OpByOpError")));
+  raise(type.get(), "variable '", variable_of(variable).name(), "' takes values of several shapes (", text_of(open_shape_of(variable)), ")");
 }
 
 PyObject* find_variable(std::uint64_t id) {
