@@ -58,8 +58,9 @@ class Map final : public OneInput, public Indexed {
   }
 
   IteratorPtr iterate(const Pass& pass) const override {
-    if (indexed()) return std::make_unique<InBlocks>(std::static_pointer_cast<const Map>(shared_from_this()));
     const bool by_blocks = runner_->takes_blocks() || (input_->spec_is_known() && block_program());
+    if (by_blocks) stage_of(pass, *this).in_blocks = true;
+    if (indexed()) return std::make_unique<InBlocks>(std::static_pointer_cast<const Map>(shared_from_this()));
     if (calls_ != 0 && !by_blocks)
       return parallel_map(open(*input_, pass), runner_, calls_, mix(seed_, pass.key), pass, stage_of(pass, *this));
     return std::make_unique<Reading>(*this, open(*input_, pass), by_blocks, mix(seed_, pass.key));

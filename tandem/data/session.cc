@@ -51,7 +51,9 @@ double seconds(std::uint64_t tick_count) { return static_cast<double>(tick_count
 /// How long a stage takes by the clock: several threads share its work.
 double time_of(const StageStats& stage) { return stage.busy_seconds / std::max(1, stage.workers); }
 
-std::string remedy_for(const StageStats& stage) {
+std::string remedy_for(const StageStats& stage, bool in_blocks) {
+  if (stage.name == "Map" && in_blocks)
+    return "the function runs over whole batches already: put prefetch(AUTOTUNE) last, so that it overlaps with the consumer, or cache() what does not change between epochs";
   if (stage.name == "Map" && stage.workers == 0)
     return "write the function with tf ops only, so that it is recorded and runs over whole batches, or give map num_parallel_calls=AUTOTUNE";
   if (stage.name == "Map") return "the function itself limits: let it do less, or cache() what does not change between epochs";
@@ -102,6 +104,7 @@ DatasetStats Session::stats() const {
   out.seconds = seconds(ticks() - begin_);
   const double per_second = out.seconds > 0 ? 1 / out.seconds : 0;
   const StageStats* slowest = nullptr;
+  bool in_blocks = false;  // the slowest
   out.stages.reserve(stages_.size());
   for (const auto& stage : stages_) {
     out.stages.push_back({.name = stage->name, .depth = stage->depth, .elements = stage->elements.load(),
@@ -112,7 +115,9 @@ DatasetStats Session::stats() const {
     StageStats& last = out.stages.back();
     last.busy_seconds = std::max(0.0, last.busy_seconds - last.wait_seconds);
     last.cores = last.busy_seconds * per_second;
-    if (!slowest || time_of(last) > time_of(*slowest)) slowest = &last;
+    if (slowest && time_of(last) <= time_of(*slowest)) continue;
+    slowest = &last;
+    in_blocks = stage->in_blocks;
   }
   // What the consumer waits for: all that runs on its own thread, and the fill of the first buffer.
   double waited = 0;
@@ -123,7 +128,7 @@ DatasetStats Session::stats() const {
   out.consumer_wait = std::min(1.0, waited * per_second);
   if (slowest) {
     out.bottleneck = slowest->name;
-    out.remedy = out.consumer_wait < 0.02 ? "none needed: the input keeps up with its consumer" : remedy_for(*slowest);
+    out.remedy = out.consumer_wait < 0.02 ? "none needed: the input keeps up with its consumer" : remedy_for(*slowest, in_blocks);
   }
   return out;
 }

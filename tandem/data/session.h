@@ -23,6 +23,7 @@ struct Stage {
   std::atomic<std::int64_t> buffered{0}, capacity{0};
   std::atomic<std::int64_t> errors_skipped{0};
   std::atomic<int> workers{0};
+  std::atomic<bool> in_blocks{false};            // its function runs over many elements at once
 };
 
 class Session {

@@ -125,6 +125,7 @@ bool Tuner::note(std::int64_t steps, double seconds) {
 }
 
 bool Tuner::note_stretch(double seconds_a_step) {
+  if (best_ && best_->second.size() != shards_->speeds().size()) begin("a device has left the group");
   if (!std::exchange(warm_, true)) return false;  // the first stretch with new shards prepares them
   if (settled()) return watch(seconds_a_step);
   seen_.push_back(seconds_a_step);

@@ -123,8 +123,9 @@ void ArrayLoop::read_ahead(std::int64_t step, bool lends) {
 
 std::int64_t ArrayLoop::run(const GraphFunction& full, const GraphFunction* rest, std::int64_t first, std::int64_t last, double seconds) {
   using Clock = std::chrono::steady_clock;
-  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-  constexpr std::int64_t kStepsBetweenLooks = 8;  // a look at the clock is not free beside a step of a few microseconds
+  const auto begin = Clock::now(), deadline = begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  constexpr auto kLongStep = std::chrono::milliseconds(1);
+  std::int64_t between_looks = 8;  // steps: a look at the clock is not free beside a step of a few microseconds
   const bool lends = !gives_arguments_away(full) && !(rest && gives_arguments_away(*rest));
   done_ = first;
   while (done_ < last) {
@@ -143,7 +144,8 @@ std::int64_t ArrayLoop::run(const GraphFunction& full, const GraphFunction* rest
       for (std::size_t i = 0; i < results_.size(); ++i) collected_[i].add(results_[i]);
     }
     ++done_;
-    if ((done_ - first) % kStepsBetweenLooks == 0 && Clock::now() >= deadline) break;
+    if (done_ == first + 1 && Clock::now() - begin > kLongStep) between_looks = 1;
+    if ((done_ - first) % between_looks == 0 && Clock::now() >= deadline) break;
   }
   return done_;
 }

@@ -13,9 +13,15 @@ namespace {
 constexpr double kNoLimit = 1e9;        // seconds
 constexpr double kBetweenLooks = 0.05;  // seconds from one drawing of the bar to the next
 
-void run_all(StepSource& source, const Function& step, const std::string& key) {
+/// Tests on all batches; a device that fails may leave the group.
+void run_all(StepSource& source, const CompiledModel& state) {
   source.begin();
-  while (source.run(step, key, source.steps() < 0 ? 1 : source.steps(), kNoLimit) > 0) {
+  for (;;) {
+    try {
+      if (source.run(state.test(), state.key(), source.steps() < 0 ? 1 : source.steps(), kNoLimit) == 0) return;
+    } catch (const Error& error) {
+      if (!state.strategy() || !state.division().recover(error)) throw;
+    }
   }
 }
 
@@ -63,7 +69,6 @@ class Training {
     int first = options_.initial_epoch;
     for (const CallbackRef& callback : options_.callbacks) first = callback->first_epoch(model_, first);
     model_.stop_training(Model::Stop::no);
-    if (state_.strategy()) (division_ = &state_.division())->begin(source.sample());
     for (const CallbackRef& callback : options_.callbacks) callback->on_train_begin(model_);
     for (int epoch = first; epoch < options_.epochs && model_.stop_ == Model::Stop::no; ++epoch) run_epoch(epoch, source, validation);
     state_.optimizer()->finalize(model_.trainable_variables());
@@ -76,6 +81,7 @@ class Training {
     if (options_.verbose) std::printf("Epoch %d/%d\n", epoch + 1, options_.epochs);
     for (const CallbackRef& callback : options_.callbacks) callback->on_epoch_begin(model_, epoch);
     source.begin();
+    if (state_.strategy() && !division_) (division_ = &state_.division())->begin(source.sample());  // after the first order was drawn, as without one
     state_.reset();
     ProgressBar bar(options_.verbose, source.steps());
     const std::int64_t done = run_steps(source, bar);
@@ -83,7 +89,7 @@ class Training {
     Logs logs = state_.read();
     if (validation) {
       state_.reset();
-      run_all(*validation, state_.test(), state_.key());
+      run_all(*validation, state_);
       for (const auto& [name, value] : state_.read()) logs["val_" + name] = value;
     }
     bar.finish(done, logs);
@@ -157,7 +163,7 @@ Logs Model::evaluate(const Samples& samples, std::int64_t batch_size) const {
   const CompiledModel& state = compiled();
   const auto steps = steps_of(samples, batch_size, false, "evaluate");
   state.reset();
-  run_all(*steps, state.test(), state.key());
+  run_all(*steps, state);
   return state.read();
 }
 
@@ -165,7 +171,7 @@ Logs Model::evaluate(const Dataset& dataset) const {
   const CompiledModel& state = compiled();
   const auto steps = steps_of(dataset, 0);
   state.reset();
-  run_all(*steps, state.test(), state.key());
+  run_all(*steps, state);
   return state.read();
 }
 

@@ -1,5 +1,7 @@
 #include "tandem/nn/model.h"
 
+#include "tandem/nn/division.h"
+
 namespace tandem {
 
 Model::Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, std::string name) : Model(graph_between(inputs, outputs), std::move(name)) {}
@@ -44,10 +46,16 @@ Tensors Model::predict(const Tensors& inputs, std::int64_t batch_size) const {
   ArrayLoop loop(inputs, batch_size, "predict");
   loop.collect();
   constexpr double kNoLimit = 1e9;  // seconds
-  const std::string key = compiled_ ? compiled_->key() : "";
-  const auto full = predict_->concrete(loop.batch(0), key);
-  const auto rest = loop.remainder() ? predict_->concrete(loop.batch(loop.steps() - 1), key) : nullptr;
-  loop.run(*full, rest.get(), 0, loop.steps(), kNoLimit);
+  while (loop.done() < loop.steps()) {
+    const std::string key = compiled_ ? compiled_->key() : "";
+    const auto full = predict_->concrete(loop.batch(0), key);
+    const auto rest = loop.remainder() ? predict_->concrete(loop.batch(loop.steps() - 1), key) : nullptr;
+    try {
+      loop.run(*full, rest.get(), loop.done(), loop.steps(), kNoLimit);
+    } catch (const Error& error) {
+      if (!compiled_ || !compiled_->strategy() || !compiled_->division().recover(error)) throw;
+    }
+  }
   return loop.collected();
 }
 

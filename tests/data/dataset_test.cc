@@ -412,6 +412,16 @@ TEST(Dataset, StatsNameTheStagesAndTheBottleneck) {
   EXPECT_NE(stats.to_string().find("Generator"), std::string::npos);
 }
 
+TEST(Dataset, AFunctionThatRunsOverWholeBatchesIsNotToldToDoSo) {
+  const Dataset dataset = Dataset::from_tensor_slices(ones({512, 4096})).map([](const Tensor& x) { return exp(tanh(x * 2.0)); }).batch(64);
+  DatasetIterator pass = dataset.iterate();
+  while (pass.next()) {
+  }
+  const DatasetStats stats = pass.stats();
+  EXPECT_EQ(stats.bottleneck, "Map");
+  EXPECT_EQ(stats.remedy.find("the function runs over whole batches already: put prefetch(AUTOTUNE) last"), 0u) << stats.remedy;
+}
+
 TEST(Dataset, PaddedBatchesPadToTheLongest) {
   const Dataset dataset = Dataset::range(1, 4).map([](const Tensor& x) { return fill({x.item<std::int64_t>()}, x.item<double>(), DType::i32); });
   const Value batch = *dataset.padded_batch(3, {.padding_values = {Tensor(-1)}}).begin();

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 
 #include "tandem/base/fault.h"
 #include "tandem/base/log.h"
@@ -137,6 +139,26 @@ TEST(MirroredTraining, ADeviceThatFailsLeavesTheGroupAndTheLossesStayThoseOfOneD
   }
 }
 
+TEST(MirroredTraining, ADeviceMayFailWhileAModelIsTestedOrPredicts) {
+  const LogSink before = set_log_sink([](const LogLine&) {});
+  const Tensor x = ones({40, 3}), y = ones({40, 2});
+  const auto left_after = [&](const std::function<void(Sequential&)>& use) {
+    const MirroredStrategy strategy({"/CPU:0", "/GPU:0"});
+    strategy.set_speeds({1, 1});
+    Sequential model({Dense(2)});
+    const auto scope = strategy.scope();
+    model.compile({.optimizer = "sgd", .loss = "mse"});
+    model.fit(x, y, {.verbose = 0});
+    const FaultScope failing("plan.device:2");
+    use(model);
+    return strategy.devices();
+  };
+  const std::vector<std::string> one{"/CPU:0"};
+  EXPECT_EQ(left_after([&](Sequential& model) { EXPECT_TRUE(std::isfinite(model.evaluate(x, y, 8).at("loss"))); }), one);
+  EXPECT_EQ(left_after([&](Sequential& model) { EXPECT_EQ(model.predict(x, 8).shape(), (Shape{40, 2})); }), one);
+  set_log_sink(before);
+}
+
 TEST(MirroredTraining, AFailingDeviceStopsItWhereThatIsWantedOrWhereVariablesLivedThere) {
   using OnFailure = MirroredOptions::OnFailure;
   for (const MirroredOptions& options : {MirroredOptions{.on_failure = OnFailure::stop}, {.sharded = true}, {.reduce_to = "/GPU:0"}}) {
@@ -148,6 +170,15 @@ TEST(MirroredTraining, AFailingDeviceStopsItWhereThatIsWantedOrWhereVariablesLiv
   }
 }
 
+TEST(MirroredTraining, ShardsFollowMeasuredSpeedWithAReason) {
+  const Trained one = train(normalized, nullptr);
+  const MirroredStrategy strategy({"/CPU:0", "/GPU:0"});
+  EXPECT_EQ(strategy.explain(), "equal shards: nothing has been measured yet");
+  EXPECT_EQ(difference(train(normalized, &strategy), one), "") << strategy.explain();
+  const auto& speeds = strategy.division()->speeds();
+  EXPECT_TRUE(speeds[0] > 1 || strategy.explain().find("nothing has been measured") != std::string::npos) << "rows a second, unless both were equal: " << strategy.explain();
+}
+
 TEST(MirroredTraining, VariablesAndTheirStateMayLiveOnOneDeviceEach) {
   const Trained one = train(normalized, nullptr);
   const MirroredStrategy strategy({"/CPU:0", "/GPU:0"}, {.sharded = true});
@@ -155,6 +186,31 @@ TEST(MirroredTraining, VariablesAndTheirStateMayLiveOnOneDeviceEach) {
   EXPECT_EQ(difference(train(normalized, &strategy), one), "");
   const std::size_t bytes[] = {100, 60, 50};
   EXPECT_EQ(strategy.homes(bytes), (std::vector<std::string>{"/CPU:0", "/GPU:0", "/GPU:0"}));
+}
+
+/// Ends the process when something is not so.
+void require(const std::string& wrong) {
+  if (wrong.empty()) return;
+  std::fprintf(stderr, "not so: %s\n", wrong.c_str());
+  std::_Exit(1);
+}
+
+[[noreturn]] void train_on_up_to_three() {
+  setenv("TANDEM_OPENCL_CPU_AS_GPU", "2", 1);
+  const Trained one = train(normalized, nullptr);
+  using Group = std::pair<std::vector<std::string>, std::vector<double>>;
+  for (const auto& [devices, speeds] : {Group{{"/GPU:1"}, {1}}, {{"/GPU:0", "/GPU:1"}, {1, 2}}, {{"/CPU:0", "/GPU:0", "/GPU:1"}, {5, 2, 1}}, {{"/CPU:0", "/GPU:0", "/GPU:1"}, {3, 0, 9}}}) {
+    const MirroredStrategy strategy(devices);
+    strategy.set_speeds(speeds);
+    require(difference(train(normalized, &strategy), one));
+  }
+  std::fprintf(stderr, "equal\n");
+  std::_Exit(0);
+}
+
+TEST(MirroredTraining, HasTheLossesOfOneDeviceForOneToThreeReplicas) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(train_on_up_to_three(), ::testing::ExitedWithCode(0), "equal");
 }
 
 }  // namespace

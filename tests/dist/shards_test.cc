@@ -79,6 +79,17 @@ TEST(Tuner, FindsTheShardsByHowLongStepsTakeAndAgainWhenADeviceBecomesSlower) {
   EXPECT_NE(pair.shards->reason().find("steps had become slower"), std::string::npos) << pair.shards->reason();
 }
 
+TEST(Tuner, BeginsAnewWhenADeviceHasLeft) {
+  const auto shards = std::make_shared<Shards>(std::vector<std::string>{"/CPU:0", "/GPU:0", "/GPU:1"});
+  Tuner tuner(shards);
+  for (int i = 0; i < 200; ++i) tuner.note(1, 1);
+  ASSERT_TRUE(tuner.settled());
+  shards->leave(1, "it failed");
+  for (int i = 0; i < 200; ++i) tuner.note(1, 1);
+  EXPECT_TRUE(tuner.settled());
+  EXPECT_EQ(shards->sizes(4), (Sizes{2, 2}));
+}
+
 TEST(Tuner, SaysOnceWhenAllDevicesTogetherAreSlowerThanOne) {
   Pair pair{.speeds = {1000, 1000}};
   Tuner tuner(pair.shards);

@@ -62,6 +62,7 @@ def test_the_example_says_what_is_wrong_with_a_file(tmp_path):
 @pytest.mark.parametrize("name, expected", [
     ("both_devices", ["Matrix multiplication time on {short}: ", "Model processing complete: [64, 10] on {device}", "Asynchronous processing complete"]),
     ("placement", ["CPU result: ", "Num GPUs Available:  {gpus}", "Tensor allocated successfully on", "device:CPU:0\n{device}", "shape=()"]),
+    ("mirrored", ["{most} replicas, as set: /CPU:0 ", "losses of one device"]),
     ("train", ["Epoch 2/2", "sum of the predictions:", "{replicas} replicas, equal shards", "10 epochs over a dataset"]),
 ])  # fmt: skip
 def test_the_programs_for_both_devices_run(name, expected, gpus):
@@ -69,6 +70,7 @@ def test_the_programs_for_both_devices_run(name, expected, gpus):
     result = subprocess.run([ROOT / "build" / name], env=environment, capture_output=True, text=True, timeout=180)
     assert result.returncode == 0, result.stderr
     short = "/GPU:0" if gpus else "/CPU:0"
-    words = {"gpus": gpus, "short": short, "device": f"/job:localhost/replica:0/task:0/device:{short[1:]}", "replicas": gpus or 1}
+    words = {"gpus": gpus, "short": short, "device": f"/job:localhost/replica:0/task:0/device:{short[1:]}", "replicas": gpus or 1, "most": 1 + 2 * gpus}
     for text in expected:
         assert text.format(**words) in result.stdout, result.stdout
+    assert "differ" not in result.stdout
