@@ -1,6 +1,7 @@
 """The same model on several devices, each with its part of every batch."""
 from .. import _tandem, config
 from .._logging import get_logger
+from ..errors import OpError
 from ._cross_device_ops import reduction_device
 from ._strategy import Strategy
 
@@ -77,7 +78,7 @@ class MirroredStrategy(Strategy):
 
     def leave(self, error):
         """Takes the device that an error names out of the group; False when there is none, or when told to stop."""
-        line = self._group.leave(getattr(error, "code", 0), str(error))
+        line = self._group.leave(error.code, str(error)) if isinstance(error, OpError) else ""
         self.devices = self._group.devices
         if line:
             get_logger().warning("%s", line)

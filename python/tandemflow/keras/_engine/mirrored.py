@@ -116,7 +116,7 @@ class Division:
         self._model, self._source, self._strategy = model, source, model._distribute_strategy
         self._tuner = None
         self._begun = not measures
-        self._devices = None  # those that batches are divided for, if they come divided
+        self._devices = None  # those that it has begun with
 
     def begin(self):
         """Before an epoch. At the first one its order has been drawn, as without a strategy; later a device may have left."""
@@ -129,7 +129,7 @@ class Division:
             self._find_tuner()
         if self._source.loop is not None:
             self._source.divide(self._strategy.sizes)
-            self._devices = self._strategy.devices
+        self._devices = self._strategy.devices
 
     def _find_tuner(self):
         """The one of the last fit, if that was of the same kind; what it has found still holds."""
@@ -175,8 +175,9 @@ class Division:
 
     def _divide_for_those_left(self):
         if self._devices is not None:
-            self._source.divide(self._strategy.sizes if len(self._strategy.devices) > 1 else None)
             self._devices = self._strategy.devices
+            if self._source.loop is not None:
+                self._source.divide(self._strategy.sizes if len(self._strategy.devices) > 1 else None)
         self._tuner = self._model._mirrored_tuner = None  # the next fit measures again
 
 
