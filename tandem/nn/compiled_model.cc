@@ -32,20 +32,22 @@ CompiledModel::CompiledModel(const LayerGraph& graph, Steps& steps, bool own_ste
   const bool halves = std::ranges::any_of(graph.layers(), [](const LayerPtr& layer) { return layer->policy().name == "mixed_float16"; });
   if (halves && options_.auto_scale_loss && !optimizer_->scales_losses()) optimizer_->scale_losses();
   if (MirroredStrategy::current()) strategy_ = *MirroredStrategy::current();
-  train_.emplace([this](const Tensors& batch) -> Tensors {
+  train_body_ = [this](const Tensors& batch) -> Tensors {
     AddedLosses added;
     const Batch parts = split(batch);
     const Tensor loss = strategy_ ? learn_mirrored(parts) : steps_.train_step(parts);
     loss_.add(loss, parts.inputs[0].shape()[0]);
     return {loss};
-  }, FunctionOptions{.name = name + " train step"});
-  test_.emplace([this](const Tensors& batch) -> Tensors {
+  };
+  test_body_ = [this](const Tensors& batch) -> Tensors {
     AddedLosses added;
     const Batch parts = split(batch);
     const Tensor loss = steps_.test_step(parts);
     loss_.add(loss, parts.inputs[0].shape()[0]);
     return {loss};
-  }, FunctionOptions{.name = name + " test step"});
+  };
+  train_.emplace(train_body_, FunctionOptions{.name = name + " train step"});
+  test_.emplace(test_body_, FunctionOptions{.name = name + " test step"});
 }
 
 void CompiledModel::add_output(std::size_t index, bool own_steps) {
@@ -81,11 +83,6 @@ void CompiledModel::add_output(std::size_t index, bool own_steps) {
   watch(options_.weighted_metrics, true);
   as_logits_.push_back(!output.left_out.empty());
   outputs_.push_back(std::move(output));
-}
-
-void CompiledModel::run(const Function& step, const Tensors& batch) const {
-  if (options_.run_eagerly) step.call_eagerly(batch);
-  else step.call(batch);
 }
 
 Logs CompiledModel::read() const {

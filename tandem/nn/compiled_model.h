@@ -14,6 +14,7 @@
 #include "tandem/nn/losses.h"
 #include "tandem/nn/metrics.h"
 #include "tandem/nn/optimizer.h"
+#include "tandem/nn/step_source.h"
 
 namespace tandem {
 
@@ -66,8 +67,9 @@ class CompiledModel {
   const Function& train() const { return *train_; }
   const Function& test() const { return *test_; }
 
-  /// One step, traced or, with run_eagerly, op by op.
-  void run(const Function& step, const Tensors& batch) const;
+  /// As run_eagerly says.
+  Step train_step() const { return {*train_, options_.run_eagerly ? train_body_ : nullptr}; }
+  Step test_step() const { return {*test_, options_.run_eagerly ? test_body_ : nullptr}; }
 
   /// What the metrics have seen since the last reset.
   Logs read() const;
@@ -116,6 +118,7 @@ class CompiledModel {
   std::vector<bool> as_logits_;
   Mean loss_{"loss"};
   std::deque<Mean> means_;
+  Function::Body train_body_, test_body_;
   std::optional<Function> train_, test_;
   std::optional<MirroredStrategy> strategy_;
 };

@@ -10,7 +10,7 @@ namespace {
 constexpr double kNoLimit = 1e9;        // seconds
 constexpr double kBetweenLooks = 0.05;  // seconds from one drawing of the bar to the next
 
-void run_all(StepSource& source, const Function& step) {
+void run_all(StepSource& source, const Step& step) {
   source.begin();
   while (source.run(step, source.steps() < 0 ? 1 : source.steps(), kNoLimit) > 0) {
   }
@@ -84,7 +84,7 @@ class Training {
     Logs logs = state_.read();
     if (validation && (epoch + 1) % options_.validation_freq == 0) {
       state_.reset();
-      run_all(*validation, state_.test());
+      run_all(*validation, state_.test_step());
       for (const auto& [name, value] : state_.read()) logs["val_" + name] = value;
     }
     bar.finish(done, logs);
@@ -95,7 +95,7 @@ class Training {
   std::int64_t run_steps(StepSource& source, ProgressBar& bar) {
     const std::int64_t at_once = wants_batches_ ? 1 : source.steps() < 0 ? std::int64_t{1} << 40 : source.steps();
     std::int64_t done = 0;
-    while (const std::int64_t more = source.run(state_.train(), at_once, options_.verbose == 1 ? kBetweenLooks : kNoLimit)) {
+    while (const std::int64_t more = source.run(state_.train_step(), at_once, options_.verbose == 1 ? kBetweenLooks : kNoLimit)) {
       done += more;
       if (options_.verbose != 1 && !wants_batches_) continue;
       const Logs logs = state_.read();
@@ -125,16 +125,15 @@ History Model::fit(const Samples& samples, const FitOptions& options) {
     validation = rows(train, kept, all - kept);
     train = rows(train, 0, kept);
   }
-  const auto steps = steps_of(train, options.batch_size, options.shuffle, "fit", options.steps_per_epoch, compiled().options().run_eagerly);
+  const auto steps = steps_of(train, options.batch_size, options.shuffle, "fit", options.steps_per_epoch);
   const auto check = validation_steps(validation, options);
   return Training(*this, options).run(*steps, check.get());
 }
 
 std::unique_ptr<StepSource> Model::validation_steps(const std::optional<Samples>& samples, const FitOptions& options) const {
-  const bool eagerly = compiled().options().run_eagerly;
-  if (options.validation_dataset) return steps_of(*options.validation_dataset, options.validation_steps, eagerly);
+  if (options.validation_dataset) return steps_of(*options.validation_dataset, options.validation_steps);
   if (!samples) return nullptr;
-  return steps_of(*samples, options.validation_batch_size ? options.validation_batch_size : options.batch_size, false, "fit", options.validation_steps, eagerly);
+  return steps_of(*samples, options.validation_batch_size ? options.validation_batch_size : options.batch_size, false, "fit", options.validation_steps);
 }
 
 History Model::fit(const Dataset& dataset, const FitOptions& options) {
@@ -150,38 +149,38 @@ History Model::fit(const Dataset& dataset, const FitOptions& options) {
       return batch;
     };
   }
-  const auto steps = steps_of(dataset, options.steps_per_epoch, compiled().options().run_eagerly, std::move(change));
+  const auto steps = steps_of(dataset, options.steps_per_epoch, std::move(change));
   const auto check = validation_steps(options.validation_data, options);
   return Training(*this, options).run(*steps, check.get());
 }
 
 Logs Model::evaluate(const Samples& samples, std::int64_t batch_size) const {
   const CompiledModel& state = compiled();
-  const auto steps = steps_of(samples, batch_size, false, "evaluate", 0, state.options().run_eagerly);
+  const auto steps = steps_of(samples, batch_size, false, "evaluate");
   state.reset();
-  run_all(*steps, state.test());
+  run_all(*steps, state.test_step());
   return state.read();
 }
 
 Logs Model::evaluate(const Dataset& dataset) const {
   const CompiledModel& state = compiled();
-  const auto steps = steps_of(dataset, 0, state.options().run_eagerly);
+  const auto steps = steps_of(dataset, 0);
   state.reset();
-  run_all(*steps, state.test());
+  run_all(*steps, state.test_step());
   return state.read();
 }
 
 Logs Model::train_on_batch(const Samples& batch) {
   const CompiledModel& state = compiled();
   state.reset();
-  state.run(state.train(), batch.arrays());
+  state.train_step().call(batch.arrays());
   return state.read();
 }
 
 Logs Model::test_on_batch(const Samples& batch) const {
   const CompiledModel& state = compiled();
   state.reset();
-  state.run(state.test(), batch.arrays());
+  state.test_step().call(batch.arrays());
   return state.read();
 }
 

@@ -20,23 +20,31 @@ struct Samples {
   Tensors arrays() const;
 };
 
+/// What is done with a batch: as one plan, or op by op, so that one can look inside.
+struct Step {
+  const Function& traced;
+  Function::Body eager = {};  // set: op by op
+
+  void call(const Tensors& batch) const;
+};
+
 class StepSource {
  public:
   virtual ~StepSource() = default;
   /// Goes back to the first batch.
   virtual void begin() = 0;
   /// Runs steps until `most` are done or about `seconds` have passed; says how many. None: the batches are at their end.
-  virtual std::int64_t run(const Function& step, std::int64_t most, double seconds) = 0;
+  virtual std::int64_t run(const Step& step, std::int64_t most, double seconds) = 0;
   /// Below 0: not known.
   virtual std::int64_t steps() const = 0;
 };
 
-/// `most` steps an epoch, 0 for all of them; `eagerly`: op by op, so that one can look inside.
-std::unique_ptr<StepSource> steps_of(const Samples& samples, std::int64_t batch_size, bool shuffle, std::string_view who, std::int64_t most = 0, bool eagerly = false);
+/// `most` steps an epoch, 0 for all of them.
+std::unique_ptr<StepSource> steps_of(const Samples& samples, std::int64_t batch_size, bool shuffle, std::string_view who, std::int64_t most = 0);
 /// A dataset of batches: (inputs, targets) or (inputs, targets, sample weights). With `steps_per_epoch` the next epoch goes
 /// on where the last one ended.
 /// `change` is applied to every batch.
 using BatchChange = std::function<Tensors(Tensors)>;
-std::unique_ptr<StepSource> steps_of(const Dataset& dataset, std::int64_t steps_per_epoch, bool eagerly = false, BatchChange change = {});
+std::unique_ptr<StepSource> steps_of(const Dataset& dataset, std::int64_t steps_per_epoch, BatchChange change = {});
 
 }  // namespace tandem
