@@ -209,23 +209,6 @@ def channels_first():
     return keras.Model([x, y, images], outputs, name="channels_first")
 
 
-def tokens():
-    """Whole numbers and bins: every output_mode, places for unknown numbers, a mask, weights."""
-    numbers, values, weights = keras.Input((4,), dtype="int32"), keras.Input((4,)), keras.Input((4,))
-    given = {"vocabulary": [7, 2, 5]}
-    learned = layers.IntegerLookup(output_mode="tf_idf")
-    learned.adapt(np.array([[1, 2, 2, 3], [2, 5, 5, 6], [7, 7, 2, 1]]))
-    bins = layers.Discretization(num_bins=4, epsilon=0.05)
-    bins.adapt(np.random.default_rng(2).uniform(0, 2, 90).astype("float32"))
-    outputs = [
-        layers.IntegerLookup(**given)(numbers), layers.IntegerLookup(mask_token=0, num_oov_indices=3, **given)(numbers), layers.IntegerLookup(output_mode="multi_hot", **given)(numbers),
-        layers.IntegerLookup(output_mode="count", mask_token=9, **given)(numbers), layers.IntegerLookup(output_mode="one_hot", **given)(numbers[:, :1]),
-        layers.IntegerLookup(invert=True, **given)(numbers), learned(numbers), bins(values), layers.Discretization([0.5, 1.0], output_mode="count")(values),
-        layers.CategoryEncoding(11, output_mode="count")(numbers, count_weights=weights), layers.Hashing(5)(numbers), layers.Hashing(5, salt=[3, 4])(numbers),
-    ]  # fmt: skip
-    return keras.Model([numbers, values, weights], outputs, name="tokens")
-
-
 def scores():
     """Attention with masks of its own, its scores, several axes and shared heads; softmax with a mask."""
     x, y, places = keras.Input((5, 6)), keras.Input((4, 6)), keras.Input((3, 4, 6))
@@ -280,7 +263,7 @@ def mixed_float16():
     return in_policy("mixed_float16")
 
 
-MODELS = [channels_first, tokens, scores, inside, mixed_bfloat16, mixed_float16, two_towers, recurrent, small_resnet, nested, attention, steps, images, volumes, masks, functions, cells, objectives]
+MODELS = [channels_first, scores, inside, mixed_bfloat16, mixed_float16, two_towers, recurrent, small_resnet, nested, attention, steps, images, volumes, masks, functions, cells, objectives]
 LEGACY = [recurrent]  # the older format too, of layers that contain layers
 TRAINED = [objectives]  # with targets, the metrics, and what is predicted after three more steps
 

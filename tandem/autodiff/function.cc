@@ -210,8 +210,6 @@ Tensors Function::call(const Tensors& arguments, const std::string& key) const {
   return (*concrete(arguments, key))(arguments);
 }
 
-Tensors Function::call_eagerly(const Tensors& arguments) const { return state_->body(arguments); }
-
 int Function::tracing_count() const {
   std::lock_guard lock(state_->mutex);
   return static_cast<int>(state_->retraces.size());

@@ -49,8 +49,6 @@ class Function {
 
   /// `key` stands for what else the trace depends on: a training flag, Python values.
   Tensors call(const Tensors& arguments, const std::string& key = "") const;
-  /// Runs the body op by op.
-  Tensors call_eagerly(const Tensors& arguments) const;
 
   /// The traced function that a call with such arguments runs; traces if need be. Axes that are `open` may have other sizes
   /// without another trace, if the body does not reckon with the numbers that stand for them; the input_signature says it for

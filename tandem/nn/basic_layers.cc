@@ -204,6 +204,14 @@ class ActivationOnly final : public Activated {
   Tensor linear(const Tensor& x) override { return x; }
 };
 
+/// Whether each size of the mask is 1 or that of the value, counted from the last axis.
+bool goes_with(const Shape& mask, const Shape& value) {
+  if (mask.rank() > value.rank()) return false;
+  for (int i = 1; i <= mask.rank(); ++i)
+    if (mask[-i] != 1 && mask[-i] != value[-i]) return false;
+  return true;
+}
+
 class SoftmaxLayer final : public Layer {
  public:
   explicit SoftmaxLayer(const LayerConfig& config) : Layer(config), last_(!config.has("axis") || config.value_json("axis") == "-1") {}
@@ -218,7 +226,7 @@ class SoftmaxLayer final : public Layer {
   /// What does not count gets nothing. A mask of steps that an earlier layer made is only passed on, unless it fits.
   Masked call_masked(const Tensors& inputs, const Tensors& masks, bool training) override {
     const Tensor &x = inputs[0], &mask = masks[0];
-    if (!mask.defined() || mask.rank() > x.rank()) return Layer::call_masked(inputs, masks, training);
+    if (!mask.defined() || !goes_with(mask.shape(), x.shape())) return Layer::call_masked(inputs, masks, training);
     const Tensor hidden = where(mask.dtype() == DType::boolean ? mask : greater(mask, 0.5), x, number_like(x, x.dtype() == DType::f16 ? -3e4 : -1e9));
     return {{call(hidden, training)}, mask};
   }

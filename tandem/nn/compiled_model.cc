@@ -40,20 +40,22 @@ CompiledModel::CompiledModel(const LayerGraph& graph, Steps& steps, bool own_ste
     strategy_ = *MirroredStrategy::current();
     division_ = std::make_unique<Division>(*this);
   }
-  train_.emplace([this](const Tensors& batch) -> Tensors {
+  train_body_ = [this](const Tensors& batch) -> Tensors {
     AddedLosses added;
     const Batch parts = split(batch);
     const Tensor loss = strategy_ ? run_mirrored(parts, true) : steps_.train_step(parts);
     loss_.add(loss, parts.inputs[0].shape()[0]);
     return {loss};
-  }, FunctionOptions{.name = name + " train step"});
-  test_.emplace([this](const Tensors& batch) -> Tensors {
+  };
+  test_body_ = [this](const Tensors& batch) -> Tensors {
     AddedLosses added;
     const Batch parts = split(batch);
     const Tensor loss = strategy_ ? run_mirrored(parts, false) : steps_.test_step(parts);
     loss_.add(loss, parts.inputs[0].shape()[0]);
     return {loss};
-  }, FunctionOptions{.name = name + " test step"});
+  };
+  train_.emplace(train_body_, FunctionOptions{.name = name + " train step"});
+  test_.emplace(test_body_, FunctionOptions{.name = name + " test step"});
 }
 
 CompiledModel::~CompiledModel() = default;
@@ -91,11 +93,6 @@ void CompiledModel::add_output(std::size_t index, bool own_steps) {
   watch(options_.weighted_metrics, true);
   as_logits_.push_back(!output.left_out.empty());
   outputs_.push_back(std::move(output));
-}
-
-void CompiledModel::run(const Function& step, const Tensors& batch) const {
-  if (options_.run_eagerly) step.call_eagerly(batch);
-  else step.call(batch, key());
 }
 
 Logs CompiledModel::read() const {

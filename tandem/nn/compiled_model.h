@@ -14,6 +14,7 @@
 #include "tandem/nn/losses.h"
 #include "tandem/nn/metrics.h"
 #include "tandem/nn/optimizer.h"
+#include "tandem/nn/step_source.h"
 
 namespace tandem {
 
@@ -69,8 +70,9 @@ class CompiledModel {
   const Function& train() const { return *train_; }
   const Function& test() const { return *test_; }
 
-  /// One step, traced or, with run_eagerly, op by op.
-  void run(const Function& step, const Tensors& batch) const;
+  /// As run_eagerly says, and as batches are divided now.
+  Step train_step() const { return {*train_, options_.run_eagerly ? train_body_ : nullptr, key()}; }
+  Step test_step() const { return {*test_, options_.run_eagerly ? test_body_ : nullptr, key()}; }
   /// The strategy in whose scope it was compiled; null: none.
   const MirroredStrategy* strategy() const { return strategy_ ? &*strategy_ : nullptr; }
   /// What the steps are traced for beside shapes: how batches are divided.
@@ -130,6 +132,7 @@ class CompiledModel {
   std::vector<bool> as_logits_;
   Mean loss_{"loss"};
   std::deque<Mean> means_;
+  Function::Body train_body_, test_body_;
   std::optional<Function> train_, test_;
   std::optional<MirroredStrategy> strategy_;
   std::unique_ptr<Division> division_;

@@ -18,7 +18,7 @@ void run_all(StepSource& source, const CompiledModel& state) {
   source.begin();
   for (;;) {
     try {
-      if (source.run(state.test(), state.key(), source.steps() < 0 ? 1 : source.steps(), kNoLimit) == 0) return;
+      if (source.run(state.test_step(), source.steps() < 0 ? 1 : source.steps(), kNoLimit) == 0) return;
     } catch (const Error& error) {
       if (!state.strategy() || !state.division().recover(error)) throw;
     }
@@ -124,7 +124,7 @@ class Training {
     const std::int64_t before = source.done();
     const double limit = std::min(options_.verbose == 1 ? kBetweenLooks : kNoLimit, division_ ? division_->stretch() : kNoLimit);
     try {
-      if (!source.run(state_.train(), state_.key(), at_once, limit)) return false;
+      if (!source.run(state_.train_step(), at_once, limit)) return false;
     } catch (const Error& error) {
       if (!division_ || !division_->recover(error)) throw;
       return source.done() > before || run_stretch(source, at_once);
@@ -152,16 +152,15 @@ History Model::fit(const Samples& samples, const FitOptions& options) {
     validation = rows(train, kept, all - kept);
     train = rows(train, 0, kept);
   }
-  const auto steps = steps_of(train, options.batch_size, options.shuffle, "fit", options.steps_per_epoch, compiled().options().run_eagerly);
+  const auto steps = steps_of(train, options.batch_size, options.shuffle, "fit", options.steps_per_epoch);
   const auto check = validation_steps(validation, options);
   return Training(*this, options).run(*steps, check.get());
 }
 
 std::unique_ptr<StepSource> Model::validation_steps(const std::optional<Samples>& samples, const FitOptions& options) const {
-  const bool eagerly = compiled().options().run_eagerly;
-  if (options.validation_dataset) return steps_of(*options.validation_dataset, options.validation_steps, eagerly);
+  if (options.validation_dataset) return steps_of(*options.validation_dataset, options.validation_steps);
   if (!samples) return nullptr;
-  return steps_of(*samples, options.validation_batch_size ? options.validation_batch_size : options.batch_size, false, "fit", options.validation_steps, eagerly);
+  return steps_of(*samples, options.validation_batch_size ? options.validation_batch_size : options.batch_size, false, "fit", options.validation_steps);
 }
 
 History Model::fit(const Dataset& dataset, const FitOptions& options) {
@@ -177,14 +176,14 @@ History Model::fit(const Dataset& dataset, const FitOptions& options) {
       return batch;
     };
   }
-  const auto steps = steps_of(dataset, options.steps_per_epoch, compiled().options().run_eagerly, std::move(change));
+  const auto steps = steps_of(dataset, options.steps_per_epoch, std::move(change));
   const auto check = validation_steps(options.validation_data, options);
   return Training(*this, options).run(*steps, check.get());
 }
 
 Logs Model::evaluate(const Samples& samples, std::int64_t batch_size) const {
   const CompiledModel& state = compiled();
-  const auto steps = steps_of(samples, batch_size, false, "evaluate", 0, state.options().run_eagerly);
+  const auto steps = steps_of(samples, batch_size, false, "evaluate");
   state.reset();
   run_all(*steps, state);
   return state.read();
@@ -192,7 +191,7 @@ Logs Model::evaluate(const Samples& samples, std::int64_t batch_size) const {
 
 Logs Model::evaluate(const Dataset& dataset) const {
   const CompiledModel& state = compiled();
-  const auto steps = steps_of(dataset, 0, state.options().run_eagerly);
+  const auto steps = steps_of(dataset, 0);
   state.reset();
   run_all(*steps, state);
   return state.read();
@@ -201,14 +200,14 @@ Logs Model::evaluate(const Dataset& dataset) const {
 Logs Model::train_on_batch(const Samples& batch) {
   const CompiledModel& state = compiled();
   state.reset();
-  state.run(state.train(), batch.arrays());
+  state.train_step().call(batch.arrays());
   return state.read();
 }
 
 Logs Model::test_on_batch(const Samples& batch) const {
   const CompiledModel& state = compiled();
   state.reset();
-  state.run(state.test(), batch.arrays());
+  state.test_step().call(batch.arrays());
   return state.read();
 }
 

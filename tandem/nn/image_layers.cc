@@ -196,7 +196,7 @@ Tensor proportioned(const Tensor& x, std::int64_t height, std::int64_t width) {
 Tensor bordered(const Tensor& x, std::int64_t height, std::int64_t width, double fill) {
   const std::int64_t tall = x.shape()[1], wide = x.shape()[2];
   const std::int64_t more_rows = std::max(tall, wide * height / width) - tall, more_columns = std::max(wide, tall * width / height) - wide;
-  const Ints paddings{0, 0, more_rows / 2, more_rows - more_rows / 2, more_columns / 2, more_columns - more_columns / 2, 0, 0};
+  const Ints paddings{0, 0, more_rows / 2, more_rows / 2, more_columns / 2, more_columns / 2, 0, 0};  // Keras drops an odd one
   if (fill == 0) return pad(x, paddings);
   const Tensor outside = 1.0 - pad(ones_like(x), paddings);
   return pad(x, paddings) + outside * fill;

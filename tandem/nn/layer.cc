@@ -16,6 +16,11 @@ namespace {
 
 thread_local AddedLosses* collecting = nullptr;
 
+/// No input is a float of another dtype than the layer computes in.
+bool fits(const std::optional<DTypePolicy>& policy, const Tensors& inputs) {
+  return !policy || std::ranges::none_of(inputs, [&](const Tensor& input) { return is_floating(input.dtype()) && input.dtype() != policy->compute; });
+}
+
 /// Ids and categories may come as floats; 16 bits would round them.
 bool takes_floats(const LayerConfig& config) {
   constexpr std::array<std::string_view, 5> kOfIds{"Embedding", "CategoryEncoding", "Discretization", "Hashing", "IntegerLookup"};
@@ -57,20 +62,20 @@ Masked Layer::adapted(const Tensors& inputs, F body) {
 
 Tensor Layer::operator()(const Tensor& x, bool training) {
   build(x.shape());
-  Tensor y = is_direct() ? call(x, training) : adapted({x}, [&](const Tensors& ready) { return Masked{{call(ready[0], training)}, {}}; }).values[0];
+  Tensor y = is_direct() && fits(policy_, {x}) ? call(x, training) : adapted({x}, [&](const Tensors& ready) { return Masked{{call(ready[0], training)}, {}}; }).values[0];
   note_activity({y});
   return y;
 }
 
 Tensor Layer::as_logits(const Tensor& x, bool training) {
   build(x.shape());
-  return is_direct() ? logits(x, training) : adapted({x}, [&](const Tensors& ready) { return Masked{{logits(ready[0], training)}, {}}; }).values[0];
+  return is_direct() && fits(policy_, {x}) ? logits(x, training) : adapted({x}, [&](const Tensors& ready) { return Masked{{logits(ready[0], training)}, {}}; }).values[0];
 }
 
 Tensors Layer::operator()(const Tensors& inputs, bool training) {
   if (inputs.empty()) fail(ErrorCode::wrong_arity, "layer '", name_, "' was called without an input");
   build(inputs[0].shape());
-  Tensors outputs = is_direct() ? call_all(inputs, training) : adapted(inputs, [&](const Tensors& ready) { return Masked{call_all(ready, training), {}}; }).values;
+  Tensors outputs = is_direct() && fits(policy_, inputs) ? call_all(inputs, training) : adapted(inputs, [&](const Tensors& ready) { return Masked{call_all(ready, training), {}}; }).values;
   note_activity(outputs);
   return outputs;
 }
@@ -78,7 +83,7 @@ Tensors Layer::operator()(const Tensors& inputs, bool training) {
 Masked Layer::operator()(const Tensors& inputs, const Tensors& masks, bool training) {
   if (inputs.empty()) fail(ErrorCode::wrong_arity, "layer '", name_, "' was called without an input");
   build(inputs[0].shape());
-  Masked made = is_direct() ? call_masked(inputs, masks, training) : adapted(inputs, [&](const Tensors& ready) { return call_masked(ready, masks, training); });
+  Masked made = is_direct() && fits(policy_, inputs) ? call_masked(inputs, masks, training) : adapted(inputs, [&](const Tensors& ready) { return call_masked(ready, masks, training); });
   note_activity(made.values);
   return made;
 }

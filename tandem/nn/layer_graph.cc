@@ -117,7 +117,8 @@ std::vector<std::pair<std::string, LayerPtr>> LayerGraph::stored_layers() const 
   std::map<std::string, int> used;
   std::vector<std::pair<std::string, LayerPtr>> out;
   for (const LayerPtr& layer : layers_) {
-    const std::string name = snake_case(layer->config().class_name());
+    const std::string& class_name = layer->config().class_name();
+    const std::string name = class_name == "GroupQueryAttention" ? "grouped_query_attention" : snake_case(class_name);  // as its class is called inside Keras
     const int count = used[name]++;
     out.emplace_back("layers/" + (count ? text(name, "_", count) : name), layer);
   }

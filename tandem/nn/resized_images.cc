@@ -59,7 +59,9 @@ std::vector<float> kernel_weights(std::int64_t from, std::int64_t size, const Ke
   std::vector<float> weights(static_cast<std::size_t>(size * from), 0.0f);
   const double ratio = static_cast<double>(from) / static_cast<double>(size), wide = antialias ? std::max(ratio, 1.0) : 1.0;
   for (std::int64_t i = 0; i < size; ++i) {
-    const double at = (static_cast<double>(i) + 0.5) * ratio;
+    double at = (static_cast<double>(i) + 0.5) * ratio;
+    constexpr double kParts = 1024;  // of a pixel: TensorFlow has a table for bicubic
+    if (kernel.weight == keys_cubic && !antialias) at = std::floor(at - 0.5) + std::nearbyint((at - 0.5 - std::floor(at - 0.5)) * kParts) / kParts + 0.5;
     const auto begin = std::max<std::int64_t>(static_cast<std::int64_t>(std::ceil(at - kernel.radius * wide - 0.5)), 0);
     const auto end = std::min<std::int64_t>(static_cast<std::int64_t>(std::floor(at + kernel.radius * wide - 0.5)), from - 1);
     double sum = 0;

@@ -5,6 +5,11 @@
 
 namespace tandem {
 
+void Step::call(const Tensors& batch) const {
+  if (eager) eager(batch);
+  else traced.call(batch, key);
+}
+
 Tensors Samples::arrays() const {
   Tensors all = x;
   all.insert(all.end(), y.begin(), y.end());
@@ -16,22 +21,22 @@ namespace {
 
 class ArraySteps final : public StepSource {
  public:
-  ArraySteps(Tensors arrays, std::int64_t batch_size, bool shuffle, std::string_view who, std::int64_t most, bool eagerly)
-      : loop_(std::move(arrays), batch_size, who), shuffle_(shuffle), steps_(most > 0 ? std::min(most, loop_.steps()) : loop_.steps()), eagerly_(eagerly) {}
+  ArraySteps(Tensors arrays, std::int64_t batch_size, bool shuffle, std::string_view who, std::int64_t most)
+      : loop_(std::move(arrays), batch_size, who), shuffle_(shuffle), steps_(most > 0 ? std::min(most, loop_.steps()) : loop_.steps()) {}
 
   void begin() override {
     if (shuffle_) loop_.shuffle();
     next_ = 0;
   }
-  std::int64_t run(const Function& step, const std::string& key, std::int64_t most, double seconds) override {
+  std::int64_t run(const Step& step, std::int64_t most, double seconds) override {
     if (next_ >= steps_) return 0;
-    if (eagerly_ || functions_run_eagerly()) {
-      step.call_eagerly(loop_.batch(next_));
+    if (step.eager || functions_run_eagerly()) {
+      step.call(loop_.batch(next_));
       ++next_;
       return 1;
     }
-    const auto full = step.concrete(loop_.batch(0), key);
-    const auto rest = loop_.remainder() ? step.concrete(loop_.batch(loop_.steps() - 1), key) : nullptr;
+    const auto full = step.traced.concrete(loop_.batch(0), step.key);
+    const auto rest = loop_.remainder() ? step.traced.concrete(loop_.batch(loop_.steps() - 1), step.key) : nullptr;
     const std::int64_t first = next_;
     try {
       next_ = loop_.run(*full, rest.get(), first, std::min(steps_, first + most), seconds);
@@ -49,14 +54,13 @@ class ArraySteps final : public StepSource {
   ArrayLoop loop_;
   bool shuffle_;
   std::int64_t steps_;
-  bool eagerly_;
   std::int64_t next_ = 0;
 };
 
 class DatasetSteps final : public StepSource {
  public:
-  DatasetSteps(const Dataset& dataset, std::int64_t steps_per_epoch, bool eagerly, BatchChange change)
-      : dataset_(dataset), limit_(steps_per_epoch), eagerly_(eagerly), change_(std::move(change)) {
+  DatasetSteps(const Dataset& dataset, std::int64_t steps_per_epoch, BatchChange change)
+      : dataset_(dataset), limit_(steps_per_epoch), change_(std::move(change)) {
     if (limit_ <= 0 && dataset.cardinality() == -1)
       fail(ErrorCode::invalid_argument, "fit: the dataset never ends; give steps_per_epoch, or let it end with take()");
   }
@@ -66,14 +70,13 @@ class DatasetSteps final : public StepSource {
     batch_.clear();
     if (limit_ <= 0 || !iterator_) iterator_.emplace(dataset_.iterate());
   }
-  std::int64_t run(const Function& step, const std::string& key, std::int64_t most, double seconds) override {
+  std::int64_t run(const Step& step, std::int64_t most, double seconds) override {
     using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
     std::int64_t count = 0;
     while (count < most && (limit_ <= 0 || done_ < limit_)) {
       if (batch_.empty() && !take()) break;
-      if (eagerly_) step.call_eagerly(batch_);
-      else step.call(batch_, key);
+      step.call(batch_);
       batch_.clear();
       ++count, ++done_;
       if (std::chrono::duration<double>(Clock::now() - start).count() > seconds) break;
@@ -99,7 +102,6 @@ class DatasetSteps final : public StepSource {
 
   Dataset dataset_;
   std::int64_t limit_;
-  bool eagerly_;
   BatchChange change_;
   std::int64_t done_ = 0;
   Tensors batch_;  // that is not done yet
@@ -108,11 +110,11 @@ class DatasetSteps final : public StepSource {
 
 }  // namespace
 
-std::unique_ptr<StepSource> steps_of(const Samples& samples, std::int64_t batch_size, bool shuffle, std::string_view who, std::int64_t most, bool eagerly) {
-  return std::make_unique<ArraySteps>(samples.arrays(), batch_size, shuffle, who, most, eagerly);
+std::unique_ptr<StepSource> steps_of(const Samples& samples, std::int64_t batch_size, bool shuffle, std::string_view who, std::int64_t most) {
+  return std::make_unique<ArraySteps>(samples.arrays(), batch_size, shuffle, who, most);
 }
-std::unique_ptr<StepSource> steps_of(const Dataset& dataset, std::int64_t steps_per_epoch, bool eagerly, BatchChange change) {
-  return std::make_unique<DatasetSteps>(dataset, steps_per_epoch, eagerly, std::move(change));
+std::unique_ptr<StepSource> steps_of(const Dataset& dataset, std::int64_t steps_per_epoch, BatchChange change) {
+  return std::make_unique<DatasetSteps>(dataset, steps_per_epoch, std::move(change));
 }
 
 }  // namespace tandem

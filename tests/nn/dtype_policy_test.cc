@@ -43,7 +43,7 @@ TEST(DTypePolicy, AModelInSixteenBitsLearns) {
   for (const char* name : {"mixed_bfloat16", "mixed_float16"}) {
     const Policy policy(name);
     Sequential model({Dense(16, "relu"), Dense(1)});
-    model.compile({.optimizer = "adam", .loss = "mse"});
+    model.compile({.optimizer_object = std::make_shared<Adam>(AdamOptions{.learning_rate = 0.02}), .loss = "mse"});
     EXPECT_EQ(model.optimizer()->scales_losses(), std::string(name) == "mixed_float16");
     const Tensor x = random_normal({64, 4}), y = reduce_sum(x, {1}, true);
     const History history = model.fit(x, y, {.batch_size = 16, .epochs = 20, .verbose = 0});
