@@ -65,6 +65,9 @@ class IndexedSlices:
         zeros = _ops.zeros(_tandem.as_ints(self.dense_shape), self.dtype)
         return _ops.records["tensor_scatter_nd_add"](zeros, _ops.expand_dims(self.indices, -1), self.values)
 
+    def __tf_tensor__(self, dtype=None, name=None):
+        return self.to_dense()
+
     def __tandem_op__(self, name, args, kwargs):
         dense = [arg.to_dense() if isinstance(arg, IndexedSlices) else arg for arg in args]
         return _ops.records[name](*dense, **kwargs)

@@ -283,6 +283,11 @@ Tensor convert(PyObject* value, std::optional<DType> dtype, bool is_wish) {
   const Scan scan(value);
   if (scan.leaves() == Leaves::tensor) return stacked(value, dtype);
   if (scan.leaves() == Leaves::numpy) {
+    if (PyObject_HasAttrString(value, "__tf_tensor__")) {  // TensorFlow's protocol for what knows how to become one
+      const Object made(checked(PyObject_CallMethod(value, "__tf_tensor__", nullptr)));
+      if (!is_tensor(made.get())) fail(ErrorCode::cannot_convert, "__tf_tensor__ of ", repr_of(value), " gives ", repr_of(made.get()), ", which is no tensor");
+      return convert(made.get(), dtype, is_wish);
+    }
     const bool understood = is_sequence(value) || PyObject_HasAttrString(value, "__array__") ||
                             PyObject_CheckBuffer(value) || PyFloat_Check(value) || PyLong_Check(value);
     if (!understood)

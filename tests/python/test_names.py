@@ -186,7 +186,7 @@ def test_name_scopes_lead_the_names_of_variables():
 
 def test_variables_take_the_arguments_of_tensorflow():
     v = tf.Variable([1.0, 2.0], shape=[None], constraint=abs, synchronization=tf.VariableSynchronization.AUTO)
-    assert v.constraint is abs and v.shape == (2,)
+    assert v.constraint is abs and v.shape.as_list() == [None] and v.numpy().tolist() == [1, 2]
     with pytest.raises(ValueError, match=r"shape \[2\], which does not fit shape=\[3\]"):
         tf.Variable([1.0, 2.0], shape=[3])
     with pytest.raises(ValueError, match="needs an initial_value"):
