@@ -371,7 +371,8 @@ def test_print_prints_tensors(capsys):
     assert capsys.readouterr().err == "[1 2.5] and [0 1 2 ... 7 8 9] [3] [\"a\"]\n[[1 2]\n [3 4]]!\n"
 
 
-def test_the_programs_of_the_documentation_run(capsys, tmp_path):
+def test_the_programs_of_the_documentation_run(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # they write files
     text = (Path(__file__).parents[2] / "docs" / "graphs.md").read_text()
     program = tmp_path / "program.py"  # control flow is converted from the source
     program.write_text("\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)))
