@@ -14,9 +14,9 @@ def summary(rounds):
     }
 
 
-def ratio(ours, theirs):
-    """Best against best; None where one is missing."""
-    return ours["best"] / theirs["best"] if ours and theirs else None
+def ratio(ours, theirs, by="best"):
+    """Best against best, or median against median; None where one is missing."""
+    return ours[by] / theirs[by] if ours and theirs else None
 
 
 def fastest(columns, names):

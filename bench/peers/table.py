@@ -24,6 +24,7 @@ def derived(row, limits):
     return {
         "to_tensorflow": ratio(ours, timed.get("tensorflow")),
         "to_fastest": ratio(ours, timed.get(best)),
+        "by_median": ratio(ours, timed.get(best), "median"),
         "fastest": best,
         "of_limit": least / min(c["best"] for c in (timed.get(OURS), timed.get(CPP)) if c) if least and ours else None,
     }
@@ -44,12 +45,12 @@ def number(value, form=None):
 
 def lines(report):
     """The table, then the reasons of what is missing in it, each once."""
-    head = ["workload", *(TITLES[name] for name in COLUMNS), "/TensorFlow", "/fastest", "of limit"]
+    head = ["workload", *(TITLES[name] for name in COLUMNS), "/TensorFlow", "/fastest", "by median", "of limit"]
     rows, reasons = [head], {}
     for name, row in report["workloads"].items():
         more = row["derived"]
         rows.append([name, *(cell(row["columns"].get(c, {})) for c in COLUMNS), number(more["to_tensorflow"]),
-                     number(more["to_fastest"]), number(more["of_limit"], "{:.0%}")])
+                     number(more["to_fastest"]), number(more["by_median"]), number(more["of_limit"], "{:.0%}")])
         for column, entry in row["columns"].items():
             if entry.get("why") and not entry.get("unsaid"):
                 reasons.setdefault((TITLES[column], entry["why"]), []).append(name)

@@ -6,7 +6,9 @@ LIMITS = {"gflops": 100.0, "copy": [{"bytes": 1e6, "gb_per_s": 50.0}, {"bytes": 
 
 
 def row(flops=0, **columns):
-    return {"flops": flops, "bytes": 0, "columns": {name: {"best": best} if best else {"why": "missing"} for name, best in columns.items()}}
+    """`columns`: the best time of each, or None; medians are a third of a second longer."""
+    made = {name: {"best": best, "median": best + 1 / 3} if best else {"why": "missing"} for name, best in columns.items()}
+    return {"flops": flops, "bytes": 0, "columns": made}
 
 
 def test_best_is_of_all_batches_and_the_median_of_the_rounds_medians():
@@ -39,12 +41,14 @@ def test_without_a_size_or_a_measured_peak_there_is_no_limit():
 
 def test_ratios_are_to_tensorflow_and_to_the_fastest_peer():
     made = table.derived(row(1e9, tandemflow=0.02, tandem_cpp=0.0125, tensorflow=0.08, torch=0.04, numpy=None), LIMITS)
-    assert made == {"to_tensorflow": 0.25, "to_fastest": 0.5, "fastest": "torch", "of_limit": pytest.approx(0.8)}
+    by_median = pytest.approx((0.02 + 1 / 3) / (0.04 + 1 / 3))
+    assert made == {"to_tensorflow": 0.25, "to_fastest": 0.5, "by_median": by_median, "fastest": "torch", "of_limit": pytest.approx(0.8)}
 
 
 def test_without_python_the_cpp_column_is_compared_and_without_both_nothing():
     assert table.derived(row(tandemflow=None, tandem_cpp=1.0, torch=2.0), {})["to_fastest"] == 0.5
-    assert table.derived(row(1e9, tandemflow=None, torch=2.0), LIMITS) == {"to_tensorflow": None, "to_fastest": None, "fastest": "torch", "of_limit": None}
+    nothing = {"to_tensorflow": None, "to_fastest": None, "by_median": None, "fastest": "torch", "of_limit": None}
+    assert table.derived(row(1e9, tandemflow=None, torch=2.0), LIMITS) == nothing
 
 
 def test_durations_have_three_digits_and_the_unit_that_fits():

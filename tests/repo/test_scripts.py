@@ -49,7 +49,7 @@ def test_figures_replace_only_what_is_between_the_markers():
 
 def peers_report():
     columns = {"tandemflow": {"best": 0.5}, "tensorflow": {"best": 2.0}, "torch": {"why": "wrong: differs"}}
-    derived = {"to_tensorflow": 0.25, "to_fastest": 0.25, "fastest": "tensorflow", "of_limit": None}
+    derived = {"to_tensorflow": 0.25, "to_fastest": 0.25, "by_median": 0.25, "fastest": "tensorflow", "of_limit": None}
     return {"machine": "two cores", "date": "2025-01-02", "rounds": 3, "quick": True, "versions": {"tensorflow": "2.21"}, "limits": {},
             "coverage": {"resolve": 0.9, "work": 0.8, "names": 10, "names_resolve": 9, "names_work": 8},
             "hybrid": {"chain": {"best": {"cpu": 1.0, "automatic": 1.0}, "ratio": 1.0}},
