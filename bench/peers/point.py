@@ -5,7 +5,6 @@ what the library itself takes; {"missing"} or {"error"} where there is nothing t
 """
 import json
 import os
-import resource
 import sys
 
 import numpy as np
@@ -16,9 +15,11 @@ from .workload import rng_for
 from .workloads.growth import CURVES
 
 
-def resident_megabytes():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * resource.getpagesize() / 1e6
+def resident_megabytes(most=False):
+    """Now, or at `most` so far. Not getrusage's maximum: that begins with what the process that started this one held."""
+    key = "VmHWM:" if most else "VmRSS:"
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(key)) * 1024 / 1e6
 
 
 def measure(library, module, base, workload, name):
@@ -31,8 +32,7 @@ def measure(library, module, base, workload, name):
         return {"missing": True}
     outputs = [library.array(leaf) for leaf in flatten(body())]
     times = stopwatch.batches(lambda: library.wait(body()), 0.3)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
-    return {"seconds": min(times), "megabytes": peak - base, "check": float(sum(np.abs(out).sum() for out in outputs))}
+    return {"seconds": min(times), "megabytes": resident_megabytes(most=True) - base, "check": float(sum(np.abs(out).sum() for out in outputs))}
 
 
 def points(library, threads, name, sizes):

@@ -1,4 +1,6 @@
 """Scaling curves and hybrid programs: what is made of the measured points."""
+import os
+import subprocess
 import sys
 
 import pytest
@@ -78,3 +80,12 @@ def test_an_axis_puts_decades_at_equal_distances():
 def test_a_single_size_and_no_size_at_all_are_drawn_too():
     assert "polyline" in curves({"torch": [(4, 1.0)]}, {"torch": "PyTorch"}, "n", "s")
     assert curves({}, {}, "n", "s") == ""
+
+
+def test_memory_is_that_of_the_process_itself_not_of_the_one_that_started_it():
+    held = bytearray(400_000_000)
+    held[::4096] = b"x" * len(held[::4096])
+    code = "from peers import point; print(point.resident_megabytes(most=True))"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 300
