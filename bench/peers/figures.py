@@ -46,6 +46,16 @@ def slope(xs, ys):
     return sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys)) / across
 
 
+def highest(measured):
+    """The limits of a machine from several measurements, which others may have disturbed: the most that was ever reached."""
+    measured = [limits for limits in measured if "gflops" in limits]
+    if not measured:
+        return {}
+    copies = zip(*(limits["copy"] for limits in measured))
+    return {**measured[0], "gflops": max(limits["gflops"] for limits in measured),
+            "copy": [max(entries, key=lambda entry: entry["gb_per_s"]) for entries in copies]}
+
+
 def limit_seconds(flops, bytes_, limits):
     """The least time that the machine's measured peaks allow, or None where nothing is known.
 

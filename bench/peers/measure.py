@@ -5,7 +5,7 @@ from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 
-from . import coverage, environment, hybrid, scaling, table
+from . import coverage, environment, figures, hybrid, scaling, table
 from .libraries import CPP, LIBRARIES
 from .session import Session
 from .suite import Suite, missing_packages
@@ -61,11 +61,11 @@ def workloads(columns, threads, chosen, rounds, seconds):
         sessions, problems = start(columns, threads, scratch)
         suite = Suite(sessions, problems, scratch)
         try:
-            limits = suite.ask(CPP, "limits") if CPP in columns else {}
-            rows = suite.run(chosen, rounds, seconds)
+            measured = []
+            rows = suite.run(chosen, rounds, seconds, before_round=lambda: measured.append(suite.ask(CPP, "limits") if CPP in columns else {}))
         finally:
             suite.close()
-    limits = limits if "gflops" in limits else {}
+    limits = figures.highest(measured)
     for row in rows.values():
         row["derived"] = table.derived(row, limits)
     return {"versions": suite.versions, "problems": suite.problems, "limits": limits, "workloads": rows}

@@ -67,7 +67,7 @@ class Suite:
             else:
                 times.setdefault((workload.name, column), []).append(answer["times"])
 
-    def run(self, workloads, rounds, seconds):
+    def run(self, workloads, rounds, seconds, before_round=lambda: None):
         """{workload: {"columns": {column: summary or {"why"}}, …}}."""
         self.greet()
         states, times = {}, {}
@@ -76,6 +76,7 @@ class Suite:
             states[workload.name] = self.prepare(workload)
         for number in range(rounds):
             self.say(f"bench: round {number + 1} of {rounds}", flush=True)
+            before_round()
             for workload in workloads:
                 self.time_round(workload, states[workload.name], 0 if workload.long else seconds, times)
         return {workload.name: self.row(workload, states[workload.name], times) for workload in workloads}

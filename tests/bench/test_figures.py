@@ -34,6 +34,13 @@ def test_the_limit_is_the_slower_of_arithmetic_and_bytes():
     assert figures.limit_seconds(0, 1e9, LIMITS) == pytest.approx(0.1)  # larger than anything measured
 
 
+def test_limits_are_the_most_that_was_ever_reached():
+    disturbed = {"gflops": 120.0, "copy": [{"bytes": 1e6, "gb_per_s": 9.0}, {"bytes": 1e8, "gb_per_s": 11.0}]}
+    copies = [LIMITS["copy"][0], disturbed["copy"][1]]
+    assert figures.highest([LIMITS, {"error": "no worker"}, disturbed]) == {"gflops": 120.0, "copy": copies}
+    assert figures.highest([{}]) == figures.highest([]) == {}
+
+
 def test_without_a_size_or_a_measured_peak_there_is_no_limit():
     assert figures.limit_seconds(0, 0, LIMITS) is None
     assert figures.limit_seconds(1e9, 1e9, {}) is None
