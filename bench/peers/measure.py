@@ -18,15 +18,10 @@ OUR_PATH = f"{ROOT / 'bench'}:{BUILD / 'python'}"
 SCALING = ("tandemflow", "tensorflow", "torch", "jax")
 
 
-def threads_environment(threads, load=None):
-    """As many threads for every library, whoever reads which variable.
-
-    Where others use the cores too, OpenMP's threads sleep while they wait: spinning, they take the time of those they wait for.
-    """
-    load = os.getloadavg()[0] if load is None else load
+def threads_environment(threads):
+    """As many threads for every library, whoever reads which variable; how they wait is left to each."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TANDEM_CPU_THREADS")
-    waiting = {"OMP_WAIT_POLICY": "passive"} if load >= table.BUSY else {}
-    return {"TF_CPP_MIN_LOG_LEVEL": "3", **dict.fromkeys(names, str(threads)), **waiting}
+    return {"TF_CPP_MIN_LOG_LEVEL": "3", **dict.fromkeys(names, str(threads))}
 
 
 def python_of(column):

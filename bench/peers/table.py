@@ -79,8 +79,7 @@ def load_lines(report):
     load = report.get("load")
     if load is None or load < BUSY:
         return []
-    return [f"The machine was busy: a load of {load:.1f} at the start; libraries whose threads wait for each other suffer most, "
-            "though OpenMP's were told to sleep meanwhile"]
+    return [f"The machine was busy: a load of {load:.1f} at the start; libraries whose threads wait for each other suffer most"]
 
 
 def limit_lines(limits):
