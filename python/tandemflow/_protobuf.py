@@ -95,7 +95,8 @@ def varint(value):
     return bytes(out) + bytes([value])
 
 
-def _read_varint(data, at, cls):
+def read_varint(data, at):
+    """A number of as few bytes as it needs, and where the next one begins; None where it has no end."""
     value = shift = 0
     while at < len(data) and shift < 70:
         byte = data[at]
@@ -103,6 +104,12 @@ def _read_varint(data, at, cls):
         at, shift = at + 1, shift + 7
         if byte < 128:
             return value, at
+    return None
+
+
+def _read_varint(data, at, cls):
+    if found := read_varint(data, at):
+        return found
     raise ValueError(f"the file is damaged or cut off: a number of {cls.__name__} has no end")
 
 

@@ -5,7 +5,7 @@ An entry repeats only what its key does not share with the key before; every blo
 import struct
 
 from . import _tandem
-from ._protobuf import varint
+from ._protobuf import read_varint, varint
 
 _MAGIC = 0xDB4775248B80FB57
 _FOOTER = 48
@@ -83,13 +83,8 @@ def read(data):
 
 def number(data, at):
     """A number of as few bytes as it needs, and where the next one begins."""
-    value = shift = 0
-    while at < len(data) and shift < 70:
-        byte = data[at]
-        value |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 128:
-            return value, at
+    if found := read_varint(data, at):
+        return found
     raise Damaged("a number in it has no end")
 
 
