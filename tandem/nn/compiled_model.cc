@@ -40,20 +40,17 @@ CompiledModel::CompiledModel(const LayerGraph& graph, Steps& steps, bool own_ste
     strategy_ = *MirroredStrategy::current();
     division_ = std::make_unique<Division>(*this);
   }
-  train_body_ = [this](const Tensors& batch) -> Tensors {
-    AddedLosses added;
-    const Batch parts = split(batch);
-    const Tensor loss = strategy_ ? run_mirrored(parts, true) : steps_.train_step(parts);
-    loss_.add(loss, parts.inputs[0].shape()[0]);
-    return {loss};
+  const auto body = [this](bool training) -> Function::Body {
+    return [this, training](const Tensors& batch) -> Tensors {
+      AddedLosses added;
+      const Batch parts = split(batch);
+      const Tensor loss = strategy_ ? run_mirrored(parts, training) : training ? steps_.train_step(parts) : steps_.test_step(parts);
+      loss_.add(loss, parts.inputs[0].shape()[0]);
+      return {loss};
+    };
   };
-  test_body_ = [this](const Tensors& batch) -> Tensors {
-    AddedLosses added;
-    const Batch parts = split(batch);
-    const Tensor loss = strategy_ ? run_mirrored(parts, false) : steps_.test_step(parts);
-    loss_.add(loss, parts.inputs[0].shape()[0]);
-    return {loss};
-  };
+  train_body_ = body(true);
+  test_body_ = body(false);
   train_.emplace(train_body_, FunctionOptions{.name = name + " train step"});
   test_.emplace(test_body_, FunctionOptions{.name = name + " test step"});
 }

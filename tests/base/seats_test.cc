@@ -41,35 +41,35 @@ struct Worker {
   }
 };
 
-TEST(Seats, AWorkerGetsTheCoreThatTheCallerIsNotOn) {
-  const std::vector<int> cores = process_cores();
-  if (cores.size() < 2) GTEST_SKIP() << "one core";
-  const std::vector<int> two{cores[0], cores[1]};
+/// A worker and its caller, which begins on the first of two cores; test(seats, worker, cores) runs in the caller.
+template <class F>
+void with_caller_on_first_core(const F& test) {
+  const std::vector<int> two{process_cores()[0], process_cores()[1]};
   std::thread caller([&] {
     confine_thread({two[0]});
     Seats seats;
     seats.assign(2, two);
     Worker worker(seats);
-    EXPECT_EQ(worker.where(), std::vector<int>{two[1]});
+    test(seats, worker, two);
   });
   caller.join();
 }
 
+TEST(Seats, AWorkerGetsTheCoreThatTheCallerIsNotOn) {
+  if (process_cores().size() < 2) GTEST_SKIP() << "one core";
+  with_caller_on_first_core([](Seats&, Worker& worker, const std::vector<int>& cores) {
+    EXPECT_EQ(worker.where(), std::vector<int>{cores[1]});
+  });
+}
+
 TEST(Seats, AWorkerChangesPlacesWithACallerThatComesToItsCore) {
-  const std::vector<int> cores = process_cores();
-  if (cores.size() < 2) GTEST_SKIP() << "one core";
-  const std::vector<int> two{cores[0], cores[1]};
-  std::thread caller([&] {
-    confine_thread({two[0]});
-    Seats seats;
-    seats.assign(2, two);
-    Worker worker(seats);
-    confine_thread({two[1]});
+  if (process_cores().size() < 2) GTEST_SKIP() << "one core";
+  with_caller_on_first_core([](Seats& seats, Worker& worker, const std::vector<int>& cores) {
+    confine_thread({cores[1]});
     seats.make_room(worker.threads);
     // It may sit down after that as well: then it takes the new place at once.
-    EXPECT_EQ(worker.where(), std::vector<int>{two[0]});
+    EXPECT_EQ(worker.where(), std::vector<int>{cores[0]});
   });
-  caller.join();
 }
 
 TEST(Seats, ThreadsStayWhereTheyAreWithoutACoreForEach) {
