@@ -16,14 +16,15 @@ class Annealing : DeviceMoves<Annealing> {
   friend class DeviceMoves<Annealing>;
 
  public:
-  Annealing(const Problem& problem, Plan& plan, std::int64_t work, std::uint64_t seed, const Cooling& cooling)
-      : DeviceMoves(problem, seed), now_(problem), work_(work), cooling_(cooling), ends_(at(problem.nodes)), free_(at(problem.devices)),
+  Annealing(const Problem& problem, Decoder& decoder, const Plan& plan, std::int64_t work, std::uint64_t seed, const Cooling& cooling)
+      : DeviceMoves(problem, seed), now_(problem), decoder_(decoder), work_(work), cooling_(cooling), ends_(at(problem.nodes)), free_(at(problem.devices)),
         loads_(at(problem.devices)), prices_(at(problem.devices)), moving_(at(problem.nodes)) {
     now_.set(plan.order, plan.assignment);
-    best_ = {plan.order, plan.assignment, now_.makespan()};
+    best_ = {plan.order, plan.assignment, decoder_.run(plan.order, plan.assignment)};
     set_prices();
     for (std::int32_t v = 0; v < p_.nodes; ++v) effort_ += price(v, now_.assignment[at(v)]);
     kept_effort_ = effort_;
+    if (p_.any_limited) now_.evaluate(kNever), kept_fine_ = fine();
   }
 
   /// The best order and assignment met.
@@ -71,7 +72,7 @@ class Annealing : DeviceMoves<Annealing> {
     const std::uint32_t kind = random_.below(16);
     // Makespan and effort together may grow by so much. Where all devices are busy to the end no single move shortens the
     // plan, but those that make less effort leave room for the next.
-    const double sum = (now_.makespan() + kept_effort_ + heat_ * random_.exponential()) * (1 + 1e-12);
+    const double sum = (now_.makespan() + kept_effort_ + kept_fine_ + heat_ * random_.exponential()) * (1 + 1e-12);
     const bool one_node = kind < kInsertionShare;
     if (one_node) insert_somewhere(sum - kept_effort_);
     else if (kind == kInsertionShare) elsewhere_with_neighbours(some_node());
@@ -82,7 +83,11 @@ class Annealing : DeviceMoves<Annealing> {
     if (!follow_links()) return take_back();
     const double limit = sum - effort_;
     if (!one_node && hopeless(limit)) return take_back();
-    if (now_.evaluate(limit) == kNever) return take_back();
+    const double makespan = now_.evaluate(limit);
+    if (makespan == kNever) return take_back();
+    const double tried_fine = p_.any_limited ? fine() : 0;
+    if (makespan + tried_fine >= limit) return take_back();
+    kept_fine_ = tried_fine;
     keep();
   }
 
@@ -90,8 +95,23 @@ class Annealing : DeviceMoves<Annealing> {
     const Order decoded = now_.order;
     now_.accept();
     kept_effort_ = effort_;
-    if (now_.makespan() < best_.makespan) best_ = {decoded, now_.assignment, now_.makespan()};
+    if (now_.makespan() < best_.makespan && kept_fine_ < kMostFine * now_.makespan()) note_best(decoded);
     find_critical();
+  }
+
+  void note_best(const Order& decoded) {
+    double makespan = now_.makespan();
+    if (p_.any_limited) {
+      makespan = decoder_.run(decoded, now_.assignment, best_.makespan);
+      idle_ += 32 * p_.nodes;
+    }
+    if (makespan < best_.makespan) best_ = {decoded, now_.assignment, makespan};
+  }
+
+  /// What was evaluated last pays for the memory it has not got: it will have to wait for room, or not fit at all.
+  double fine() {
+    idle_ += 20 * p_.nodes;
+    return now_.makespan() * now_.overrun();
   }
 
   /// Whether what moved, one after the other on its new device and nothing else moved, already ends too late: most sets of
@@ -126,7 +146,6 @@ class Annealing : DeviceMoves<Annealing> {
   }
 
   auto& assignment() { return now_.assignment; }
-  double end(std::int32_t node) const { return now_.end(node); }
   double rest_from(std::int32_t node) const { return now_.rest_from(node); }
   void about_to_move(std::int32_t node, int device) { effort_ += price_of_moving(node, device); }
 
@@ -161,11 +180,7 @@ class Annealing : DeviceMoves<Annealing> {
 
   /// If nothing else moved.
   Insertion best_insertion(std::int32_t node, int device) const {
-    double ready = 0, after = 0;
-    for (const Neighbour& input : p_.inputs[node])
-      ready = std::max(ready, now_.end(input.node) + p_.crossing(now_.assignment[at(input.node)], device, input.bytes));
-    for (const Neighbour& c : p_.consumers[node])
-      after = std::max(after, p_.crossing(device, now_.assignment[at(c.node)], c.bytes) + rest_from(c.node));
+    const double ready = now_.ready(node, device), after = now_.after(node, device);
     Insertion best{.node = node, .device = device};
     if (ready == kNever || after == kNever) return best;
     const auto queue = now_.queue(device);
@@ -219,11 +234,14 @@ class Annealing : DeviceMoves<Annealing> {
 
   // Chosen by trying them on 72 graphs of 50 to 200 nodes.
   static constexpr double kEffortWeight = 2;  // of the mean load of the devices against the makespan
+  static constexpr double kMostFine = 0.02;   // in makespans: with more a plan is not even looked at
   static constexpr int kInsertions = 4;
   static constexpr std::uint32_t kInsertionShare = 10, kComponentShare = 3;  // of 16 steps
 
   QuickDecoder now_;
+  Decoder& decoder_;
   Plan best_;
+  double kept_fine_ = 0;  // for memory: of what is kept
   const std::int64_t work_;
   std::int64_t idle_ = 0;  // estimates, about an eighth of the work of decoding a node each
   std::int64_t steps_ = -1;
@@ -258,7 +276,7 @@ void anneal(const Problem& problem, Decoder& decoder, Plan& plan, std::int64_t w
   if (problem.nodes < 2) return;
   Plan start = plan;
   start.order = by_start(problem, decoder, plan);
-  Plan found = Annealing(problem, start, work, seed, cooling).run();
+  Plan found = Annealing(problem, decoder, start, work, seed, cooling).run();
   found.makespan = decoder.run(found.order, found.assignment);
   if (found.makespan < plan.makespan) plan = std::move(found);
 }

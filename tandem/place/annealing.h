@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "tandem/place/local_search.h"
+#include "tandem/place/latest_starts.h"
 
 namespace tandem::placer {
 
@@ -10,7 +10,8 @@ struct Cooling {
   double first = 0.03, last = 0.0005;  // how much longer than the present plan a step may be, in its makespans, on average
 };
 
-/// As improve(), and faster, but it does not count memory: where that is short, what it finds may have to be dropped.
+/// Improves `plan`, never makes it worse. `work` is the number of node placements it may compute. The same arguments give the same plan.
+/// Where memory is short, plans that exceed it are paid for while searching; only what the decoder fits into it is kept.
 void anneal(const Problem& problem, Decoder& decoder, Plan& plan, std::int64_t work, std::uint64_t seed, const Cooling& cooling = {});
 
 }  // namespace tandem::placer

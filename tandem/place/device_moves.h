@@ -7,8 +7,7 @@
 
 namespace tandem::placer {
 
-/// For a search `Self` that has: `assignment`, which is changed; `end(node)`; `rest_from(node)`, how long it takes from the
-/// latest start of the node to the end of the plan; `about_to_move(node, device)`, called before a node is assigned.
+/// For a search `Self` that has `assignment`, which is changed, and `about_to_move(node, device)`, called before a node is assigned.
 template <class Self>
 class DeviceMoves {
  protected:
@@ -21,19 +20,6 @@ class DeviceMoves {
   std::int32_t some_node() {
     if (random_.below(4) == 0) return static_cast<std::int32_t>(random_.below(at(p_.nodes)));
     return critical_[random_.below(critical_.size())];
-  }
-
-  /// The most promising of a few: most changes fail, and this is seen without decoding them.
-  void elsewhere(std::int32_t node) {
-    int best = -1;
-    std::int32_t moved = -1;
-    double least = kNever;
-    for (int i = 0; i < kTries; ++i) {
-      if (const int device = other_device(node); device >= 0)
-        if (const double length = path_through(node, device); length < least) least = length, best = device, moved = node;
-      node = some_node();
-    }
-    if (best >= 0) assign(moved, best);
   }
 
   void elsewhere_with_cluster(std::int32_t node) {
@@ -129,7 +115,6 @@ class DeviceMoves {
   std::vector<Changed> changed_;        // by the present step
 
  private:
-  static constexpr int kTries = 8;  // chosen by trying
   static constexpr std::size_t kMostFollowing = 32;
 
   Self& self() { return static_cast<Self&>(*this); }
@@ -148,16 +133,6 @@ class DeviceMoves {
   }
 
   int other_device(std::int32_t node) { return one_of(p_.allowed[at(node)] & ~(std::uint64_t{1} << device_of(node))); }
-
-  /// How long the path through the node would be on a device, if nothing else moved and the device were free.
-  double path_through(std::int32_t node, int device) {
-    double before = 0, after = 0;
-    for (const Neighbour& input : p_.inputs[node])
-      before = std::max(before, self().end(input.node) + p_.crossing(device_of(input.node), device, input.bytes));
-    for (const Neighbour& c : p_.consumers[node])
-      after = std::max(after, p_.crossing(device, device_of(c.node), c.bytes) + self().rest_from(c.node));
-    return before + p_.us(node, device) + after;
-  }
 
   std::array<Clusters, 3> clusters_;
   std::vector<std::int32_t> reached_;

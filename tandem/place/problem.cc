@@ -159,6 +159,7 @@ class Builder {
         fail(ErrorCode::invalid_argument, "place: the link from ", link.from, " to ", link.to, " has latency ", link.latency_us, " us and ",
              link.gb_per_s, " GB/s: what ", edges, " edges of up to ", most_bytes, " bytes take there is more than can be added up");
     }
+    for (int d = 0; d < p_.devices; ++d) p_.latency[p_.pair(d, d)] = p_.per_byte[p_.pair(d, d)] = 0;
     for (int from = 0; from < p_.devices; ++from)
       for (int to = 0; to < p_.devices; ++to) p_.all_linked = p_.all_linked && p_.linked(from, to);
     p_.excludes.assign(devices, 0);

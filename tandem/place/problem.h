@@ -41,7 +41,7 @@ struct Problem {
   std::vector<std::int64_t> capacity;      // [device]
   std::vector<char> limited;               // [device]: all outputs together do not fit it
   bool any_limited = false;
-  std::vector<double> latency, per_byte;   // [from, to] in µs; kNever where there is no link
+  std::vector<double> latency, per_byte;   // [from, to] in µs; 0 from a device to itself, kNever and 0 where there is no link
   bool all_linked = true;
   std::vector<std::uint64_t> excludes;     // [device] mask of those it shares cores with, itself not among them
   std::vector<std::int32_t> group;         // [node]: nodes of one group share a device
@@ -60,9 +60,9 @@ struct Problem {
   std::size_t pair(int from, int to) const {
     return static_cast<std::size_t>(from) * static_cast<std::size_t>(devices) + static_cast<std::size_t>(to);
   }
-  bool linked(int from, int to) const { return from == to || latency[pair(from, to)] != kNever; }
+  bool linked(int from, int to) const { return latency[pair(from, to)] != kNever; }
   double crossing(int from, int to, std::int64_t bytes) const {
-    return from == to ? 0 : latency[pair(from, to)] + static_cast<double>(bytes) * per_byte[pair(from, to)];
+    return latency[pair(from, to)] + static_cast<double>(bytes) * per_byte[pair(from, to)];
   }
   /// [node, device] in the flat arrays.
   std::size_t index(int node, int device) const { return pair(node, device); }

@@ -21,6 +21,8 @@ QuickDecoder::QuickDecoder(const Problem& problem) : p_(problem), lanes_(at(prob
   rest_.resize(nodes);
   next_.resize(lanes_);
   needed_.resize(pairs);
+  ready_.resize(pairs);
+  after_.resize(pairs);
   position.resize(nodes);
   queues_.resize(pairs);
   queue_sizes_.resize(at(problem.devices));
@@ -73,10 +75,49 @@ double QuickDecoder::evaluate(double bound) {
   return tried_.makespan = makespan < bound ? makespan : kNever;
 }
 
+double QuickDecoder::overrun() {
+  if (!p_.any_limited) return 0;
+  held_.assign(at(p_.nodes) * at(p_.devices), 0.0);
+  for (std::int32_t node = 0; node < p_.nodes; ++node)
+    for (const Neighbour& input : p_.inputs[node]) {
+      double& until = held_[p_.index(input.node, assignment[at(node)])];
+      until = std::max(until, tried_.end[at(node)]);
+    }
+  changes_.clear();
+  for (const Copy& copy : tried_.copies) {
+    double& until = held_[p_.index(copy.value, assignment[at(copy.value)])];
+    until = std::max(until, copy.start + copy.length);
+    if (!p_.limited[at(copy.device)]) continue;
+    const std::int64_t bytes = p_.memory[at(copy.value)];
+    changes_.push_back({copy.start, bytes, copy.device});
+    changes_.push_back({held_[p_.index(copy.value, copy.device)], -bytes, copy.device});
+  }
+  for (std::int32_t node = 0; node < p_.nodes; ++node) {
+    const int device = assignment[at(node)];
+    if (!p_.limited[at(device)]) continue;
+    changes_.push_back({tried_.start[at(node)], p_.memory[at(node)], device});
+    if (!p_.consumers[node].empty()) changes_.push_back({held_[p_.index(node, device)], -p_.memory[at(node)], device});
+  }
+  std::ranges::sort(changes_, [](const Change& a, const Change& b) { return a.time != b.time ? a.time < b.time : a.bytes < b.bytes; });
+  taken_.assign(at(p_.devices), 0);
+  most_.assign(at(p_.devices), 0);
+  for (const Change& change : changes_) {
+    std::int64_t& taken = taken_[at(change.device)];
+    taken += change.bytes;
+    most_[at(change.device)] = std::max(most_[at(change.device)], taken);
+  }
+  double sum = 0;
+  for (int d = 0; d < p_.devices; ++d)
+    if (p_.limited[at(d)] && most_[at(d)] > p_.capacity[at(d)])
+      sum += static_cast<double>(most_[at(d)] - p_.capacity[at(d)]) / std::max(1.0, static_cast<double>(p_.capacity[at(d)]));
+  return sum;
+}
+
 void QuickDecoder::accept() {
   std::swap(kept_, tried_);
   makespan_ = kept_.makespan;
   sort_by_start();
+  look_ahead();
   look_back();
 }
 
@@ -99,8 +140,22 @@ void QuickDecoder::sort_by_start() {
   }
 }
 
+/// Kept for all pairs of node and device: a search asks for far more of them than moves are kept.
+void QuickDecoder::look_ahead() {
+  std::fill(ready_.begin(), ready_.end(), 0.0);
+  for (std::int32_t node = 0; node < p_.nodes; ++node) {
+    double* const ready = ready_.data() + p_.index(node, 0);
+    for (const Neighbour& input : p_.inputs[node]) {
+      const std::size_t from = p_.pair(assignment[at(input.node)], 0);
+      const double made = kept_.end[at(input.node)], bytes = static_cast<double>(input.bytes);
+      for (std::size_t d = 0; d < at(p_.devices); ++d) ready[d] = std::max(ready[d], made + p_.latency[from + d] + bytes * p_.per_byte[from + d]);
+    }
+  }
+}
+
 void QuickDecoder::look_back() {
   std::fill(needed_.begin(), needed_.end(), 0.0);
+  std::fill(after_.begin(), after_.end(), 0.0);
   std::fill(next_.begin(), next_.end(), 0.0);
   std::fill(queue_sizes_.begin(), queue_sizes_.end(), 0);
   std::fill(loads_.begin(), loads_.end(), 0.0);
@@ -134,6 +189,9 @@ void QuickDecoder::look_back() {
     for (const Neighbour& input : p_.inputs[node]) {
       double& value = needed_[p_.index(input.node, device)];
       value = std::max(value, rest);
+      double* const after = after_.data() + p_.index(input.node, 0);
+      const double bytes = static_cast<double>(input.bytes);
+      for (int d = 0; d < p_.devices; ++d) after[d] = std::max(after[d], rest + p_.latency[p_.pair(d, device)] + bytes * p_.per_byte[p_.pair(d, device)]);
     }
   }
 }

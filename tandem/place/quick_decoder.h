@@ -1,5 +1,5 @@
-// The decoder of the annealing: as Decoder, but only the last few gaps count and memory does not; it also knows how late
-// everything could be without moving the end.
+// The decoder of the annealing: as Decoder, but only the last few gaps count and nothing waits for memory; it also knows how
+// late everything could be without moving the end.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -22,6 +22,8 @@ class QuickDecoder {
 
   /// The makespan of order and assignment as they are now; kNever once it is certain not to fall below `bound`.
   double evaluate(double bound);
+  /// By how much what was evaluated last exceeds the memory of the devices, as shares of what they have: nothing here waits for room.
+  double overrun();
   /// Keeps what was evaluated last, sorts the order by start and finds out how late everything could be.
   void accept();
 
@@ -29,6 +31,9 @@ class QuickDecoder {
   double end(std::int32_t node) const { return kept_.end[static_cast<std::size_t>(node)]; }
   /// How long it takes from the latest start of the node to the end of all.
   double rest_from(std::int32_t node) const { return rest_[static_cast<std::size_t>(node)]; }
+  /// When all that the node reads could be on a device, nothing in the way, and how long it takes from its end there to the end of all.
+  double ready(std::int32_t node, int device) const { return ready_[p_.index(node, device)]; }
+  double after(std::int32_t node, int device) const { return after_[p_.index(node, device)]; }
   double makespan() const { return makespan_; }
   bool critical(std::int32_t node, double slack) const { return start(node) + rest_from(node) >= makespan_ - slack; }
   /// What a device does, by time.
@@ -50,18 +55,28 @@ class QuickDecoder {
   };
   double bring(std::int32_t value, int device);
   void sort_by_start();
+  void look_ahead();
   void look_back();
   std::int64_t bytes_of(std::int32_t value, int device) const {
     const std::int64_t bytes = copy_bytes_[static_cast<std::size_t>(value)];
     return bytes >= 0 ? bytes : p_.crossing_bytes(value, device, assignment);
   }
 
+  struct Change {
+    double time;
+    std::int64_t bytes;
+    int device;
+  };
   const Problem& p_;
+  std::vector<double> held_;              // [node, device]: until when
+  std::vector<Change> changes_;
+  std::vector<std::int64_t> taken_, most_;  // [device]
   std::size_t lanes_;
   std::vector<GapLane> now_;              // devices, then links
   Times kept_, tried_;
   std::vector<std::int64_t> copy_bytes_;  // [node] what every consumer reads; -1: they differ
   std::vector<double> rest_;              // [node]
+  std::vector<double> ready_, after_;     // [node, device]
   std::vector<double> needed_;            // [node, device]: time from when the value has to be there to the end
   std::vector<double> next_;              // devices, then links: time from the latest start of what comes next to the end
   std::vector<std::int32_t> queues_;      // [device, place]

@@ -1,6 +1,6 @@
 // List scheduling again and again: each time with what follows a node as it is in the plan before.
 #pragma once
-#include "tandem/place/local_search.h"
+#include "tandem/place/latest_starts.h"
 
 namespace tandem::placer {
 

@@ -6,7 +6,7 @@
 #include "tandem/place/annealing.h"
 #include "tandem/place/exact.h"
 #include "tandem/place/list_scheduler.h"
-#include "tandem/place/local_search.h"
+#include "tandem/place/partition.h"
 #include "tandem/place/relisting.h"
 
 namespace tandem::placer {
@@ -24,10 +24,13 @@ constexpr std::size_t kStarts = 2;
 // Beyond this size a list schedule takes too much of the time.
 constexpr int kNodesForRounds = 1000;
 constexpr int kRounds = 6, kRoundsLater = 3;
+// What all crossings count in the partitions that are tried as starts, and how many changes each of them tries.
+constexpr double kCrossingWeights[] = {0.02, 0.1, 0.3};
+constexpr std::int64_t kPartitionSteps = 2000;
 
 class Solver {
  public:
-  Solver(const Problem& problem, const Effort& effort) : p_(problem), effort_(effort), decoder_(problem) {}
+  Solver(const Problem& problem, const Effort& effort) : p_(problem), effort_(effort), decoder_(problem), dear_(crossings_are_dear()) {}
 
   Solution run() {
     collect_candidates();
@@ -55,8 +58,9 @@ class Solver {
     for (int d = 0; d < p_.devices; ++d) try_plan(order, list_schedule(p_, order, {std::uint64_t{1} << d, false}));
     if (p_.nodes > kNodesForSets) return;
     for (const double thrift : with_thrift ? std::span(kThrifts) : std::span<const double>{})
-      for (const bool look_ahead : {false, true}) try_plan(order, list_schedule(p_, order, {all, look_ahead, thrift}));
-    if (p_.devices <= 2 || p_.devices > kDevicesForSets) return;
+      for (const bool look_ahead : {false, true})
+        if (look_ahead || !p_.any_limited) try_plan(order, list_schedule(p_, order, {all, look_ahead, thrift}));
+    if (p_.devices <= 2 || p_.devices > kDevicesForSets || (p_.any_limited && with_thrift)) return;
     for (std::uint64_t set = 1; set < all; ++set)
       if (set & (set - 1)) try_plan(order, list_schedule(p_, order, {set, true}));
   }
@@ -85,33 +89,54 @@ class Solver {
     sort_plans();
   }
 
+  /// Whether what crosses takes longer than what computes, in the mean.
+  bool crossings_are_dear() const {
+    double latency = 0, per_byte = 0, links = 0, bytes = 0, costs = 0, pairs = 0;
+    for (int from = 0; from < p_.devices; ++from)
+      for (int to = 0; to < p_.devices; ++to)
+        if (from != to && p_.linked(from, to)) latency += p_.latency[p_.pair(from, to)], per_byte += p_.per_byte[p_.pair(from, to)], links += 1;
+    for (const Neighbour& c : p_.consumers.list) bytes += static_cast<double>(c.bytes);
+    for (int v = 0; v < p_.nodes; ++v)
+      for (int d = 0; d < p_.devices; ++d)
+        if (p_.may(v, d)) costs += p_.us(v, d), pairs += 1;
+    const auto edges = static_cast<double>(p_.consumers.list.size());
+    return (latency * edges + per_byte * bytes) * pairs > costs * links * edges;
+  }
+
+  /// Each from another of the best lists: where neighbours have to stay together, lists that go node by node all look alike.
+  void add_partitions() {
+    if (p_.nodes > kNodesForRounds || p_.nodes <= kExactNodes || (p_.all_linked && !dear_)) return;
+    const std::size_t listed = plans_.size();
+    for (std::size_t i = 0; i < std::size(kCrossingWeights); ++i) {
+      Assignment assignment = plans_[std::min(i, listed - 1)].assignment;
+      partition(p_, assignment, {.steps = kPartitionSteps, .crossing_weight = kCrossingWeights[i]}, i);
+      try_plan(order_of(p_, assignment), assignment);
+    }
+    sort_plans();
+  }
+
   /// A few milliseconds for a hundred nodes, some more for two hundred; from there on it grows ever slower, so that the whole
   /// stays below n log n.
   std::int64_t local_work() const {
     if (effort_.local_work >= 0) return effort_.local_work;
     if (p_.nodes <= kExactNodes) return 20'000;
     const std::int64_t nodes = p_.nodes;
-    const std::int64_t work = 90'000 + 2000 * std::clamp<std::int64_t>(nodes - 100, 0, 150) + 60 * std::max<std::int64_t>(nodes - 250, 0);
+    const std::int64_t work = 95'000 + 2100 * std::clamp<std::int64_t>(nodes - 100, 0, 150) + 60 * std::max<std::int64_t>(nodes - 250, 0);
     return p_.any_limited ? work / 2 : work;  // decoding with memory takes twice as long
   }
 
   void search_locally() {
     if (plans_.empty()) return;
+    add_partitions();
     list_best_again(kStarts, kRounds);
     const std::size_t starts = std::min(plans_.size(), kStarts);
     plans_.resize(starts);
-    // The best start gets most: a third is spent to see which it is.
-    const std::int64_t work = local_work(), each = work / 3 / static_cast<std::int64_t>(starts);
-    for (std::size_t i = 0; i < starts; ++i) search(plans_[i], each, i, {.first = 0.01, .last = 0.002});
+    // The best start gets most: as much is spent to see which it is.
+    const std::int64_t work = local_work(), each = work / 2 / static_cast<std::int64_t>(starts);
+    for (std::size_t i = 0; i < starts; ++i) anneal(p_, decoder_, plans_[i], each, i, {.first = 0.01, .last = 0.002});
     sort_plans();
     list_best_again(1, kRoundsLater);
-    search(plans_[0], work - each * static_cast<std::int64_t>(starts), starts, {.first = 0.006, .last = 0.0003});
-  }
-
-  void search(Plan& plan, std::int64_t work, std::uint64_t seed, const Cooling& cooling) {
-    // The annealing does not count memory: where it is short, what it finds may not fit, and the slower search has a share too.
-    if (p_.any_limited) work /= 2, improve(p_, decoder_, plan, work, seed);
-    anneal(p_, decoder_, plan, work, seed, cooling);
+    anneal(p_, decoder_, plans_[0], work - each * static_cast<std::int64_t>(starts), starts, {.first = 0.006, .last = 0.0003});
   }
 
   void finish(const Plan& plan) {
@@ -140,6 +165,7 @@ class Solver {
   const Problem& p_;
   const Effort& effort_;
   Decoder decoder_;
+  const bool dear_;
   std::vector<Plan> plans_;
   Solution solution_;
 };

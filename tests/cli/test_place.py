@@ -103,7 +103,7 @@ NODE = {"id": "a", "cost_us": {"/CPU:0": 1}}
 )
 def test_a_bad_graph_is_refused_with_the_place(tmp_path, graph, words):
     code, out, err = run(tmp_path, graph, MACHINE, "--json")
-    assert code == 1 and out == "" and words in err and len(err) < 1000, err
+    assert code == 1 and out == "" and words in err and "graph.json" in err and len(err) < 1000, err
 
 
 def test_a_missing_link_is_named_with_what_would_help(tmp_path):

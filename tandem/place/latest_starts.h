@@ -1,7 +1,5 @@
-// Local search: small changes to a plan, tried where the timeline has no slack, for a bounded amount of work.
+// How late every node of a plan could start without moving the end.
 #pragma once
-#include <cstdint>
-
 #include "tandem/place/decoder.h"
 
 namespace tandem::placer {
@@ -16,9 +14,5 @@ struct Plan {
 /// Reads the decoder's last timeline. Nodes without slack are what a shorter schedule must change.
 void latest_starts(const Problem& problem, const Decoder& decoder, std::span<const std::uint8_t> assignment,
                    double makespan, std::vector<double>& latest);
-
-/// Improves `plan`, never makes it worse. `work` is the number of node placements it may compute. The same arguments
-/// give the same plan.
-void improve(const Problem& problem, Decoder& decoder, Plan& plan, std::int64_t work, std::uint64_t seed);
 
 }  // namespace tandem::placer
