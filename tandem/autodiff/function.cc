@@ -149,7 +149,7 @@ struct Function::State {
     try {
       Trace open(&made_op::kSizesInside);
       entry->graph.graph = trace(signature, open);
-      entry->graph.conditions = open.size_conditions();
+      entry->graph.notes = open.size_notes();
       entry->note = note();
       if (check) check_open_trace(*entry, opening, *check);
     } catch (const Error& error) {  // with all sizes known it may work; if not, that trace says why

@@ -17,7 +17,7 @@ ThreadContext ThreadContext::exchange() const {
   before.trace_ = Trace::exchange(trace_);
   before.tracing_ = std::exchange(RandomState::tracing(), tracing_);
   before.large_shapes_ = std::exchange(large_shapes_allowed(), large_shapes_);
-  before.sizes_ = std::exchange(size_conditions(), sizes_);
+  before.sizes_ = std::exchange(size_notes(), sizes_);
   before.tapes_ = GradientTape::exchange(tapes_);
   return before;
 }

@@ -18,7 +18,7 @@ class ThreadContext {
   Dispatcher* stack_ = nullptr;
   Trace* trace_ = nullptr;
   bool tracing_ = false, large_shapes_ = false;
-  std::vector<SizeCondition>* sizes_ = nullptr;
+  SizeNotes* sizes_ = nullptr;
   GradientTape::Counts tapes_;
 };
 

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <mutex>
 
 #include "tandem/autodiff/control_flow.h"
@@ -13,7 +14,21 @@ using namespace control_flow;
 namespace {
 
 std::atomic<void (*)()> interruption = nullptr;
-constexpr std::int64_t kTurnsBetweenChecks = 64;
+
+/// Asks now and then whether somebody wants the loop to end.
+class Interruption {
+ public:
+  void check() {
+    using namespace std::chrono_literals;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_ < 20ms) return;
+    last_ = now;
+    if (auto* ask = interruption.load()) ask();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
 
 /// A loop over graphs. Its inputs: the values, what the condition reads, what the body reads.
 struct Loop {
@@ -43,8 +58,9 @@ struct Loop {
       for (std::size_t i = 0; i < count; ++i) list.push_back(inputs[first + i]);
       return list;
     };
+    Interruption interrupted;
     for (std::int64_t turn = 0; most < 0 || turn < most; ++turn) {
-      if (auto* check = interruption.load(); check && turn % kTurnsBetweenChecks == kTurnsBetweenChecks - 1) check();
+      interrupted.check();
       Tensor go_on;
       test->run(with_captures(values.size(), of_condition), {&go_on, 1});
       if (!go_on.item<bool>()) break;

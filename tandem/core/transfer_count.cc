@@ -10,17 +10,23 @@ struct Counter {
   }
 };
 Counter to_device, to_host;
+thread_local int uncounted = 0;
 
 Counter& counter(Transfer direction) { return direction == Transfer::to_device ? to_device : to_host; }
 
 }  // namespace
 
 void count_transfer(Transfer direction, std::size_t bytes) {
+  if (uncounted > 0) return;
   counter(direction).bytes += bytes;
   ++counter(direction).count;
 }
 
 void add_transfer_time(Transfer direction, std::uint64_t nanoseconds) { counter(direction).nanoseconds += nanoseconds; }
+
+UncountedTransfers::UncountedTransfers() { ++uncounted; }
+UncountedTransfers::~UncountedTransfers() { --uncounted; }
+bool UncountedTransfers::now() { return uncounted > 0; }
 
 TransferStats transfer_stats() { return {to_device.read(), to_host.read()}; }
 

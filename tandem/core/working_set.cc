@@ -20,6 +20,16 @@ void WorkingSet::start_to_host(Storage& storage) {
   if (!storage.host_.address() && !storage.elsewhere().copies.empty()) Residency::start_download(storage, storage.elsewhere().copies.front());
 }
 
+void WorkingSet::give_up_beside_host(Storage& storage) {
+  std::lock_guard lock(Residency::mutex());
+  Storage::Elsewhere* const elsewhere = storage.elsewhere_.load(std::memory_order_acquire);
+  if (!elsewhere || !storage.host_.address() || elsewhere->host_ready) return;
+  for (auto at = elsewhere->copies.begin(); at != elsewhere->copies.end();) {
+    DeviceCopy& copy = *at++;
+    if (copy.pins == 0) Residency::remove(storage, copy);
+  }
+}
+
 void WorkingSet::release(const Storage& storage) {
   if (count_ == 0) return;
   std::lock_guard lock(Residency::mutex());

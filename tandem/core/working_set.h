@@ -22,6 +22,8 @@ class WorkingSet {
   void* write(Storage& storage, MemorySpace& space);
   /// Starts a copy to the host, where the bytes will be read.
   static void start_to_host(Storage& storage);
+  /// Gives up copies on devices where the host has one too: something failed there, and the next use makes them anew.
+  static void give_up_beside_host(Storage& storage);
   /// Lets go of one storage, of all.
   void release(const Storage& storage);
   void clear();

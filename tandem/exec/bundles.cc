@@ -44,6 +44,7 @@ class Bundler {
         ordered_.push_back(steps()[m]);
         ordered_.back().together = m == bundle.members[0] ? static_cast<std::uint32_t>(bundle.members.size()) : 0;
       }
+      share_out(bundle.members.size());
     }
     list_.steps = std::move(ordered_);
   }
@@ -55,6 +56,17 @@ class Bundler {
   };
 
   std::vector<Step>& steps() { return list_.steps; }
+
+  /// Each of N cores takes every Nth of the last `count` steps: in the next bundle those that read their results have the same places.
+  void share_out(std::size_t count) {
+    const std::size_t parts = std::min(count, static_cast<std::size_t>(std::max(2, Cores::process().threads())));  // one now may be two later
+    if (count < 2) return;
+    for (std::size_t i = 0; i < count; ++i) {
+      Step& step = ordered_[ordered_.size() - count + i];
+      step.parts = static_cast<std::uint32_t>(parts);
+      step.share = {.part = static_cast<std::int32_t>(i % parts)};
+    }
+  }
   const Node& node(const Step& step) const { return graph_.nodes[static_cast<std::size_t>(step.node)]; }
 
   double cost_of(const Step& step) const {

@@ -8,6 +8,7 @@
 #include "tandem/core/spill.h"
 #include "tandem/core/working_set.h"
 #include "tandem/exec/device_error.h"
+#include "tandem/exec/long_work.h"
 #include "tandem/exec/numerics.h"
 #include "tandem/exec/placement_log.h"
 
@@ -20,6 +21,7 @@ struct FrontCache {
   struct Slot {
     std::uint64_t hash = 0;
     std::shared_ptr<const PreparedCall> call;
+    bool takes_long = false;
   };
   std::array<Slot, kSlots> slots;
   std::uint64_t epoch = 0;  // of the dispatcher whose calls these are
@@ -56,8 +58,38 @@ bool can_reuse(const OpCall& call, std::size_t i, const MemorySpace& memory) {
   return input->use_count() == 1 && input->storage->use_count() == 1 && &input->storage->space() == &memory;
 }
 
+/// One run of some, timed by the device's own clock.
+class DeviceSample {
+ public:
+  static constexpr unsigned kMeanDistance = 64;
+
+  DeviceSample(EagerTimer* timer, const PreparedCall& call) : call_(call) {
+    thread_local SampleClock clock(kMeanDistance);
+    if (clock.due() && timer && timer->start(call)) [[unlikely]] timer_ = timer;
+  }
+  ~DeviceSample() {
+    if (timer_) [[unlikely]] timer_->ended(call_, given_);
+  }
+  DeviceSample(const DeviceSample&) = delete;
+  void given() { given_ = true; }
+
+ private:
+  const PreparedCall& call_;
+  EagerTimer* timer_ = nullptr;
+  bool given_ = false;
+};
+
+/// What takes this long on the host is more than a launch; how long it took is known from its event.
+constexpr std::uint64_t kLongTicks = 40'000;
+
+void sample_host(EagerTimer& timer, const PreparedCall& call, std::uint64_t start, std::uint64_t end) {
+  constexpr unsigned kMeanDistance = 8;
+  thread_local SampleClock clock(kMeanDistance);
+  if (clock.due()) timer.host_ran(call, Span{.start = start, .end = end}.microseconds());
+}
+
 /// With the operands in the device's own memory, held there until the op is in its queue.
-void execute_on_device(const PreparedCall& prepared, OpCall& call) {
+void execute_on_device(const PreparedCall& prepared, OpCall& call, EagerTimer* timer) {
   Addresses inputs(call.inputs.size()), outputs(prepared.outputs.size());
   MemorySpace& memory = prepared.device->memory();
   WorkingSet operands;
@@ -70,17 +102,19 @@ void execute_on_device(const PreparedCall& prepared, OpCall& call) {
     outputs[i] = operands.write(*call.outputs[i].unchecked()->storage, memory);
   }
   await_links();
+  DeviceSample sample(timer, prepared);
   const std::uint64_t start = ticks();
   prepared.device->set_running(prepared.decision);
   const KernelArgs args{inputs.data(), outputs.data(), call.attrs.run_time()};
   prepared.kernel->run(args);
+  sample.given();
   event_ring().record(prepared.decision, start, ticks());
   if (check_numerics()) [[unlikely]] require_finite(prepared, args);
 }
 
-void execute(const PreparedCall& prepared, OpCall& call) {
+void execute(const PreparedCall& prepared, OpCall& call, EagerTimer* timer) {
   MemorySpace& memory = prepared.device->memory();
-  if (!memory.is_host()) return execute_on_device(prepared, call);
+  if (!memory.is_host()) return execute_on_device(prepared, call, timer);
   Addresses inputs(call.inputs.size()), outputs(prepared.outputs.size());
   for (std::size_t i = 0; i < call.inputs.size(); ++i)
     inputs[i] = const_cast<void*>(call.inputs[i]->unchecked()->storage->read(memory));
@@ -93,7 +127,9 @@ void execute(const PreparedCall& prepared, OpCall& call) {
   const std::uint64_t start = ticks();
   const KernelArgs args{inputs.data(), outputs.data(), call.attrs.run_time()};
   prepared.kernel->run(args);
-  event_ring().record(prepared.decision, start, ticks());
+  const std::uint64_t end = ticks();
+  event_ring().record(prepared.decision, start, end);
+  if (end - start > kLongTicks && timer) [[unlikely]] sample_host(*timer, prepared, start, end);
   if (check_numerics()) [[unlikely]] require_finite(prepared, args);
 }
 
@@ -133,11 +169,19 @@ bool lend_block(const PreparedCall& prepared, OpCall& call) {
 
 }  // namespace
 
+HeldLock*& HeldLock::current() {
+  thread_local HeldLock* lock = nullptr;
+  return lock;
+}
+
 void EagerDispatcher::run(OpCall& call) {
   try {
     find_and_execute(call);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::device_lost) forget_lost_devices();
+    // An operand may be what did not arrive.
+    if (error.code() == ErrorCode::device_failed)
+      for (const TensorRef& input : call.inputs) WorkingSet::give_up_beside_host(input->storage());
     rethrow_naming(error, call.op.name);
   }
 }
@@ -153,6 +197,7 @@ void EagerDispatcher::find_and_execute(OpCall& call) {
   if (slot.hash != hash || !slot.call || !slot.call->key.matches(call)) {
     slot.call = find_or_prepare(call, hash);
     slot.hash = hash;
+    slot.takes_long = !call.op.view && takes_long(cost_of(call));
   }
   if (slot.call->device->lost()) [[unlikely]] {
     forget_lost_devices();
@@ -160,6 +205,7 @@ void EagerDispatcher::find_and_execute(OpCall& call) {
   }
   // An op run from inside the kernel could replace the slot; kernels run no ops, so a plain reference will do.
   const PreparedCall& prepared = *slot.call;
+  const WithoutLock others(slot.takes_long);
   if (prepared.stay.there) [[unlikely]] return stay_or_move(prepared, call);
   run_prepared(prepared, call);
 }
@@ -194,13 +240,14 @@ void EagerDispatcher::run_prepared(const PreparedCall& prepared, OpCall& call) {
     return;
   }
   if (call.op.block_at && lend_block(prepared, call)) return;
+  EagerTimer* const asks = weighs_.load(std::memory_order_relaxed) ? timer.get() : nullptr;
   try {
-    execute(prepared, call);
+    execute(prepared, call, asks);
   } catch (const Error& error) {
     const bool device_is_full = error.code() == ErrorCode::out_of_memory && prepared.device != &devices_.host_device();
     if (!device_is_full || !soft_placement() || !spill_enabled()) throw;
     // Not kept in the cache: there may be room the next time.
-    execute(*prepare(call, devices_, {.chosen = DeviceChoice{&devices_.host_device(), ReasonCode::memory}}), call);
+    execute(*prepare(call, devices_, {.chosen = DeviceChoice{&devices_.host_device(), ReasonCode::memory}}), call, asks);
   }
 }
 
@@ -219,6 +266,7 @@ std::shared_ptr<const PreparedCall> EagerDispatcher::find_or_prepare(const OpCal
       if (it->second->key.matches(call)) return it->second;
     rules = rules_;
   }
+  const WithoutLock others(true);  // compilers are slow
   const bool free = machine && !call.requested && !call.op.view && rules.policy != PlacementPolicy::first_gpu;
   std::shared_ptr<const PreparedCall> prepared = free ? prepare_placed(call, rules) : prepare(call, devices_, rules);
   std::lock_guard lock(mutex_);
@@ -244,6 +292,7 @@ std::shared_ptr<const PreparedCall> EagerDispatcher::prepare_placed(const OpCall
     return prepare(call, devices_, rules);
   }
   const EagerChoice weighed = weigh(call, devices_, *machine());
+  weighs_.store(true, std::memory_order_relaxed);
   rules.chosen = weighed.choice;
   auto prepared = prepare(call, devices_, rules);
   if (prepared->device == weighed.choice.device) prepared->stay = weighed.stay;

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "tandem/exec/eager_placement.h"
+#include "tandem/exec/eager_timer.h"
 #include "tandem/exec/prepared_call.h"
 
 namespace tandem {
@@ -20,6 +21,9 @@ class EagerDispatcher final : public Dispatcher {
 
   /// The speed of the devices, for ops without a scope when there are several; without it they run near their data.
   std::function<std::shared_ptr<const Machine>()> machine;
+
+  /// Told now and then what an op took, once the machine's figures have been asked for; may be null.
+  std::unique_ptr<EagerTimer> timer;
 
   void run(OpCall& call) override;
 
@@ -53,6 +57,7 @@ class EagerDispatcher final : public Dispatcher {
   PlacementRules rules_;
   mutable std::mutex mutex_;
   std::unordered_multimap<std::uint64_t, std::shared_ptr<const PreparedCall>> calls_;
+  std::atomic<bool> weighs_{false};  // the machine's figures have been asked for
   std::atomic<double> large_work_us_{0};
   std::atomic<std::uint64_t> epoch_{next_epoch()};  // changes when cached calls no longer hold
 };

@@ -1,12 +1,9 @@
 #include "tandem/exec/frame.h"
 
-#include <array>
 #include <utility>
 
-#include "tandem/base/cores.h"
 #include "tandem/base/event_sink.h"
 #include "tandem/base/fault.h"
-#include "tandem/exec/bundles.h"
 #include "tandem/exec/device_error.h"
 #include "tandem/exec/meanwhile.h"
 #include "tandem/exec/numerics.h"
@@ -151,8 +148,8 @@ void Frame::run_kernels(std::uint32_t from, std::uint32_t to) {
   const InPlan in_plan;
   try {
     for (; at != plan_.instructions_.data() + to; ++at) {
-      if (at->together > 1) {
-        run_together(at);
+      if (at->joined) {
+        run_joined(at);
         at += at->together - 1;
         start = events ? ticks() : 0;
         continue;
@@ -172,36 +169,27 @@ void Frame::run_kernels(std::uint32_t from, std::uint32_t to) {
   }
 }
 
-/// A bundle. Each of N cores takes every Nth kernel: in the next bundle those that read their results have the same places.
-void Frame::run_together(const Plan::Instruction* first) {
-  if (first->joined) return run_joined(first);
-  const bool checked = check_numerics(), events = events_enabled();
-  const std::int64_t count = first->together, shares = std::min<std::int64_t>(count, Cores::process().threads());
-  parallel(shares, [&](std::int64_t share) {
-    for (const Plan::Instruction* one = first + share; one < first + count; one += shares) {
-      const KernelArgs args{operands_.data() + one->inputs, operands_.data() + one->outputs, {words_.data() + one->words, one->word_count}};
-      const std::uint64_t start = events ? ticks() : 0;
-      try {
-        one->kernel->run(args);
-      } catch (const Error& error) {
-        rethrow_naming(error, one->call->decision->op);
-      }
-      if (events) event_ring().record(one->call->decision, start, ticks());
-      if (checked) [[unlikely]] require_finite(*one->call, args);
-    }
-  });
-}
-
+/// A stage, or a bundle.
 void Frame::run_joined(const Plan::Instruction* first) {
-  std::array<KernelArgs, kMostTogether> all;
-  for (std::uint32_t i = 0; i < first->together; ++i)
-    all[i] = {operands_.data() + first[i].inputs, operands_.data() + first[i].outputs, {words_.data() + first[i].words, first[i].word_count}};
+  const bool checked = check_numerics();
+  together_.resize(first->together);
+  for (std::uint32_t i = 0; i < first->together; ++i) {
+    together_[i] = {operands_.data() + first[i].inputs, operands_.data() + first[i].outputs, {words_.data() + first[i].words, first[i].word_count}};
+    if (!checked || first->told) continue;
+    // One after the other: later ones may overwrite what earlier ones made.
+    first[i].kernel->run(together_[i]);
+    require_finite(*first[i].call, together_[i]);
+  }
+  if (!first->told) {
+    if (!checked) first->joined->run(together_);  // notes what each op took
+    return;
+  }
   first->told->set_running(first->call->decision);
   const std::uint64_t start = ticks();
-  first->joined->run({all.data(), first->together});
+  first->joined->run(together_);
   event_ring().record(first->call->decision, start, ticks());
-  if (check_numerics()) [[unlikely]]
-    for (std::uint32_t i = 0; i < first->together; ++i) require_finite(*first[i].call, all[i]);
+  if (checked) [[unlikely]]
+    for (std::uint32_t i = 0; i < first->together; ++i) require_finite(*first[i].call, together_[i]);
 }
 
 /// What goes wrong is told by the name of the op it was done for.

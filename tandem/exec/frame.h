@@ -31,7 +31,6 @@ class Frame {
   void execute_lane(std::size_t lane);
   void watch_devices() const;
   void run_kernels(std::uint32_t from, std::uint32_t to);
-  void run_together(const Plan::Instruction* first);
   void run_joined(const Plan::Instruction* first);
   void run_timed(std::uint32_t from, std::uint32_t to);
   void perform(const Plan::Action& action, WorkingSet& held);
@@ -52,6 +51,7 @@ class Frame {
   WorkingSet held_;                 // what kernels of this run use in devices' own memory
   std::vector<RandomState::Call> drawn_;
   std::unique_ptr<LaneProgress> progress_;
+  std::vector<KernelArgs> together_;  // of ops that run as one
   std::size_t next_action_ = 0;
   RunTimes* times_ = nullptr;       // null: nobody wants to know
 };

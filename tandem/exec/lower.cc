@@ -41,6 +41,7 @@ class Lowering {
     find_idle_point();
     make_slots();
     emit();
+    if (last_stage_) last_stage_->set_last();
     finish_actions();
     finish_lanes();
     finish_writes();
@@ -130,21 +131,31 @@ class Lowering {
       operand(instruction.inputs + static_cast<std::uint32_t>(i), node.inputs[i], step);
     for (std::size_t k = 0; k < node.outputs.size(); ++k)
       operand(instruction.outputs + static_cast<std::uint32_t>(k), {step.node, static_cast<std::int32_t>(k)}, step);
-    if (step.together > 1) instruction.joined = joined(s);
+    if (step.together > 1 || (step.together == 1 && step.parts > 0)) instruction.joined = joined(s);
     plan_->instructions_.push_back(instruction);
     for (const Home& made : homes_.made_by(step.node))
       if (made.read_by_host && !step.commits)
         plan_->actions_.push_back({.kind = Plan::Action::Kind::to_host, .before = count(), .tensor = made.slot, .lane = step.lane});
   }
 
-  /// The kernel that does the steps of a bundle in one launch; null on the host, whose cores share them out.
+  /// The kernel that does the steps of a stage or bundle: cores that share them, or a device in one launch.
   const JoinedKernel* joined(std::size_t first) {
-    if (steps_[first].space->is_host()) return nullptr;
+    if (steps_[first].parts > 0) return staged(first);
     std::vector<const JoinableKernel*> kernels;
     for (std::size_t s = first; s < first + steps_[first].together; ++s)
       kernels.push_back(dynamic_cast<const JoinableKernel*>(steps_[s].call->kernel.get()));
     plan_->joined_.push_back(kernels[0]->join(kernels));
     return plan_->joined_.back().get();
+  }
+
+  const JoinedKernel* staged(std::size_t first) {
+    std::vector<StageKernel::Op> ops;
+    for (std::size_t s = first; s < first + steps_[first].together; ++s) ops.push_back({steps_[s].call.get(), steps_[s].share});
+    auto stage = std::make_unique<StageKernel>(std::move(ops), steps_[first].parts, trial_);
+    if (!last_stage_) stage->set_first();
+    last_stage_ = stage.get();
+    plan_->joined_.push_back(std::move(stage));
+    return last_stage_;
   }
 
   /// What other lanes make has to be there. Without calls, step s is instruction s.
@@ -375,6 +386,8 @@ class Lowering {
   };
   std::map<std::pair<std::uint32_t, User>, Binding> bindings_;
   std::uint32_t bundle_ = 0;  // first instruction of the bundle that is being written down
+  std::shared_ptr<StageTrial> trial_ = std::make_shared<StageTrial>();
+  StageKernel* last_stage_ = nullptr;  // so far
   std::set<std::int32_t> awaited_;    // steps that other lanes wait for
   std::optional<std::size_t> idle_after_;  // the step after which the host has time
   struct HostArena {

@@ -39,13 +39,14 @@ struct Queue {
   std::size_t started = 0;
 };
 
-/// The next for a device that does not overtake another; without `in_turn` the first that can be started at all. Devices whose
-/// next ones start at once take turns, so that none waits until another has got all its work.
+/// The next for a device that does not overtake another; without `in_turn` the first that can be started at all. A device that
+/// has got nothing yet comes first, since it idles, whatever was predicted; devices whose next ones start at once take turns, so
+/// that none waits until another has got all its work.
 std::optional<Key> next_for(const std::map<const void*, Queue>& queues, bool in_turn) {
   const Queue* best = nullptr;
   const auto rank = [](const Queue& queue) {
     const Key& next = *queue.ready.begin();
-    return std::tuple(next.start, queue.started, next.number);
+    return std::tuple(queue.started > 0, next.start, queue.started, next.number);
   };
   for (const auto& [device, queue] : queues) {
     if (!device || queue.ready.empty() || (in_turn && *queue.ready.begin() != *queue.left.begin())) continue;

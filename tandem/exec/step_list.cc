@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "tandem/exec/bundles.h"
+#include "tandem/exec/stages.h"
 #include "tandem/exec/start_order.h"
 #include "tandem/graph/split.h"
 #include "tandem/op/array_records.h"
@@ -51,7 +52,7 @@ class StepLister {
     if (options_.placement || !out_.own_memory.empty()) order_by_start();
     choose_commits();
     choose_lanes();
-    bundle_steps(graph_, out_);
+    if (!stage_steps(graph_, out_)) bundle_steps(graph_, out_);
     return std::move(out_);
   }
 

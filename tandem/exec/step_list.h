@@ -4,6 +4,7 @@
 #include <map>
 
 #include "tandem/exec/plan.h"
+#include "tandem/exec/stage_kernel.h"
 
 namespace tandem {
 
@@ -15,6 +16,8 @@ struct Step {
   MemorySpace* space = nullptr;
   std::uint32_t lane = 0;                    // which thread runs it
   std::uint32_t together = 1;                // steps from here on that cores may run at once; 0: one of those before does
+  std::uint32_t parts = 0;                   // cores that share them; 0: a device does them in one launch
+  StageShare share = {};                     // which core does this one
 };
 
 /// Steps in order, those that write variables in place last.

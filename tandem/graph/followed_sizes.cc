@@ -30,7 +30,7 @@ bool is_size(std::int64_t number, DType dtype) {
   if (is_open_number(number)) return true;
   if (dtype != DType::i32 && dtype != DType::u32) return false;
   constexpr std::int64_t kNear = 1024;
-  for (std::size_t i = 0; i < kMostOpenSizes; ++i)
+  for (std::size_t i = 0; i < kMostStandIns; ++i)
     if (std::abs(number - static_cast<std::int32_t>(open_size(i))) <= kNear) return true;
   return false;
 }
@@ -40,7 +40,7 @@ bool is_size(double number) {
   constexpr double kRounding = 2e-7, kMostTimes = 4096;
   if (!std::isfinite(number) || number == 0) return false;
   for (const double size : {std::abs(number), 1 / std::abs(number)})
-    for (std::size_t i = 0; i < kMostOpenSizes; ++i) {
+    for (std::size_t i = 0; i < kMostStandIns; ++i) {
       const double ratio = size / static_cast<double>(open_size(i)), times = std::round(ratio);
       if (times >= 1 && times <= kMostTimes && std::abs(ratio - times) <= kRounding * times) return true;
     }
@@ -49,21 +49,29 @@ bool is_size(double number) {
 
 // --- Ops that keep track of sizes ---
 
-enum class Rule { none, same, moved, sum, difference, product, whole_sum, whole_product };
+enum class Rule { none, same, moved, negated, sum, difference, product, quotient, remainder, whole_sum, whole_product };
 
 Rule rule_of(const OpCall& call) {
-  constexpr std::array<std::pair<std::string_view, Rule>, 11> kRules = {{
-      {"identity", Rule::same}, {"cast", Rule::same},
+  constexpr std::array<std::pair<std::string_view, Rule>, 14> kRules = {{
+      {"identity", Rule::same}, {"cast", Rule::same}, {"negative", Rule::negated},
       {"reshape", Rule::moved}, {"slice", Rule::moved}, {"strided_slice", Rule::moved}, {"concat", Rule::moved},
-      {"add", Rule::sum}, {"subtract", Rule::difference}, {"multiply", Rule::product},
+      {"add", Rule::sum}, {"subtract", Rule::difference}, {"multiply", Rule::product}, {"floordiv", Rule::quotient}, {"floormod", Rule::remainder},
       {"reduce_sum", Rule::whole_sum}, {"reduce_prod", Rule::whole_product},
   }};
   const auto* const found = std::find_if(kRules.begin(), kRules.end(), [&](const auto& entry) { return entry.first == call.op.name; });
   return found == kRules.end() ? Rule::none : found->second;
 }
 
+/// Nothing where the divisor is open or not positive.
+std::optional<std::int64_t> divided(Rule rule, std::int64_t a, std::int64_t divisor) {
+  if (divisor <= 0 || is_open_number(divisor)) return std::nullopt;
+  const std::int64_t quotient = floor_of_sizes(a, divisor);
+  return rule == Rule::quotient ? quotient : a - divisor * quotient;
+}
+
 std::optional<std::int64_t> combined(Rule rule, std::int64_t a, std::int64_t b) {
   std::int64_t result;
+  if (rule == Rule::quotient || rule == Rule::remainder) return divided(rule, a, b);
   const bool overflows = rule == Rule::sum || rule == Rule::whole_sum ? __builtin_add_overflow(a, b, &result)
                          : rule == Rule::difference                  ? __builtin_sub_overflow(a, b, &result)
                                                                      : __builtin_mul_overflow(a, b, &result);
@@ -138,6 +146,7 @@ std::optional<Numbers> followed(const OpCall& call, const std::function<const Nu
   switch (rule) {
     case Rule::same: return inputs[0];
     case Rule::moved: return moved(call, inputs);
+    case Rule::negated: return pairwise(Rule::difference, {0}, inputs[0]);
     case Rule::whole_sum:
     case Rule::whole_product: return reduced(rule, call, inputs[0]);
     default: return pairwise(rule, inputs[0], inputs[1]);

@@ -131,13 +131,13 @@ class Comparison {
 }  // namespace
 
 std::optional<Graph> graph_at(const OpenGraph& open, std::span<const std::int64_t> sizes, const SizesInside& inside, std::string& why) {
-  for (const SizeCondition& condition : open.conditions)
-    if (!condition.holds(sizes)) {
-      why = "a comparison of sizes has another result";
-      return std::nullopt;
-    }
+  const auto all = open.notes.all_sizes(sizes);
+  if (!all || !std::ranges::all_of(open.notes.conditions, [&](const SizeCondition& condition) { return condition.holds(*all); })) {
+    why = "a comparison of sizes has another result";
+    return std::nullopt;
+  }
   try {
-    return Instance(open.graph, sizes, inside).make();
+    return Instance(open.graph, *all, inside).make();
   } catch (const Misfit& misfit) {
     why = misfit.why;
   } catch (const Error& error) {

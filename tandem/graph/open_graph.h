@@ -19,7 +19,7 @@ struct SizesInside {
 
 struct OpenGraph {
   Graph graph = {};
-  std::vector<SizeCondition> conditions = {};  // sizes for which one is not true need another trace
+  SizeNotes notes = {};  // sizes for which a condition is not true need another trace
 };
 
 /// The graph for these sizes: every shape rule is run again, and must give what the trace says. When one does not, nothing,

@@ -18,6 +18,7 @@ constexpr Pass kPasses[] = {
     {"epilogue", "elementwise ops on the result of a matmul or a convolution become part of it", fuse_products},
     {"reduce", "elementwise ops become part of the reduction that reads them", fuse_reductions},
     {"fuse", "elementwise ops that feed one another become one loop", fuse},
+    {"stage", "each core takes its rows of a batch through several ops before the cores meet", nullptr},
     {"bundle", "small ops that need nothing of each other run at once, on several cores", nullptr},
 };
 

@@ -27,23 +27,23 @@ InitScope::~InitScope() {
 Trace::Trace(const SizesInside* open)
     : outer_(current_),
       outer_tracing_(RandomState::tracing()),
-      outer_conditions_(tandem::size_conditions()),
+      outer_notes_(tandem::size_notes()),
       open_(outer_ && outer_->open_ ? outer_->open_ : open),
-      conditions_(outer_ && outer_->open_ ? outer_->conditions_ : open ? &own_conditions_ : nullptr) {
+      notes_(outer_ && outer_->open_ ? outer_->notes_ : open ? &own_notes_ : nullptr) {
   DispatchStack::push(*this);
   current_ = this;
   RandomState::tracing() = true;
-  tell(conditions_);
+  tell(notes_);
 }
 
 Trace* Trace::exchange(Trace* trace) {
-  tell(trace ? trace->conditions_ : nullptr);
+  tell(trace ? trace->notes_ : nullptr);
   return std::exchange(current_, trace);
 }
 
-void Trace::tell(std::vector<SizeCondition>* conditions) {
-  tandem::size_conditions() = conditions;
-  large_shapes_allowed() = conditions;
+void Trace::tell(SizeNotes* notes) {
+  tandem::size_notes() = notes;
+  large_shapes_allowed() = notes;
 }
 
 Trace::~Trace() { stop(); }
@@ -54,7 +54,7 @@ void Trace::stop() {
   DispatchStack::remove(*this);
   current_ = outer_;
   RandomState::tracing() = outer_tracing_;
-  tell(outer_conditions_);  // also when the trace around it was left for a while: its sizes are open all the same
+  tell(outer_notes_);  // also when the trace around it was left for a while: its sizes are open all the same
 }
 
 Tensor Trace::make_symbolic(GraphValue value, const TensorSpec& spec, ValueId id) {
@@ -149,7 +149,8 @@ void run_at_once(OpCall& call) {
 
 /// Only with sizes that can be put in later.
 void check_open(const OpCall& call, const Specs& outputs, const SizesInside& inside) {
-  constexpr std::array<std::int64_t, kMostOpenSizes> kAnySizes = {kMostOpenRest, kMostOpenRest, kMostOpenRest};
+  constexpr std::int64_t kPart = kMostOpenRest / 16;
+  constexpr std::array<std::int64_t, kMostStandIns> kAnySizes = {kMostOpenRest, kMostOpenRest, kMostOpenRest, kPart, kPart, kPart, kPart, kPart};
   if (call.owner && !inside.may_be_open(call.op))
     fail(ErrorCode::cannot_trace, call.op.name, " has a graph of its own, whose sizes cannot be left open");
   if (!attrs_at(call.op, call.attrs, kAnySizes))

@@ -32,8 +32,8 @@ class Trace final : public Dispatcher {
   bool is_open() const { return open_; }
   /// The numbers in a tensor that was computed from open sizes, as they stand for them; null where they are not followed.
   const std::vector<std::int64_t>* sizes_in(const Tensor& tensor) const;
-  /// What was asked of open sizes: the trace is for those of which the same is true.
-  const std::vector<SizeCondition>& size_conditions() const { return own_conditions_; }
+  /// What was asked of open sizes and made of them: the trace is for those of which the same is true.
+  const SizeNotes& size_notes() const { return own_notes_; }
 
   Tensor parameter(const TensorSpec& spec);
   /// The variable's value at this point of the function.
@@ -67,13 +67,13 @@ class Trace final : public Dispatcher {
   std::int32_t record(const OpCall& call);
   void follow_sizes(const OpCall& call);
   /// Tells the layers below where to note what is asked of open sizes; null: none are open.
-  static void tell(std::vector<SizeCondition>* conditions);
+  static void tell(SizeNotes* notes);
 
   friend class InitScope;
   static thread_local Trace* current_;
   Trace* outer_;
   bool outer_tracing_;
-  std::vector<SizeCondition>* const outer_conditions_;
+  SizeNotes* const outer_notes_;
   const SizesInside* const open_;  // null: all sizes are known
   bool recording_ = true;
   Graph graph_;
@@ -84,8 +84,8 @@ class Trace final : public Dispatcher {
   std::unordered_map<const Cell*, Tensor> variables_;  // as they are at this point
   std::vector<Ref<Cell>> written_;
   std::unordered_map<const TensorImpl*, std::vector<std::int64_t>> sizes_;
-  std::vector<SizeCondition> own_conditions_;
-  std::vector<SizeCondition>* const conditions_;  // of the outermost open trace; null when this is not open
+  SizeNotes own_notes_;
+  SizeNotes* const notes_;  // of the outermost open trace; null when this is not open
 };
 
 /// Lifts what follows out of traces, tapes, scopes and replicas: ops run at once. For variables that a traced function needs.

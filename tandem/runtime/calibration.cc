@@ -8,6 +8,7 @@
 #include "tandem/base/core_roles.h"
 #include "tandem/base/cores.h"
 #include "tandem/core/link.h"
+#include "tandem/core/transfer_count.h"
 #include "tandem/exec/graph_placement.h"
 #include "tandem/graph/trace.h"
 #include "tandem/op/arrays.h"
@@ -238,6 +239,7 @@ HistoryKey key_of(const OpWork& work, const std::string& device) {
 
 Machine calibrate(std::span<Device* const> devices, const CalibrationOptions& options) {
   InitScope plain;  // not part of whatever is being traced or recorded
+  const UncountedTransfers own;
   Machine machine{.name = "this host, measured"};
   for (Device* device : devices) {
     machine.devices.push_back(Bench(*device, options).measure());
@@ -261,6 +263,7 @@ Machine calibrate(std::span<Device* const> devices, const CalibrationOptions& op
 
 std::vector<CalibrationCheck> check_calibration(std::span<Device* const> devices, Machine machine) {
   InitScope plain;
+  const UncountedTransfers own;
   constexpr int kTeaching = 50, kMeasuring = 25;
   std::vector<CalibrationCheck> checks;
   for (Device* device : devices) {

@@ -71,7 +71,7 @@ void check_logical(const PhysicalDevice& device, const std::vector<LogicalDevice
       fail(ErrorCode::invalid_argument, "Setting memory limit is required for GPU virtual devices");
     if (!cpu && !(*one.memory_limit > 0 && *one.memory_limit < 1e9))
       fail(ErrorCode::invalid_argument, "memory_limit=", *one.memory_limit, " for ", device.name,
-           ": a number of MiB above 0 is needed");
+           ": a number of MiB above 0 and below 1e9 is needed");
   }
   if (logical.empty())
     fail(ErrorCode::invalid_argument, "no logical devices for ", device.name, ": hide it with set_visible_devices instead");

@@ -7,6 +7,7 @@
 #include "tandem/backend/opencl/discovery.h"
 #include "tandem/base/error.h"
 #include "tandem/base/log.h"
+#include "tandem/core/spill.h"
 #include "tandem/memory/host_pool.h"
 #include "tandem/runtime/physical.h"
 
@@ -58,6 +59,7 @@ void Registry::discover() {
 }
 
 void Registry::open_gpus() {
+  spill_enabled();  // says so if the environment has a value for it that makes no sense
   const PhysicalGpus physical = physical_gpus();
   int hidden = physical.discovery->hidden(), index = 0;
   std::vector<std::unique_ptr<Device>> opened;

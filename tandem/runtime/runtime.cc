@@ -10,6 +10,7 @@
 #include "tandem/exec/eager.h"
 #include "tandem/op/random_state.h"
 #include "tandem/runtime/config.h"
+#include "tandem/runtime/eager_learning.h"
 #include "tandem/runtime/registry.h"
 
 namespace tandem {
@@ -24,6 +25,7 @@ Runtime::Runtime(const Settings& settings) {
   dispatcher_->set_soft_placement(settings.soft_placement);
   dispatcher_->set_placement_policy(settings.policy);
   dispatcher_->machine = [this] { return machine(); };
+  dispatcher_->timer = std::make_unique<EagerLearning>(*this);
   registry_->on_discovery = [this] { dispatcher_->forget_calls(); };
 }
 

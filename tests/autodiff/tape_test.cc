@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "tandem/op/special.h"
 #include "tandem/tandem.h"
 
 namespace tandem {
@@ -139,19 +138,14 @@ TEST(GradientTape, PausesAndGoesOn) {
 
 TEST(GradientTape, SaysWhichOpHasNoGradient) {
   const Variable x(ones({4}));
-  GradientTape outer;
-  Tensor dx;
-  {
-    GradientTape inner;
-    dx = inner.gradient(digamma(x), x.value());
-  }
-  const Tensor weighted = dx * dx;
+  GradientTape tape;
+  const Tensor moved = apply(*find_op("apply_sgd"), {x.value(), ones({4}), Tensor::scalar(0.1, DType::f32)});
   try {
-    outer.gradient(weighted, x.value());
+    tape.gradient(moved, x.value());
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::no_gradient);
-    EXPECT_NE(std::string(error.what()).find("trigamma"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("apply_sgd"), std::string::npos);
   }
 }
 

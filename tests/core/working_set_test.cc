@@ -38,6 +38,26 @@ TEST(WorkingSet, WhatWasReadOnTwoDevicesMayBeWrittenOnOne) {
   EXPECT_FALSE(value.storage().is_in(host_memory()));
 }
 
+TEST(WorkingSet, CopiesBesideTheHostsAreGivenUpUnlessTheyAreHeldOrTheOnlyOnes) {
+  SmallGpu gpu(1 << 20);
+  MemorySpace& there = gpu.device().memory();
+  const Tensor value = fill({64}, 3, DType::f32);
+  WorkingSet set;
+  set.read(value.storage(), there);
+  WorkingSet::give_up_beside_host(value.storage());
+  EXPECT_TRUE(value.storage().is_in(there)) << "it is held";
+  set.clear();
+  WorkingSet::give_up_beside_host(value.storage());
+  EXPECT_FALSE(value.storage().is_in(there));
+  EXPECT_EQ(value.to_vector<float>()[0], 3);
+
+  DeviceScope scope("/GPU:0");
+  const Tensor only = value + 1;
+  WorkingSet::give_up_beside_host(only.storage());
+  EXPECT_TRUE(only.storage().is_in(there)) << "the host has none";
+  EXPECT_EQ(only.to_vector<float>()[0], 4);
+}
+
 TEST(WorkingSet, ACopyThatAnotherHoldsIsNotGivenUp) {
   SmallGpu gpu(1 << 20);
   const Tensor value = fill({64}, 3, DType::f32);

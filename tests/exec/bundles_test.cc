@@ -3,6 +3,7 @@
 #include <random>
 
 #include "tandem/exec/numerics.h"
+#include "tandem/exec/stage_trial.h"
 #include "tandem/graph/passes.h"
 #include "tandem/tandem.h"
 
@@ -12,6 +13,13 @@ namespace {
 struct NoBundles {
   NoBundles() { set_pass_enabled("bundle", false); }
   ~NoBundles() { set_pass_enabled("bundle", true); }
+};
+
+/// Bundles on all cores, whatever is faster here, and not as stages, which would take what bundles are for.
+class Bundles : public ::testing::Test {
+ protected:
+  void SetUp() override { set_pass_enabled("stage", false), set_stage_use(StageUse::together); }
+  void TearDown() override { set_pass_enabled("stage", true), set_stage_use(StageUse::measured); }
 };
 
 using Body = Tensors (*)(const Tensors&);
@@ -36,14 +44,14 @@ Tensors four_chains(const Tensors& arguments) {
   return ends;
 }
 
-TEST(Bundles, ChainsThatNeedNothingOfEachOtherRunSideBySide) {
+TEST_F(Bundles, ChainsThatNeedNothingOfEachOtherRunSideBySide) {
   const Tensors arguments{random_normal({64, 64}), random_normal({64, 64})};
   const auto sizes = bundles_of(four_chains, arguments);
   ASSERT_GE(sizes.size(), 3u);
   for (std::uint32_t size : sizes) EXPECT_EQ(size, 4u);
 }
 
-TEST(Bundles, WhatDependsOnEachOtherOrIsTooSmallOrTooLargeDoesNot) {
+TEST_F(Bundles, WhatDependsOnEachOtherOrIsTooSmallOrTooLargeDoesNot) {
   const Body chain = [](const Tensors& a) { return Tensors{matmul(matmul(a[0], a[1]), a[1])}; };
   EXPECT_TRUE(bundles_of(chain, {ones({64, 64}), ones({64, 64})}).empty());
   EXPECT_TRUE(bundles_of(four_chains, {ones({4, 4}), ones({4, 4})}).empty());
@@ -67,7 +75,7 @@ Tensors random_program(unsigned seed, const Tensors& arguments) {
   return {values.end() - 6, values.end()};
 }
 
-TEST(Bundles, RandomProgramsKeepTheirBits) {
+TEST_F(Bundles, RandomProgramsKeepTheirBits) {
   const Tensors arguments{random_normal({72, 72}), random_normal({72, 72}), random_normal({72, 72})};
   for (unsigned seed = 0; seed < 30; ++seed) {
     const auto body = [seed](const Tensors& a) { return random_program(seed, a); };
@@ -98,7 +106,7 @@ std::vector<float> trained(const char* device) {
   return model.predict(x).to_vector<float>();
 }
 
-TEST(Bundles, AStepUpdatesItsVariablesAsOneByOne) {
+TEST_F(Bundles, AStepUpdatesItsVariablesAsOneByOne) {
   const auto bundled = trained("/CPU:0");
   NoBundles one_by_one;
   EXPECT_EQ(bundled, trained("/CPU:0"));
@@ -127,7 +135,7 @@ TEST(DevicesBundles, EightUpdatesAreOneLaunch) {
   EXPECT_EQ(launches, (std::vector<std::uint32_t>{8, 2}));
 }
 
-TEST(Bundles, TheOpThatFailsIsNamed) {
+TEST_F(Bundles, TheOpThatFailsIsNamed) {
   set_check_numerics(true);
   auto f = function([](Tensor x, Tensor zero) {
     return Tensors{matmul(x, x), matmul(transpose(x), x), log(matmul(zero, x)), matmul(x, zero)};

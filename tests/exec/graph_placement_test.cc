@@ -176,6 +176,8 @@ TEST(StartOrder, HandsOverAsEarlyAsCanBeAndKeepsTheOrderOfEachDevice) {
             (Order{3, 0, 2, 1}));
   // Devices take turns.
   EXPECT_EQ(order({{.queue = &gpu}, {.queue = &gpu}, {.queue = &gpu}, {.queue = &other_gpu}, {.queue = &other_gpu}}), (Order{0, 3, 1, 4, 2}));
+  // One that has got nothing yet comes first, though it is to start later.
+  EXPECT_EQ(order({{.start = 0, .queue = &gpu}, {.start = 1, .queue = &gpu}, {.start = 2, .queue = &gpu}, {.start = 8, .queue = &other_gpu}}), (Order{0, 3, 1, 2}));
   // That is last for which the thread would wait,
   EXPECT_EQ(order({{.queue = &gpu}, {.start = 1, .inputs = {0}}, {.start = 2, .inputs = {1}}, {.start = 3}, {.start = 4, .inputs = {3}}}),
             (Order{0, 3, 4, 1, 2}));
