@@ -120,6 +120,9 @@ TEST_F(DriverFaults, ACopyThatBreaksOffOnItsWayThereIsToldToWhoUsedItAndTheDevic
   }
   EXPECT_EQ(x.to_vector<float>(), std::vector<float>(64, 3.f));
   DeviceScope scope("/GPU:0");
+  const Tensor again = x + x;  // the host's copy is whole, and is sent again
+  EXPECT_EQ(again.to_vector<float>(), std::vector<float>(64, 6.f));
+  EXPECT_EQ(explain(again).device, "/GPU:0");
   const Tensor fresh = Tensor::from(std::vector<float>(64, 3.f), {64});
   EXPECT_EQ((fresh * fresh).to_vector<float>(), std::vector<float>(64, 9.f));
 }

@@ -88,9 +88,14 @@ Context::Context(cl_device_id device, Traits traits, std::string device_name, co
         "clearing the error word");
 }
 
+void Context::finish() noexcept {
+  std::lock_guard lock(mutex_);
+  compute_->finish();
+  copy_->finish();
+}
+
 Context::~Context() {
-  clFinish(compute_->get());
-  clFinish(copy_->get());
+  finish();
   try {
     save_programs();
   } catch (const Error&) {  // the cache is a convenience
@@ -106,10 +111,10 @@ MemoryHandle Context::make_buffer(std::size_t bytes) {
 
 std::int64_t Context::elements_per_item(std::int64_t total, double work) const {
   if (!traits_.cpu_type) return 1;
-  // Enough work to pay for a work-group. Not more: a unit of PoCL takes half of what is left at once, and what it takes beyond
-  // its share the others wait for.
+  // Enough work to pay for a work-group, which costs PoCL about 0.1 us: sixteen a unit, of which the last is what units may wait
+  // for one another.
   const auto least = static_cast<std::int64_t>(std::max(1.0, 8192 / std::max(work, 1.0)));
-  return std::clamp<std::int64_t>(total / (traits_.units * 64), least, 4 * least);
+  return std::clamp<std::int64_t>(total / (traits_.units * 16), least, 4 * least);
 }
 
 KernelFunction Context::kernel(const std::string& source, const std::string& name) {
@@ -136,6 +141,7 @@ BuiltProgram& Context::program(const std::string& source) {
   built->program = load(key);
   built->saved = static_cast<bool>(built->program);
   if (!built->program) built->program = build(source, options);
+  wait_before_teardown();
   std::lock_guard lock(mutex_);
   return *programs_.emplace(key, std::move(built)).first->second;
 }
@@ -233,16 +239,20 @@ std::optional<DeviceTiming> Context::take_timing(std::uint64_t number) {
   return compute_->take_timing(number);
 }
 
-/// Only while the device rests: PoCL counts who uses a program's code, and loses count when it is asked for the code of one whose
-/// kernels run. What is not saved now will be when somebody waits again.
+std::unique_lock<std::mutex> Context::try_lock_at_rest() {
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  if (lock && (!compute_->done(compute_->last()) || !copy_->done(copy_->last()))) lock.unlock();
+  return lock;
+}
+
+/// Only while all devices rest: PoCL counts who uses a program's code, for all its devices together, and loses count when it is
+/// asked for the code of one whose kernels run. What is not saved now will be when somebody waits again.
 void Context::save_programs() {
   std::vector<std::pair<const BuiltProgram*, ProgramCache::Bytes>> binaries;
-  {
-    std::lock_guard lock(mutex_);
-    if (!compute_->done(compute_->last()) || !copy_->done(copy_->last())) return;
-    for (const BuiltProgram* built : std::exchange(unsaved_, {})) binaries.emplace_back(built, binary_of(*built));
+  while_all_rest([&] {
     has_unsaved_ = false;
-  }
+    for (const BuiltProgram* built : std::exchange(unsaved_, {})) binaries.emplace_back(built, binary_of(*built));
+  });
   for (const auto& [built, binary] : binaries)
     if (!binary.empty()) cache_.store(built->key, binary);
 }

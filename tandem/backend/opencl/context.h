@@ -11,6 +11,7 @@
 
 #include "tandem/backend/opencl/cl.h"
 #include "tandem/backend/opencl/memory.h"
+#include "tandem/backend/opencl/open_contexts.h"
 #include "tandem/backend/opencl/program_cache.h"
 #include "tandem/backend/opencl/queue.h"
 #include "tandem/backend/opencl/staging.h"
@@ -90,6 +91,10 @@ class Context {
   void fill(Buffer& to, const void* pattern, std::size_t pattern_bytes, std::size_t bytes);
   /// Waits for both queues; throws the first failure not yet reported.
   void synchronize();
+  /// Waits for both queues and looks at nothing.
+  void finish() noexcept;
+  /// The lock without which no command is given to the device; not held when it has commands, or somebody is giving it some.
+  std::unique_lock<std::mutex> try_lock_at_rest();
 
   /// Of the compute queue; see Queue.
   std::uint64_t start_timing();
@@ -170,6 +175,7 @@ class Context {
   std::vector<Lost> lost_, lost_copies_;
   std::vector<const Buffer*> read_;  // arguments of the launch that is being made
   std::vector<Buffer*> written_;
+  const OpenContext open_{*this};  // the last to be made and the first to go
 };
 
 /// Sets the arguments of one kernel in their order and enqueues it. Holds the context's lock while it lives.

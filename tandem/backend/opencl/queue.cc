@@ -29,9 +29,13 @@ Queue::Queue(cl_context context, cl_device_id device, bool timed, const Health& 
 }
 
 Queue::~Queue() {
+  finish();
+  retire_to(last_);
+}
+
+void Queue::finish() const {
   clFinish(queue_.get());
   if (timed_.get()) clFinish(timed_.get());
-  retire_to(last_);
 }
 
 /// A command of its own, so that what follows stands behind what the other queue was given.
@@ -124,7 +128,7 @@ void Queue::retire(std::uint64_t number) {
   if ((copies || command.op) && fault(copies ? Fault::opencl_transfer : Fault::opencl_run)) status = CL_OUT_OF_RESOURCES;
   if (status < 0) failures_.push_back({number, command.op, command.transfer, command.before, status});
   if (command.timed && times_) note_time(command);
-  if (command.transfer != Transfer::none) add_transfer_time(command.transfer, duration(command.event));
+  if (command.counted) add_transfer_time(command.transfer, duration(command.event));
   clReleaseEvent(std::exchange(command.event, nullptr));
 }
 

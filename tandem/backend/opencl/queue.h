@@ -11,7 +11,7 @@
 #include "tandem/backend/opencl/opencl_device.h"
 #include "tandem/base/decision.h"
 #include "tandem/base/fault.h"
-#include "tandem/core/storage.h"
+#include "tandem/core/transfer_count.h"
 
 namespace tandem::opencl {
 
@@ -35,6 +35,7 @@ class Queue {
   ~Queue();
 
   cl_command_queue get() const { return timing_ ? timed_.get() : queue_.get(); }
+  void finish() const;
   /// The number the next command will have.
   std::uint64_t next() const { return last_ + 1; }
   std::uint64_t last() const { return last_; }
@@ -54,6 +55,7 @@ class Queue {
     command.transfer = transfer;
     command.before = before;
     command.timed = timing_;
+    command.counted = copies && !UncountedTransfers::now();
     ++last_;
     health_.check(clFlush(get()), doing);
     return last_;
@@ -92,6 +94,7 @@ class Queue {
     const Decision* op = nullptr;
     Transfer transfer = Transfer::none;
     bool timed = false;
+    bool counted = false;  // its time is one of the program's transfers
     std::uint64_t before = 0;
   };
   /// How far the host may run ahead of the device.

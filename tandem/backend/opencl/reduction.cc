@@ -365,7 +365,11 @@ class ReductionKernel final : public PreparedKernel {
 };
 
 Support supports(const KernelCall& call) {
-  const FoldKind kind = ReductionJob(call).kind;
+  const ReductionJob job(call);
+  const FoldKind kind = job.kind;
+  if (job.domain.elements() == 0 && kind == FoldKind::max && !is_floating(job.mapped)) return no("there is nothing to reduce");
+  if (kind == FoldKind::mean && lane_dtype(job.mapped) == DType::i32)
+    return no("the sum of ", job.mapped, " for a mean is kept in 64 bits, which only the CPU does");
   return kind == FoldKind::sum || kind == FoldKind::prod ? dtypes_supported(call) : ordered_dtypes_supported(call);
 }
 
