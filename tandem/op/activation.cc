@@ -56,7 +56,8 @@ const OpDef relu_grad_op{
     .infer = broadcast_inputs,
     .scalar = formula([](auto y, auto dy) { return select(y > 0, dy, 0); }),
     .grad = [](GradContext& g) {
-      return Tensors{Tensor(), grad_of(g, 1, [&] { return apply(relu_grad_op, {g.input(0), g.output_grad()}); })};
+      return Tensors{grad_of(g, 0, [&] { return zeros_like(g.input(0)); }),
+                     grad_of(g, 1, [&] { return apply(relu_grad_op, {g.input(0), g.output_grad()}); })};
     },
     .grad_reads = {.inputs = 0b01},
 };

@@ -33,13 +33,48 @@ T mish_of(T x) {
   return x * (n / (n + 2));
 }
 
+// Their gradients read x only to choose, so that its own is zero: connected, as in TensorFlow, where relu is.
+extern const OpDef relu6_grad_op, leaky_relu_grad_op;
+
+const OpDef relu6_grad_op{
+    .name = "relu6_grad",
+    .doc = "dy where 0 < x < 6, else 0: the gradient of relu6(x).",
+    .inputs = {"x", "dy"},
+    .infer = broadcast_inputs,
+    .scalar = formula([](auto x, auto dy) { return select(x > 0, select(x < 6, dy, 0), 0); }),
+    .grad = [](GradContext& g) {
+      return Tensors{grad_of(g, 0, [&] { return zeros_like(g.input(0)); }),
+                     grad_of(g, 1, [&] { return apply(relu6_grad_op, {g.input(0), g.output_grad()}); })};
+    },
+    .grad_reads = {.inputs = 0b01},
+    .flops_per_element = 2,
+};
+
+const OpDef leaky_relu_grad_op{
+    .name = "leaky_relu_grad",
+    .doc = "dy where x > 0, else alpha * dy: the gradient of leaky_relu(x).",
+    .inputs = {"x", "alpha", "dy"},
+    .dtypes = kFloating,
+    .infer = broadcast_inputs,
+    .scalar = formula([](auto x, auto alpha, auto dy) { return select(x > 0, dy, dy * alpha); }),
+    .grad = [](GradContext& g) {
+      const Tensor &x = g.input(0), &upstream = g.output_grad();
+      return Tensors{
+          grad_of(g, 0, [&] { return zeros_like(x); }),
+          grad_of(g, 1, [&] { return where(greater(x, 0), scalar_like(x, 0), upstream * g.input(2)); }),
+          grad_of(g, 2, [&] { return apply(leaky_relu_grad_op, {x, g.input(1), upstream}); })};
+    },
+    .grad_reads = {.inputs = 0b111},
+    .flops_per_element = 2,
+};
+
 const OpDef relu6_op{
     .name = "relu6",
     .doc = "min(max(x, 0), 6), elementwise; NaN stays NaN.",
     .inputs = {"features"},
     .infer = same_as_first,
     .scalar = formula([](auto x) { return lesser(6, greater_of(0, x)); }),
-    .grad = [](GradContext& g) { return Tensors{passed(g, logical_and(greater(g.output(), 0), less(g.output(), 6)))}; },
+    .grad = [](GradContext& g) { return Tensors{apply(relu6_grad_op, {g.output(), g.output_grad()})}; },
     .grad_reads = {.outputs = 1},
     .flops_per_element = 2,
 };
@@ -53,9 +88,9 @@ const OpDef leaky_relu_op{
     .scalar = formula([](auto x, auto alpha) { return select(x > 0, x, x * alpha); }),
     .grad = [](GradContext& g) {
       const Tensor& x = g.input(0);
-      const Tensor positive = greater(x, 0), dy = g.output_grad();
-      return Tensors{grad_of(g, 0, [&] { return where(positive, dy, dy * g.input(1)); }),
-                     grad_of(g, 1, [&] { return where(positive, scalar_like(x, 0), dy * x); })};
+      const Tensor& dy = g.output_grad();
+      return Tensors{grad_of(g, 0, [&] { return apply(leaky_relu_grad_op, {x, g.input(1), dy}); }),
+                     grad_of(g, 1, [&] { return where(greater(x, 0), scalar_like(x, 0), dy * x); })};
     },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 2,
@@ -171,7 +206,7 @@ const OpDef hard_sigmoid_op{
     .dtypes = kFloating,
     .infer = same_as_first,
     .scalar = formula([](auto x) { return decltype(x)(lesser(6, greater_of(0, x + 3)) * (1.0 / 6)); }),
-    .grad = [](GradContext& g) { return Tensors{passed(g, less(abs(g.input()), 3)) * (1.0 / 6)}; },
+    .grad = [](GradContext& g) { return Tensors{apply(relu6_grad_op, {g.input() + 3, g.output_grad()}) * (1.0 / 6)}; },
     .grad_reads = {.inputs = 1},
     .flops_per_element = 4,
 };
@@ -213,7 +248,7 @@ const OpDef mish_op{
 OpGroup more_activation_ops() {
   static constexpr const OpDef* kOps[] = {
       &relu6_op, &leaky_relu_op, &elu_op, &selu_op, &silu_op, &softplus_op, &softsign_op, &hard_sigmoid_op,
-      &hard_silu_op, &mish_op, &log_sigmoid_op, &silu_grad_op,
+      &hard_silu_op, &mish_op, &log_sigmoid_op, &silu_grad_op, &relu6_grad_op, &leaky_relu_grad_op,
   };
   return kOps;
 }

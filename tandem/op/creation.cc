@@ -89,13 +89,24 @@ Tensor ones(const Shape& shape, DType dtype) { return fill(shape, 1, dtype); }
 Tensor zeros_like(const Tensor& x) { return zeros(x.shape(), x.dtype()); }
 Tensor ones_like(const Tensor& x) { return ones(x.shape(), x.dtype()); }
 
+namespace {
+
+/// Numbers in steps of `delta`, of which there are as many as open sizes say.
+std::int64_t open_count(double distance, double delta) {
+  const double step = std::abs(delta), way = delta < 0 ? -distance : distance;
+  if (std::floor(step) != step || std::floor(way) != way) fail(ErrorCode::cannot_trace, "a range in steps of ", delta, " is reckoned from a size that is left open");
+  return -floor_of_sizes(-static_cast<std::int64_t>(way), static_cast<std::int64_t>(step));
+}
+
+}  // namespace
+
 Tensor range(double start, double limit, double delta, DType dtype) {
   const double count = std::ceil((limit - start) / delta);
   if (delta == 0 || !std::isfinite(count) || count > 0x1p53)
     fail(ErrorCode::invalid_argument, "range: from ", start, " to ", limit, " in steps of ", delta,
          " has no end; the step must be finite and not 0");
-  const auto size = static_cast<std::int64_t>(std::max(count, 0.0));
-  if (std::abs(delta) != 1) require_known("a range in such steps", size);
+  auto size = static_cast<std::int64_t>(std::max(count, 0.0));
+  if (std::abs(delta) != 1 && is_open(size)) size = open_count(limit - start, delta);
   return apply(range_op, {}, make_attrs(range_op, size, start, delta, dtype));
 }
 

@@ -11,7 +11,9 @@ namespace {
 // Primes times 2^20: a product with a row of 2^33 elements is exact as a double, an array of so many elements fits into no
 // memory, and differences of small multiples stay above kLeastOpenNumber, because the ratios are far from simple fractions.
 constexpr std::int64_t kUnit = std::int64_t{1} << 20;
-constexpr std::array<std::int64_t, kMostOpenSizes> kOpenSizes = {1048583 * kUnit, 1696649 * kUnit, 2399381 * kUnit};
+// Those of parts are smaller. No sum of three small multiples is a multiple.
+constexpr std::array<std::int64_t, kMostStandIns> kOpenSizes = {1048583 * kUnit, 1696649 * kUnit, 2399381 * kUnit, 497011 * kUnit,
+                                                                301013 * kUnit,  213599 * kUnit,  157007 * kUnit,  121267 * kUnit};
 constexpr std::int64_t kMostTimes = std::int64_t{1} << 20;
 constexpr std::int64_t kMostTimesOfTwo = 8;  // n + m, 2n - m
 
@@ -25,8 +27,8 @@ std::optional<std::int64_t> times_in(std::int64_t number, std::int64_t size) {
 /// As a sum of two open sizes; nothing when there are two ways.
 std::optional<OpenNumber> sum_of_two(std::int64_t number) {
   std::optional<OpenNumber> found;
-  for (std::size_t a = 0; a < kMostOpenSizes; ++a)
-    for (std::size_t b = a + 1; b < kMostOpenSizes; ++b)
+  for (std::size_t a = 0; a < kMostStandIns; ++a)
+    for (std::size_t b = a + 1; b < kMostStandIns; ++b)
       for (std::int64_t times = -kMostTimesOfTwo; times <= kMostTimesOfTwo; ++times) {
         const std::int64_t left = number - times * kOpenSizes[a];
         const auto others = times == 0 ? std::nullopt : times_in(left, kOpenSizes[b]);
@@ -70,7 +72,7 @@ std::optional<std::int64_t> word_at(const OpDef& op, const AttrDef& def, std::in
 
 std::int64_t open_size(std::size_t which) { return kOpenSizes.at(which); }
 
-bool is_open(std::int64_t size) { return is_open_number(size) && size_conditions(); }
+bool is_open(std::int64_t size) { return is_open_number(size) && size_notes(); }
 
 bool is_open(const Shape& shape) {
   return std::any_of(shape.begin(), shape.end(), [](std::int64_t size) { return is_open(size); });
@@ -78,7 +80,7 @@ bool is_open(const Shape& shape) {
 
 std::optional<std::int64_t> OpenNumber::at(std::span<const std::int64_t> sizes) const {
   std::int64_t sum = rest;
-  for (std::size_t i = 0; i < kMostOpenSizes; ++i) {
+  for (std::size_t i = 0; i < kMostStandIns; ++i) {
     if (times[i] == 0) continue;
     std::int64_t product;
     if (i >= sizes.size() || __builtin_mul_overflow(times[i], sizes[i], &product) || __builtin_add_overflow(sum, product, &sum)) return std::nullopt;
@@ -92,7 +94,7 @@ std::optional<OpenNumber> open_number(std::int64_t traced) {
     number.rest = traced;
     return number;
   }
-  for (std::size_t i = 0; i < kMostOpenSizes; ++i)
+  for (std::size_t i = 0; i < kMostStandIns; ++i)
     if (const auto times = times_in(traced, kOpenSizes[i])) {
       number.times[i] = *times, number.rest = traced - *times * kOpenSizes[i];
       return number;
@@ -101,12 +103,12 @@ std::optional<OpenNumber> open_number(std::int64_t traced) {
 }
 
 std::string open_text(std::int64_t traced) {
-  constexpr const char* kNames[kMostOpenSizes] = {"n", "m", "l"};
+  constexpr const char* kNames[kMostStandIns] = {"n", "m", "l", "p", "q", "r", "s", "t"};
   const auto number = open_number(traced);
   if (!number) return "a size made of open ones";
   if (!is_open_number(traced)) return text(traced);
   std::string out;
-  for (std::size_t i = 0; i < kMostOpenSizes; ++i) {
+  for (std::size_t i = 0; i < kMostStandIns; ++i) {
     if (number->times[i] == 0) continue;
     if (number->times[i] == 1 && number->rest == 0 && out.empty() && traced == kOpenSizes[i]) return "None";
     out += text(out.empty() ? "" : " + ", number->times[i] == 1 ? "" : text(number->times[i]), kNames[i]);
@@ -155,9 +157,9 @@ std::optional<Attrs> attrs_at(const OpDef& op, const Attrs& traced, std::span<co
   return known;
 }
 
-std::vector<SizeCondition>*& size_conditions() {
-  thread_local std::vector<SizeCondition>* list = nullptr;
-  return list;
+SizeNotes*& size_notes() {
+  thread_local SizeNotes* notes = nullptr;
+  return notes;
 }
 
 namespace {
@@ -165,7 +167,7 @@ namespace {
 void note(const SizeCondition& condition) {
   if (!is_open(condition.number)) return;
   if (!open_number(condition.number)) fail(ErrorCode::cannot_trace, "sizes are compared that do not simply follow from open ones");
-  size_conditions()->push_back(condition);
+  size_notes()->conditions.push_back(condition);
 }
 
 }  // namespace
@@ -185,6 +187,67 @@ bool SizeCondition::holds(std::span<const std::int64_t> sizes) const {
   const auto known = open ? open->at(sizes) : std::nullopt;
   if (!known) return false;
   return kind == positive ? *known > 0 : kind == negative ? *known < 0 : *known != 0;
+}
+
+// --- Parts of sizes ---
+
+namespace {
+
+/// Of whole numbers, rounded down; divisor > 0.
+std::int64_t rounded_down(std::int64_t a, std::int64_t divisor) { return a / divisor - (a % divisor < 0); }
+
+/// The largest stand-in left that, times the divisor, is not above the dividend: bounds of slices are checked with it. The least
+/// if all are above, kMostStandIns if none is left.
+std::size_t free_stand_in(const std::vector<SizePart>& parts, std::int64_t dividend, std::int64_t divisor) {
+  std::size_t found = kMostStandIns;
+  for (std::size_t i = kMostOpenSizes; i < kMostStandIns; ++i) {
+    if (std::ranges::any_of(parts, [&](const SizePart& part) { return part.which == i; })) continue;
+    found = i;
+    if (kOpenSizes[i] <= dividend / divisor) break;
+  }
+  return found;
+}
+
+/// The stand-in for a part; the same one for the same part.
+std::int64_t stand_in_of(std::int64_t dividend, std::int64_t divisor) {
+  auto& parts = size_notes()->parts;
+  for (const SizePart& part : parts)
+    if (part.dividend == dividend && part.divisor == divisor) return kOpenSizes[part.which];
+  const std::size_t which = free_stand_in(parts, dividend, divisor);
+  if (which == kMostStandIns) fail(ErrorCode::cannot_trace, "more than ", kMostSizeParts, " different parts of open sizes are reckoned");
+  parts.push_back({dividend, divisor, which});
+  return kOpenSizes[which];
+}
+
+}  // namespace
+
+std::int64_t floor_of_sizes(std::int64_t a, std::int64_t divisor) {
+  if (!is_open(a)) return rounded_down(a, divisor);
+  auto number = open_number(a);
+  if (!number) fail(ErrorCode::cannot_trace, "a part is reckoned of a size that does not simply follow from open ones");
+  // Whole multiples of the divisor are taken out first, so that the same part is found again: (n + 2) / 2 is n / 2 + 1.
+  std::int64_t whole = rounded_down(number->rest, divisor), left = number->rest - whole * divisor;
+  bool divides = true;
+  for (std::size_t i = 0; i < kMostStandIns; ++i) {
+    const std::int64_t times = rounded_down(number->times[i], divisor), over = number->times[i] - times * divisor;
+    whole += times * kOpenSizes[i], left += over * kOpenSizes[i];
+    divides &= over == 0;
+  }
+  if (divides) return whole;
+  if (!open_number(left)) fail(ErrorCode::cannot_trace, "a part is reckoned of a size that does not simply follow from open ones");
+  return whole + stand_in_of(left, divisor);
+}
+
+std::optional<std::vector<std::int64_t>> SizeNotes::all_sizes(std::span<const std::int64_t> sizes) const {
+  std::vector<std::int64_t> all(sizes.begin(), sizes.end());
+  if (!parts.empty()) all.resize(kMostStandIns);
+  for (const SizePart& part : parts) {
+    const auto number = open_number(part.dividend);
+    const auto dividend = number ? number->at(all) : std::nullopt;
+    if (!dividend) return std::nullopt;
+    all[part.which] = rounded_down(*dividend, part.divisor);
+  }
+  return all;
 }
 
 void require_known(std::string_view what, std::int64_t size) {

@@ -1,5 +1,6 @@
 // Sizes that are not known while a function is traced. A number that no program has stands for each; what is computed from it
-// by adding, subtracting and multiplying is found again by that number, and what is not found again refuses to be traced so.
+// by adding, subtracting and multiplying is found again by that number, a part of one (n / 2) gets a number of its own, and
+// what is not found again refuses to be traced so.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -13,12 +14,15 @@ namespace tandem {
 
 /// Different open sizes that one trace may have.
 inline constexpr std::size_t kMostOpenSizes = 3;
+/// Different parts of open sizes (halves, every third) that one trace may have.
+inline constexpr std::size_t kMostSizeParts = 5;
+inline constexpr std::size_t kMostStandIns = kMostOpenSizes + kMostSizeParts;
 /// Numbers from here on, in the sizes and attributes of a trace with open sizes, come from one.
 inline constexpr std::int64_t kLeastOpenNumber = std::int64_t{1} << 32;
 /// What may be added to open sizes or taken off.
 inline constexpr std::int64_t kMostOpenRest = std::int64_t{1} << 18;
 
-/// The number that stands for open size `which`.
+/// The number that stands for open size `which`; from kMostOpenSizes on, for a part of one.
 std::int64_t open_size(std::size_t which);
 inline bool is_open_number(std::int64_t number) { return number >= kLeastOpenNumber || number <= -kLeastOpenNumber; }
 /// Whether a size is open in the trace that is being made on this thread; outside of one none is, however large.
@@ -27,12 +31,12 @@ bool is_open(const Shape& shape);
 
 /// A number as open sizes make it up: times[0] × size 0 + times[1] × size 1 + … + rest.
 struct OpenNumber {
-  std::array<std::int64_t, kMostOpenSizes> times{};
+  std::array<std::int64_t, kMostStandIns> times{};
   std::int64_t rest = 0;
   /// Nothing where it overflows.
   std::optional<std::int64_t> at(std::span<const std::int64_t> sizes) const;
 };
-/// What `traced` was made of; nothing when it was made in another way (halved, a product of two open sizes).
+/// What `traced` was made of; nothing when it was made in another way (a product of two open sizes).
 std::optional<OpenNumber> open_number(std::int64_t traced);
 /// "2n + 1", "None" for a size alone.
 std::string open_text(std::int64_t traced);
@@ -56,8 +60,23 @@ struct SizeCondition {
   enum { positive, negative, not_zero } kind;
   bool holds(std::span<const std::int64_t> sizes) const;
 };
-/// All that was found since a trace with open sizes began on this thread; null outside of such.
-std::vector<SizeCondition>*& size_conditions();
+/// A number made of open sizes, divided and rounded down: what a stand-in of its own stands for.
+struct SizePart {
+  std::int64_t dividend, divisor;
+  std::size_t which;  // as in open_size()
+};
+/// All that was found of open sizes, and the parts that were made of them.
+struct SizeNotes {
+  std::vector<SizeCondition> conditions = {};
+  std::vector<SizePart> parts = {};
+  /// The sizes given and those of the parts, by stand-in. Nothing where one overflows.
+  std::optional<std::vector<std::int64_t>> all_sizes(std::span<const std::int64_t> sizes) const;
+};
+/// Since a trace with open sizes began on this thread; null outside of such.
+SizeNotes*& size_notes();
+
+/// a / divisor, rounded down, a size or a number made of such; divisor > 0. Throws cannot_trace when there are too many parts.
+std::int64_t floor_of_sizes(std::int64_t a, std::int64_t divisor);
 
 /// Throws cannot_trace when `size` is open: for what is reckoned from it in other ways than those above.
 void require_known(std::string_view what, std::int64_t size);

@@ -63,10 +63,14 @@ const OpDef max_pool2d_grad_op{
     },
     // What reaches the largest values; which ones these are does not change.
     .grad = [](GradContext& g) {
-      const Tensor where = max_pool_with_argmax(g.input(0), options_of(g.attrs()), DType::i64, true)[1];
-      return Tensors{Tensor(), Tensor(), gather(reshape(g.output_grad(), Ints{-1}), where)};
+      const auto reached = [&] {
+        const Tensor where = max_pool_with_argmax(g.input(0), options_of(g.attrs()), DType::i64, true)[1];
+        return gather(reshape(g.output_grad(), Ints{-1}), where);
+      };
+      return Tensors{when(g.wants(0), [&] { return zeros_like(g.input(0)); }),
+                     when(g.wants(1), [&] { return zeros_like(g.input(1)); }), when(g.wants(2), reached)};
     },
-    .grad_reads = {.inputs = 1},
+    .grad_reads = {.inputs = 0b011},
     .flops_per_element = 4,
 };
 

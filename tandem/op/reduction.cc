@@ -22,15 +22,6 @@ Specs infer_reduction(const InferContext& c) {
   return {{c.dtype(0), reduced_shape(c.shape(0), axes, c.attrs.boolean("keepdims"))}};
 }
 
-/// For largest and smallest values: integers have none of nothing.
-Specs infer_max(const InferContext& c) {
-  const AxisSet axes = axes_of(c.op.name, c.attrs, c.shape(0).rank());
-  for (int i = 0; i < c.shape(0).rank(); ++i)
-    if (axes.contains(i) && c.shape(0)[i] == 0 && c.op.dtypes.contains(c.dtype(0)) && !is_floating(c.dtype(0)))
-      fail(ErrorCode::invalid_shape, c.op.name, ": axis ", i, " of ", c.shape(0), " is empty and has no such value");
-  return infer_reduction(c);
-}
-
 /// `reduced` (a gradient or result without the reduced axes) as a tensor that broadcasts against the input.
 Tensor with_reduced_axes(GradContext& g, const Tensor& reduced) {
   const AxisSet axes = axes_of("reduction", g.attrs(), g.shape(0).rank());
@@ -102,7 +93,7 @@ const OpDef reduce_sum_op{
 
 const OpDef reduce_mean_op{
     .name = "reduce_mean",
-    .doc = "The mean over axes; over all when none are named.",
+    .doc = "The mean over axes; over all when none are named. Of integers: of their sum in 64 bits, rounded towards zero.",
     .inputs = {"input_tensor"},
     .attrs = {kAxis, kKeepdims},
     .infer = infer_reduction,
@@ -114,10 +105,10 @@ const OpDef reduce_mean_op{
 
 const OpDef reduce_max_op{
     .name = "reduce_max",
-    .doc = "The largest value over axes; over all when none are named. NaN if any is.",
+    .doc = "The largest value over axes; over all when none are named. NaN if any is; of nothing the lowest there is.",
     .inputs = {"input_tensor"},
     .attrs = {kAxis, kKeepdims},
-    .infer = infer_max,
+    .infer = infer_reduction,
     .grad = chosen_grad,
     .grad_reads = {.inputs = 1, .outputs = 1},
 };
@@ -127,7 +118,7 @@ const OpDef reduce_min_op{
     .doc = "The smallest value over axes; over all when none are named. NaN if any is.",
     .inputs = {"input_tensor"},
     .attrs = {kAxis, kKeepdims},
-    .infer = infer_max,
+    .infer = infer_reduction,
     .grad = chosen_grad,
     .grad_reads = {.inputs = 1, .outputs = 1},
 };

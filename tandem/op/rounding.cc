@@ -252,14 +252,14 @@ const OpDef xdivy_op{
 
 const OpDef clip_by_value_op{
     .name = "clip_by_value",
-    .doc = "t, but not below clip_value_min and not above clip_value_max, elementwise; NaN stays NaN.",
+    .doc = "t, but not above clip_value_max and then not below clip_value_min, elementwise; NaN stays NaN.",
     .inputs = {"t", "clip_value_min", "clip_value_max"},
     .infer = broadcast_inputs,
-    .scalar = formula([](auto t, auto low, auto high) { return lesser(high, greater_of(low, t)); }),
+    .scalar = formula([](auto t, auto low, auto high) { return greater_of(low, lesser(high, t)); }),
     .grad = [](GradContext& g) {
       const Tensor& t = g.input(0);
-      const Tensor zero = scalar_like(g.output_grad(), 0), above = greater(maximum(t, g.input(1)), g.input(2));
-      const Tensor below = logical_and(less(t, g.input(1)), logical_not(above));
+      const Tensor zero = scalar_like(g.output_grad(), 0), below = less(minimum(t, g.input(2)), g.input(1));
+      const Tensor above = logical_and(greater(t, g.input(2)), logical_not(below));
       return Tensors{grad_of(g, 0, [&] { return where(logical_or(below, above), zero, g.output_grad()); }),
                      grad_of(g, 1, [&] { return where(below, g.output_grad(), zero); }),
                      grad_of(g, 2, [&] { return where(above, g.output_grad(), zero); })};

@@ -7,6 +7,7 @@
 #include "tandem/op/linalg_records.h"
 #include "tandem/op/records.h"
 #include "tandem/op/sample_maker.h"
+#include "tandem/op/training.h"
 
 namespace tandem {
 namespace {
@@ -24,8 +25,9 @@ std::vector<SampleInput> operands(const Maker& m, std::vector<Shape> shapes) {
 Samples elementwise(Maker m) {
   const auto n = static_cast<std::size_t>(m.op().arity());
   const bool update = m.op().in_place != 0;
-  // What a step updates, and the gradient; the rest are scalars.
-  const std::size_t same = update ? static_cast<std::size_t>(m.op().outputs) + 1 : n;
+  // What a step updates, and the gradient, of rows with the sum of their squares; the rest are scalars.
+  const std::size_t gradients = &m.op() == &apply_adam_rows_op ? 2 : 1;
+  const std::size_t same = update ? static_cast<std::size_t>(m.op().outputs) + gradients : n;
   for (const Shape& shape : {Shape{}, Shape{0}, Shape{1}, Shape{7}, Shape{3, 5}, Shape{2, 3, 4}, Shape{1000}, Shape{33, 65}}) {
     if (m.op().name == "bias_add") continue;
     std::vector<Shape> shapes(n, shape);

@@ -10,6 +10,20 @@ namespace {
 
 using namespace expr;
 
+/// The derivative of trigamma, -2 zeta(3, x), in ops, so that it has gradients of every order: twelve terms of the sum of
+/// 1 / (x + k)^3, and the rest by Euler and Maclaurin.
+Tensor tetragamma(const Tensor& x) {
+  constexpr int kTerms = 12;
+  Tensor sum = reciprocal(x * x * x);
+  for (int k = 1; k < kTerms; ++k) {
+    const Tensor y = x + k;
+    sum = sum + reciprocal(y * y * y);
+  }
+  const Tensor w = x + kTerms, v = reciprocal(w * w);
+  const Tensor small = v * (v * (v * (v * (v * (5.0 / 12) + -0.15) + 1.0 / 12) + -1.0 / 12) + 0.25);
+  return (sum + v * (reciprocal(w) * 0.5 + small + 0.5)) * -2;
+}
+
 const OpDef trigamma_op{
     .name = "trigamma",
     .doc = "The second derivative of log(gamma(x)), elementwise.",
@@ -17,6 +31,8 @@ const OpDef trigamma_op{
     .dtypes = kFloating,
     .infer = same_as_first,
     .scalar = formula([](auto x) { return trigamma(x); }),
+    .grad = [](GradContext& g) { return Tensors{g.output_grad() * tetragamma(g.input())}; },
+    .grad_reads = {.inputs = 1},
     .flops_per_element = 60,
     .domain = {0.3, 5},
 };

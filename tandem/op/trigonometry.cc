@@ -128,8 +128,8 @@ const OpDef acosh_op{
     .dtypes = kFloating,
     .infer = same_as_first,
     .scalar = formula([](auto x) { return acosh(x); }),
-    .grad = [](GradContext& g) { return Tensors{g.output_grad() * rsqrt(square(g.input()) - 1)}; },
-    .grad_reads = {.inputs = 1},
+    .grad = [](GradContext& g) { return Tensors{g.output_grad() / sinh(g.output())}; },  // NaN below 1, as acosh is
+    .grad_reads = {.outputs = 1},
     .flops_per_element = 50,
     .domain = {1.2, 4},
 };

@@ -19,6 +19,7 @@ class Chance {
   explicit Chance(unsigned seed) : engine_(seed) {}
   std::int64_t below(std::int64_t limit) { return std::uniform_int_distribution<std::int64_t>(0, limit - 1)(engine_); }
   bool one_in(int n) { return below(n) == 0; }
+  const auto& one_of(const auto& values) { return values[static_cast<std::size_t>(below(std::ssize(values)))]; }
 
  private:
   std::mt19937 engine_;
@@ -120,11 +121,12 @@ class RandomCalls : public ::testing::TestWithParam<const OpDef*> {};
 
 TEST_P(RandomCalls, AreRefusedWithAnErrorOrAgreeWithTheReference) {
   const OpDef& op = *GetParam();
-  const std::vector<OpSample> known = samples(op, sample_dtypes(op).front());
+  std::vector<std::vector<OpSample>> known;  // by dtype
+  for (DType dtype : sample_dtypes(op)) known.push_back(samples(op, dtype));
   Chance chance(17);
   int accepted = 0;
   for (int i = 0; i < kCallsAnOp; ++i) {
-    const OpSample sample = changed(chance, op, known[static_cast<std::size_t>(chance.below(static_cast<std::int64_t>(known.size())))]);
+    const OpSample sample = changed(chance, op, chance.one_of(chance.one_of(known)));
     try {
       accepted += call_agrees(op, sample);
     } catch (const Error& error) {  // refused, with a reason; what only we can have caused is none

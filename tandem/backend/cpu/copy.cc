@@ -59,10 +59,28 @@ void copy_row(const T* from, std::int64_t step, std::int64_t length, T* to) {
     for (std::int64_t i = 0; i < length; ++i) to[i] = from[i * step];
 }
 
+/// Rows of a few elements, as many as the compiler knows: the channels of a picture.
+template <int kLength, class T>
+void copy_short_rows(const StridedCopy& copy, const T* from, T* to) {
+  const int axis = copy.rank - 2;  // rows of rows
+  const std::int64_t count = copy.sizes[axis], step = copy.steps[axis], bytes = count * kLength * static_cast<std::int64_t>(sizeof(T));
+  parallel_ranges(copy.elements / (count * kLength), bytes, [&](std::int64_t first, std::int64_t end) {
+    Odometer row(copy, axis, first);
+    for (std::int64_t r = first; r < end; ++r, row.advance()) {
+      const T* source = from + row.offset();
+      T* target = to + r * count * kLength;
+      for (std::int64_t i = 0; i < count; ++i, source += step, target += kLength) std::memcpy(target, source, kLength * sizeof(T));
+    }
+  });
+}
+
 template <class T>
 void copy_rows(const StridedCopy& copy, const T* from, T* to) {
   const int last = copy.rank - 1;
   const std::int64_t length = copy.sizes[last], step = copy.steps[last];
+  if (step == 1 && length == 2) return copy_short_rows<2>(copy, from, to);
+  if (step == 1 && length == 3) return copy_short_rows<3>(copy, from, to);
+  if (step == 1 && length == 4) return copy_short_rows<4>(copy, from, to);
   parallel_ranges(copy.elements / length, length * sizeof(T), [&](std::int64_t first, std::int64_t end) {
     Odometer row(copy, last, first);
     for (std::int64_t r = first; r < end; ++r, row.advance()) copy_row(from + row.offset(), step, length, to + r * length);

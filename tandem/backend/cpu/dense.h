@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "tandem/base/cores.h"
@@ -51,6 +52,18 @@ void parallel_columns(std::int64_t columns, std::int64_t column_bytes, const Bod
   const std::int64_t blocks = (columns + kNarrowest - 1) / kNarrowest;
   parallel_ranges(blocks, column_bytes * kNarrowest, [&](std::int64_t first, std::int64_t last) {
     body(first * kNarrowest, std::min(last * kNarrowest, columns));
+  });
+}
+
+/// Sets bytes to zero, or copies them, on all cores.
+inline void parallel_zero(void* to, std::size_t bytes) {
+  parallel_ranges(static_cast<std::int64_t>(bytes), 1, [&](std::int64_t first, std::int64_t last) {
+    std::memset(static_cast<char*>(to) + first, 0, static_cast<std::size_t>(last - first));
+  });
+}
+inline void parallel_copy(const void* from, void* to, std::size_t bytes) {
+  parallel_ranges(static_cast<std::int64_t>(bytes), 1, [&](std::int64_t first, std::int64_t last) {
+    std::memcpy(static_cast<char*>(to) + first, static_cast<const char*>(from) + first, static_cast<std::size_t>(last - first));
   });
 }
 

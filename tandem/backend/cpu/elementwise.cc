@@ -10,10 +10,15 @@ LoopNest nest_of(const KernelCall& call) {
   return {call.outputs[0].shape(), call.inputs, call.outputs, call.op.flops_per_element};
 }
 
-class LoopKernel final : public PreparedKernel {
+class LoopKernel final : public PreparedKernel, public RowKernel {
  public:
   LoopKernel(LoopNest nest, std::shared_ptr<const Loop> loop) : nest_(std::move(nest)), loop_(std::move(loop)) {}
   void run(const KernelArgs& args) const override { nest_.run(*loop_, args); }
+
+  std::int64_t rows() const override { return nest_.first_axis(); }
+  bool reads_by_row(std::size_t input) const override { return nest_.follows_first_axis(input); }
+  std::unique_ptr<const CutKernel> cut(std::span<const RowRange>) const override { return cut_anywhere(*this); }
+  void run_rows(const KernelArgs& args, RowRange rows) const { nest_.run_part(*loop_, args, rows); }
 
  private:
   LoopNest nest_;

@@ -3,6 +3,7 @@
 
 #include "tandem/backend/cpu/dense.h"
 #include "tandem/backend/cpu/library_kernels.h"
+#include "tandem/backend/cpu/simd.h"
 #include "tandem/kernel/around_axis.h"
 
 namespace tandem::cpu {
@@ -30,12 +31,12 @@ GatherPlan gather_plan(const KernelCall& call) {
 /// Looks at all indices before anything is written.
 template <class Index>
 void check_indices(const GatherPlan& plan, const Index* indices) {
-  using Unsigned = std::make_unsigned_t<Index>;
-  for (std::int64_t i = 0; i < plan.count; ++i)
-    if (static_cast<std::uint64_t>(static_cast<Unsigned>(indices[i])) >= static_cast<std::uint64_t>(plan.size) ||
-        indices[i] < 0)
-      fail(ErrorCode::index_out_of_range, "gather: index ", indices[i], " at position ", i, " is outside axis ",
-           plan.axis, " of size ", plan.size, "; indices count from 0 and negative ones are not wrapped");
+  parallel_ranges(plan.count, sizeof(Index), [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i)
+      if (indices[i] < 0 || indices[i] >= plan.size) [[unlikely]]
+        fail(ErrorCode::index_out_of_range, "gather: index ", indices[i], " at position ", i, " is outside axis ",
+             plan.axis, " of size ", plan.size, "; indices count from 0 and negative ones are not wrapped");
+  });
 }
 
 /// kRun > 0: the bytes of a run known to the compiler, for runs of one element.
@@ -67,6 +68,8 @@ void gather(const GatherPlan& plan, const KernelArgs& args) {
     case 2: return gather_runs<2>(plan, from, indices, to);
     case 4: return gather_runs<4>(plan, from, indices, to);
     case 8: return gather_runs<8>(plan, from, indices, to);
+    case 12: return gather_runs<12>(plan, from, indices, to);
+    case 16: return gather_runs<16>(plan, from, indices, to);
     default: return gather_runs<0>(plan, from, indices, to);
   }
 }
@@ -97,7 +100,7 @@ void one_hot(const OneHotPlan& plan, const KernelArgs& args) {
   const auto off = element_of<T>(std::bit_cast<double>(args.run_time[1]));
   const std::int64_t slab = plan.depth * plan.inner;
   parallel_ranges(plan.outer, slab * sizeof(T), [&](std::int64_t first, std::int64_t last) {
-    std::fill_n(args.output<T>() + first * slab, (last - first) * slab, off);
+    wide([&]() __attribute__((always_inline)) { std::fill_n(args.output<T>() + first * slab, (last - first) * slab, off); });
     for (std::int64_t o = first; o < last; ++o)
       for (std::int64_t i = 0; i < plan.inner; ++i) {
         const std::int64_t hot = args.input<Index>()[o * plan.inner + i];

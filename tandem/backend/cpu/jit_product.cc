@@ -43,14 +43,14 @@ class TileWriter {
   void begin() {
     args_ = emit_.begin_function();
     a_step_ = cc_.newInt64("a_step");
-    cc_.mov(a_step_, shape_.transposed_a ? field(args_, offsetof(TileArgs, a_depth)) : field(args_, offsetof(TileArgs, a_row)));
+    cc_.mov(a_step_, shape_.transposed_a ? field(args_, offsetof(ProductTileArgs, a_depth)) : field(args_, offsetof(ProductTileArgs, a_row)));
     b_step_ = cc_.newInt64("b_step");
-    cc_.mov(b_step_, field(args_, offsetof(TileArgs, b_depth)));
+    cc_.mov(b_step_, field(args_, offsetof(ProductTileArgs, b_depth)));
     const int reached = shape_.transposed_a ? 1 : (shape_.rows + kReach - 1) / kReach;
     for (int i = 0; i < reached; ++i) a_.push_back(cc_.newUIntPtr());
     if (shape_.partial) {
       const x86::Gp count = cc_.newInt64("count");
-      cc_.mov(count, field(args_, offsetof(TileArgs, last_columns)));
+      cc_.mov(count, field(args_, offsetof(ProductTileArgs, last_columns)));
       tail_ = make_tail(emit_, count);
     }
     for (int i = 0; i < shape_.rows * shape_.vectors; ++i) sums_.push_back(emit_.new_vector());
@@ -71,13 +71,13 @@ class TileWriter {
 
   void write_sum() {
     const x86::Gp b = cc_.newUIntPtr("b"), depth = cc_.newInt64("depth");
-    cc_.mov(a_[0], field(args_, offsetof(TileArgs, a)));
+    cc_.mov(a_[0], field(args_, offsetof(ProductTileArgs, a)));
     for (std::size_t i = 1; i < a_.size(); ++i) {
       cc_.lea(a_[i], x86::ptr(a_[i - 1], a_step_, 1));
       cc_.add(a_[i], a_step_);
     }
-    cc_.mov(b, field(args_, offsetof(TileArgs, b)));
-    cc_.mov(depth, field(args_, offsetof(TileArgs, depth)));
+    cc_.mov(b, field(args_, offsetof(ProductTileArgs, b)));
+    cc_.mov(depth, field(args_, offsetof(ProductTileArgs, depth)));
     for (const x86::Vec& sum : sums_) cc_.vxorps(sum, sum, sum);
     const Label step = cc_.newLabel();
     cc_.bind(step);
@@ -109,16 +109,16 @@ class TileWriter {
   void write_results() {
     const std::size_t inputs = body_ ? epilogue_.program->inputs.size() : 1, outputs = body_ ? epilogue_.program->outputs.size() : 1;
     std::vector<x86::Gp> in(inputs), out(outputs);
-    for (std::size_t i = 1; i < inputs; ++i) cc_.mov(in[i] = cc_.newUIntPtr(), field(args_, offsetof(TileArgs, inputs), i));
-    for (std::size_t k = 0; k < outputs; ++k) cc_.mov(out[k] = cc_.newUIntPtr(), field(args_, offsetof(TileArgs, outputs), k));
+    for (std::size_t i = 1; i < inputs; ++i) cc_.mov(in[i] = cc_.newUIntPtr(), field(args_, offsetof(ProductTileArgs, inputs), i));
+    for (std::size_t k = 0; k < outputs; ++k) cc_.mov(out[k] = cc_.newUIntPtr(), field(args_, offsetof(ProductTileArgs, outputs), k));
     for (int row = 0; row < shape_.rows; ++row) {
       for (int v = 0; v < shape_.vectors; ++v) write_vector(row, v, in, out);
       for (std::size_t i = 1; i < inputs; ++i)
-        if (!is_single(i)) cc_.add(in[i], field(args_, offsetof(TileArgs, input_rows), i));
-      for (std::size_t k = 0; k < outputs; ++k) cc_.add(out[k], field(args_, offsetof(TileArgs, output_rows), k));
+        if (!is_single(i)) cc_.add(in[i], field(args_, offsetof(ProductTileArgs, input_rows), i));
+      for (std::size_t k = 0; k < outputs; ++k) cc_.add(out[k], field(args_, offsetof(ProductTileArgs, output_rows), k));
     }
-    for (std::size_t i = 1; i < inputs; ++i) cc_.mov(field(args_, offsetof(TileArgs, inputs), i), in[i]);
-    for (std::size_t k = 0; k < outputs; ++k) cc_.mov(field(args_, offsetof(TileArgs, outputs), k), out[k]);
+    for (std::size_t i = 1; i < inputs; ++i) cc_.mov(field(args_, offsetof(ProductTileArgs, inputs), i), in[i]);
+    for (std::size_t k = 0; k < outputs; ++k) cc_.mov(field(args_, offsetof(ProductTileArgs, outputs), k), out[k]);
   }
 
   void write_vector(int row, int v, const std::vector<x86::Gp>& in, const std::vector<x86::Gp>& out) {
@@ -145,9 +145,9 @@ class TileWriter {
 
   void next_tile(const Label& tile) {
     const x86::Gp a_tile = cc_.newInt64();
-    cc_.imul(a_tile, field(args_, offsetof(TileArgs, a_row)), imm(shape_.rows));
-    cc_.add(field(args_, offsetof(TileArgs, a)), a_tile);
-    cc_.dec(field(args_, offsetof(TileArgs, tiles)));
+    cc_.imul(a_tile, field(args_, offsetof(ProductTileArgs, a_row)), imm(shape_.rows));
+    cc_.add(field(args_, offsetof(ProductTileArgs, a)), a_tile);
+    cc_.dec(field(args_, offsetof(ProductTileArgs, tiles)));
     cc_.jnz(tile);
   }
 

@@ -11,7 +11,7 @@
 namespace tandem::cpu {
 
 /// Tiles below each other; strides are in bytes. The code moves the addresses on as it goes.
-struct TileArgs {
+struct ProductTileArgs {
   const void* a;
   std::int64_t a_row, a_depth;
   const void* b;  // its rows lie along the vectors
@@ -52,7 +52,7 @@ struct TileEpilogue {
   ScalarInputs scalars = 0;
 };
 
-/// Writes void(TileArgs*) for float32. `epilogue` must outlive the writer.
+/// Writes void(ProductTileArgs*) for float32. `epilogue` must outlive the writer.
 JitWriter tile_writer(const TileShape& shape, const TileEpilogue& epilogue, JitTarget target);
 
 /// From the cache of generated code; null with `refusal` filled when there is none.

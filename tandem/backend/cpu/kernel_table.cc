@@ -24,7 +24,7 @@ void add_loops(KernelTable& table) {
   table.set(fused_elementwise_op, elementwise_kernels());
   table.set(fused_reduction_op, reduction_kernels());
   for (const OpDef* op : {&reduce_sum_op, &reduce_mean_op, &reduce_max_op, &reduce_min_op, &reduce_prod_op, &reduce_any_op, &reduce_all_op})
-    table.set(*op, with(reduction_kernels(), reference_reduction()));
+    table.set(*op, with(op == &reduce_mean_op ? mean_kernels() : reduction_kernels(), reference_reduction()));
   for (const OpDef* op : {&softmax_op, &log_softmax_op, &sparse_softmax_cross_entropy_op,
                           &sparse_softmax_cross_entropy_grad_op, &softmax_cross_entropy_op, &softmax_cross_entropy_grad_op})
     table.set(*op, with(softmax_kernels(), reference_softmax()));

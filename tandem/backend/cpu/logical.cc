@@ -1,6 +1,7 @@
 // Logical ops on whole tensors of bools: bytes, which vectors hold four times as many of as lanes.
 #include "tandem/backend/cpu/dense.h"
 #include "tandem/backend/cpu/loop_kernels.h"
+#include "tandem/backend/cpu/simd.h"
 
 namespace tandem::cpu {
 namespace {
@@ -16,7 +17,7 @@ Support supports(const KernelCall& call) {
 
 /// The result may lie where an operand does, element for element; bytes may alias anything, which must not stop vectors.
 template <class F>
-void run(const Byte* a, const Byte* b, Byte* __restrict out, std::int64_t count, F f) {
+[[gnu::always_inline]] inline void run(const Byte* a, const Byte* b, Byte* __restrict out, std::int64_t count, F f) {
 #pragma GCC ivdep
   for (std::int64_t i = 0; i < count; ++i) out[i] = f(a[i] != 0, b[i] != 0);
 }
@@ -26,7 +27,9 @@ Prepared prepare_with(std::int64_t count, std::size_t second, F f) {
   return prepared([=](const KernelArgs& args) {
     const auto *a = static_cast<const Byte*>(args.inputs[0]), *b = static_cast<const Byte*>(args.inputs[second]);
     auto* out = static_cast<Byte*>(args.outputs[0]);
-    parallel_ranges(count, 3, [=](std::int64_t begin, std::int64_t end) { run(a + begin, b + begin, out + begin, end - begin, f); });
+    parallel_ranges(count, 3, [=](std::int64_t begin, std::int64_t end) {
+      wide([=]() __attribute__((always_inline)) { run(a + begin, b + begin, out + begin, end - begin, f); });
+    });
   });
 }
 

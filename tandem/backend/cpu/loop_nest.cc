@@ -34,6 +34,11 @@ LoopNest::LoopNest(const Shape& shape, std::span<const Operand> inputs, std::spa
       axis.out[k] = outputs[static_cast<std::size_t>(k)].strides[d] * output_sizes_[static_cast<std::size_t>(k)];
     axes.push_back(axis);
   }
+  if (shape.rank() > 0 && shape[0] > 1) {
+    first_axis_ = shape[0];
+    for (int i = 0; i < inputs_; ++i)
+      if (axes[0].in[i] != 0) follows_first_ |= 1u << i;
+  }
   join_axes(std::move(axes));
   cut(std::max(work, 1.0));
 }
@@ -104,6 +109,17 @@ void LoopNest::run(const Loop& loop, const KernelArgs& args) const {
   parallel(slices_, [&](std::int64_t slice) {
     run_rows(loop, args, slice * per_slice_, std::min(row_count_, (slice + 1) * per_slice_));
   });
+}
+
+/// The first axis is part of the inner one where all axes are joined, else of the rows.
+void LoopNest::run_part(const Loop& loop, const KernelArgs& args, RowRange part) const {
+  if (empty_ || part.begin == part.end) return;
+  if (row_count_ == 1) {
+    const std::int64_t each = inner_.size / first_axis_;
+    return run_elements(loop, args, part.begin * each, part.end * each);
+  }
+  const std::int64_t each = row_count_ / first_axis_;
+  run_rows(loop, args, part.begin * each, part.end * each);
 }
 
 void LoopNest::run_elements(const Loop& loop, const KernelArgs& args, std::int64_t begin, std::int64_t end) const {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tandem/backend/cpu/loop.h"
-#include "tandem/kernel/kernel.h"
+#include "tandem/kernel/row_kernel.h"
 
 namespace tandem::cpu {
 
@@ -17,6 +17,12 @@ class LoopNest {
   const std::string& refusal() const { return refusal_; }
   ScalarInputs scalars() const { return scalars_; }
   void run(const Loop& loop, const KernelArgs& args) const;
+
+  /// Positions along the first axis of the shape, and a part of them on the calling thread.
+  std::int64_t first_axis() const { return first_axis_; }
+  void run_part(const Loop& loop, const KernelArgs& args, RowRange part) const;
+  /// Does the input have an element of its own for each of those positions?
+  bool follows_first_axis(std::size_t input) const { return follows_first_ >> input & 1; }
 
  private:
   struct Axis {
@@ -36,6 +42,8 @@ class LoopNest {
   Axis rows_, inner_;
   std::int64_t row_count_ = 1;  // of all outer axes and rows_
   std::int64_t slices_ = 1, per_slice_ = 0;  // elements of the inner axis, or rows
+  std::int64_t first_axis_ = 1;
+  std::uint32_t follows_first_ = 0;  // a bit an input
   ScalarInputs scalars_ = 0;
   std::string refusal_;
   bool empty_ = false;

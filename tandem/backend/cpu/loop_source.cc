@@ -14,13 +14,16 @@ std::uint64_t identity_bits(FoldKind kind, DType dtype) {
   if (kind == FoldKind::prod) return lane == DType::f32 ? std::bit_cast<std::uint32_t>(1.0f) : lane == DType::f64 ? std::bit_cast<std::uint64_t>(1.0) : 1;
   const bool lowest = kind == FoldKind::max;
   if (dtype == DType::boolean) return lowest ? 0 : 1;
-  if (dtype == DType::u64) return lowest ? 0 : ~std::uint64_t{0};
-  switch (lane) {
-    case DType::f32: return std::bit_cast<std::uint32_t>((lowest ? -1 : 1) * std::numeric_limits<float>::infinity());
-    case DType::f64: return std::bit_cast<std::uint64_t>((lowest ? -1 : 1) * std::numeric_limits<double>::infinity());
-    case DType::i32: return lowest ? 0x80000000u : 0x7FFFFFFFu;
-    default: return lowest ? std::uint64_t{1} << 63 : ~std::uint64_t{0} >> 1;
-  }
+  if (lane == DType::f32) return std::bit_cast<std::uint32_t>((lowest ? -1 : 1) * std::numeric_limits<float>::infinity());
+  if (lane == DType::f64) return std::bit_cast<std::uint64_t>((lowest ? -1 : 1) * std::numeric_limits<double>::infinity());
+  // The dtype's own, not the lane's: it is also the answer where there is nothing to reduce.
+  return visit_dtype(dtype, [&]<class T>(TypeTag<T>) -> std::uint64_t {
+    if constexpr (!std::is_integral_v<T>) return 0;
+    else {
+      const auto value = static_cast<std::int64_t>(lowest ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max());
+      return lane == DType::i32 ? static_cast<std::uint32_t>(value) : static_cast<std::uint64_t>(value);
+    }
+  });
 }
 
 }  // namespace
@@ -60,8 +63,13 @@ Expr fold_combine(FoldKind kind, Expr a, Expr b) {
   }
 }
 
-FoldProgram fold_of(FoldKind kind, DType dtype) {
+DType fold_lane(FoldKind kind, DType dtype) {
   const DType lane = lane_dtype(dtype);
+  return kind == FoldKind::mean && lane == DType::i32 ? DType::i64 : lane;
+}
+
+FoldProgram fold_of(FoldKind kind, DType dtype) {
+  const DType lane = fold_lane(kind, dtype);
   return {.map = program({dtype}, lane, [](auto& in) { return in[0]; }),
           .combine = program({lane, lane}, lane, [&](auto& in) { return fold_combine(kind, in[0], in[1]); }),
           .identity = identity_bits(kind, dtype)};

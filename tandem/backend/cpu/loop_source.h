@@ -59,7 +59,10 @@ struct TwoForms {
 /// The dtype that holds a lane of `dtype` in memory: f32 for f16, i32 for i8, ….
 DType lane_dtype(DType dtype);
 
-/// Folds of `dtype` elements to their lane dtype.
+/// The dtype in which elements are folded: their lane's; 64 bits for means of integers, whose sum need not fit where the mean does.
+DType fold_lane(FoldKind kind, DType dtype);
+
+/// Folds of `dtype` elements to the dtype they are folded in.
 FoldProgram sum_fold(DType dtype);
 FoldProgram max_fold(DType dtype);
 FoldProgram fold_of(FoldKind kind, DType dtype);

@@ -14,6 +14,7 @@
 #include "tandem/backend/cpu/reference/reference.h"
 #include "tandem/base/cores.h"
 #include "tandem/kernel/in_plan.h"
+#include "tandem/kernel/row_kernel.h"
 
 namespace tandem::cpu {
 namespace {
@@ -174,6 +175,82 @@ struct TileProduct : ProductTiles {
   TileProduct(const MatmulPlan<float>& plan, Epilogue epilogue) : ProductTiles(plan.whole, blocks_of(plan), std::move(epilogue)) {}
 };
 
+/// A product of matrices, or a batch of them, cut by its grid.
+template <class T, class Product>
+class Matmul : public PreparedKernel {
+ public:
+  Matmul(MatmulPlan<T> plan, Product product) : plan_(std::move(plan)), product_(std::move(product)) {}
+
+  void run(const KernelArgs& args) const override {
+    const Grid& grid = plan_.grid;
+    const auto run_slice = [&](std::int64_t slice) { this->run_slice(args, slice); };
+    if (!grid.stays_in_plan || !InPlan::running()) return parallel(grid.slices, run_slice);
+    for (std::int64_t slice = 0; slice < grid.slices; ++slice) run_slice(slice);
+  }
+
+ protected:
+  void run_slice(const KernelArgs& args, std::int64_t slice) const {
+    const Grid& grid = plan_.grid;
+    const auto products = static_cast<std::int64_t>(plan_.offsets.size());
+    const std::int64_t first = slice / grid.blocks * grid.group;
+    ProductBlock block = block_of(plan_, slice % grid.blocks);
+    const std::int64_t row = block.row;
+    for (std::int64_t i = first; i < std::min(first + grid.group, products); ++i) {
+      block.row = row;
+      const Gemm<T> at = part(plan_, args, i, block);
+      block.row += i * plan_.whole.m;
+      product_.run(at, args, block);
+    }
+  }
+
+  const MatmulPlan<T> plan_;
+  const Product product_;
+};
+
+/// Each element of a tile is one sum in the order of k: the bits do not depend on where rows are cut.
+class TileMatmul final : public Matmul<float, TileProduct>, public RowKernel {
+ public:
+  TileMatmul(const KernelCall& call, MatmulPlan<float> plan, const Epilogue& epilogue)
+      : Matmul(plan, TileProduct(plan, epilogue)), rows_(call.outputs[0].shape()[0]), epilogue_(epilogue) {}
+
+  std::int64_t rows() const override { return rows_; }
+  bool reads_by_row(std::size_t input) const override {
+    if (input < 2) return input == 0 && !plan_.whole.transpose_a;
+    return epilogue_.layout()->inputs[input - 1].row != 0;
+  }
+  std::unique_ptr<const CutKernel> cut(std::span<const RowRange> ranges) const override {
+    if (plan_.offsets.size() != 1) return nullptr;  // a batch: its products are the rows
+    return std::make_unique<Cut>(*this, ranges);
+  }
+
+ private:
+  class Cut final : public CutKernel {
+   public:
+    Cut(const TileMatmul& of, std::span<const RowRange> ranges) : of_(of), tiles_(of.plan_.whole, of.blocks(ranges), of.epilogue_) {}
+    void run(const KernelArgs& args, RowRange rows) const override {
+      const ProductBlock block = of_.block(rows);
+      tiles_.run(part(of_.plan_, args, 0, block), args, block);
+    }
+
+   private:
+    const TileMatmul& of_;
+    const ProductTiles tiles_;
+  };
+
+  ProductBlock block(RowRange rows) const {
+    const std::int64_t each = plan_.whole.m / rows_;
+    return {.row = rows.begin * each, .rows = (rows.end - rows.begin) * each, .columns = plan_.whole.n};
+  }
+  std::vector<ProductBlock> blocks(std::span<const RowRange> ranges) const {
+    std::vector<ProductBlock> blocks;
+    for (const RowRange& rows : ranges) blocks.push_back(block(rows));
+    return blocks;
+  }
+
+  std::int64_t rows_;
+  Epilogue epilogue_;
+};
+
 template <class T, class Product>
 Prepared prepare(const KernelCall& call, Epilogue epilogue) {
   auto plan = plan_of<T>(call, static_cast<std::int64_t>(epilogue.work() / 2));
@@ -184,24 +261,12 @@ Prepared prepare(const KernelCall& call, Epilogue epilogue) {
       std::memset(args.outputs[0], 0, bytes);
       epilogue.run_all(args);
     });
-  Product product(plan, std::move(epilogue));
-  return prepared([plan = std::move(plan), product = std::move(product)](const KernelArgs& args) {
-    const Grid& grid = plan.grid;
-    const auto products = static_cast<std::int64_t>(plan.offsets.size());
-    const auto run_slice = [&](std::int64_t slice) {
-      const std::int64_t first = slice / grid.blocks * grid.group;
-      ProductBlock block = block_of(plan, slice % grid.blocks);
-      const std::int64_t row = block.row;
-      for (std::int64_t i = first; i < std::min(first + grid.group, products); ++i) {
-        block.row = row;
-        const Gemm<T> at = part(plan, args, i, block);
-        block.row += i * plan.whole.m;
-        product.run(at, args, block);
-      }
-    };
-    if (!grid.stays_in_plan || !InPlan::running()) return parallel(grid.slices, run_slice);
-    for (std::int64_t slice = 0; slice < grid.slices; ++slice) run_slice(slice);
-  });
+  if constexpr (std::is_same_v<Product, TileProduct>) {
+    return std::make_unique<TileMatmul>(call, std::move(plan), epilogue);
+  } else {
+    Product product(plan, std::move(epilogue));
+    return std::make_unique<Matmul<T, Product>>(std::move(plan), std::move(product));
+  }
 }
 
 Support readable(const KernelCall& call) {

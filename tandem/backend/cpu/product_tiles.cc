@@ -63,13 +63,13 @@ bool ProductTiles::prepare(const Gemm<float>& whole, std::span<const ProductBloc
   return refusal.empty();
 }
 
-void ProductTiles::run_tiles(const TileShape& shape, TileArgs& args) const {
+void ProductTiles::run_tiles(const TileShape& shape, ProductTileArgs& args) const {
   for (const Function& function : functions_)
-    if (function.shape == shape) return reinterpret_cast<void (*)(TileArgs*)>(function.code->entry())(&args);
+    if (function.shape == shape) return reinterpret_cast<void (*)(ProductTileArgs*)>(function.code->entry())(&args);
 }
 
 void ProductTiles::run(const Gemm<float>& g, const KernelArgs& kernel, const ProductBlock& block) const {
-  TileArgs args;
+  ProductTileArgs args;
   args.a_row = (g.transpose_a ? 1 : g.lda) * kFloat;
   args.a_depth = (g.transpose_a ? g.lda : 1) * kFloat;
   args.b_depth = g.ldb * kFloat;

@@ -24,7 +24,7 @@ class ProductTiles {
     std::shared_ptr<const JitCode> code;
   };
   bool prepare(const Gemm<float>& whole, std::span<const ProductBlock> blocks, const TileEpilogue& inside);
-  void run_tiles(const TileShape& shape, TileArgs& args) const;
+  void run_tiles(const TileShape& shape, ProductTileArgs& args) const;
 
   TileLimits limits_;
   std::vector<Function> functions_;               // few: a row and a column of tiles have two sizes each

@@ -13,7 +13,7 @@ namespace {
 constexpr int kWords = kRandomWords;
 constexpr ScalarInputs kAllScalars = 0b111111;
 
-class RandomKernel final : public PreparedKernel {
+class RandomKernel final : public PreparedKernel, public RowKernel {
  public:
   RandomKernel(const KernelCall& call, std::shared_ptr<const Loop> loop)
       : lane_(lane_dtype(call.outputs[0].dtype())),
@@ -21,17 +21,31 @@ class RandomKernel final : public PreparedKernel {
         nest_(Shape{call.outputs[0].shape().elements()}, scalar_operands(lane_),
               std::array{Operand({call.outputs[0].dtype(), Shape{call.outputs[0].shape().elements()}})},
               call.op.flops_per_element),
-        loop_(std::move(loop)) {}
+        loop_(std::move(loop)),
+        rows_(call.outputs[0].shape().rank() > 0 ? call.outputs[0].shape()[0] : 1),
+        elements_(call.outputs[0].shape().elements()) {}
 
   void run(const KernelArgs& args) const override {
+    with_inputs(args, [&](const KernelArgs& all) { nest_.run(*loop_, all); });
+  }
+
+  std::int64_t rows() const override { return rows_; }
+  bool reads_by_row(std::size_t) const override { return false; }
+  std::unique_ptr<const CutKernel> cut(std::span<const RowRange>) const override { return elements_ ? cut_anywhere(*this) : nullptr; }
+  void run_rows(const KernelArgs& args, RowRange rows) const {
+    const std::int64_t each = elements_ / rows_;
+    with_inputs(args, [&](const KernelArgs& all) { nest_.run_part(*loop_, all, {rows.begin * each, rows.end * each}); });
+  }
+
+ private:
+  template <class F>
+  void with_inputs(const KernelArgs& args, const F& run) const {
     const RandomScalars scalars(op_, args.run_time, lane_);
     const void* inputs[kWords + 2];
     for (int i = 0; i < kWords; ++i) inputs[i] = &scalars.words[i];
     for (int i = 0; i < 2; ++i) inputs[kWords + i] = &scalars.numbers[i];
-    nest_.run(*loop_, {inputs, args.outputs, {}});
+    run({inputs, args.outputs, {}});
   }
-
- private:
   static std::vector<Operand> scalar_operands(DType lane) {
     std::vector<Operand> operands;
     for (int i = 0; i < kWords; ++i) operands.emplace_back(TensorSpec(DType::i32, Shape{}));
@@ -42,6 +56,7 @@ class RandomKernel final : public PreparedKernel {
   const OpDef& op_;
   LoopNest nest_;
   std::shared_ptr<const Loop> loop_;
+  std::int64_t rows_, elements_;
 };
 
 template <bool kGenerated>

@@ -1,5 +1,6 @@
 #include "tandem/backend/cpu/reduction_layout.h"
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -51,11 +52,27 @@ ReductionLayout::ReductionLayout(const Shape& domain, AxisSet axes, std::span<co
   }
   std::tie(last, last_reduced) = joined.back();
   joined.pop_back();
+  const bool reduced_before = !joined.empty() && joined.back().second;
   for (const auto& [axis, is_reduced] : joined) (is_reduced ? reduced : kept).push_back(axis);
+  // Where nothing else is kept, results are shared out by columns, which wide rows would mix up.
+  if (!last_reduced && reduced_before && !kept.empty()) widen_narrow_rows();
   groups = product(kept);
   combos = product(reduced);
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (last.strides[i] == 0) scalars |= 1u << i;
+}
+
+void ReductionLayout::widen_narrow_rows() {
+  constexpr std::int64_t kNarrow = 64, kWide = 512;  // a loop over fewer elements than kNarrow is mostly overhead
+  ReductionAxis& rows = reduced.back();
+  if (last.size >= kNarrow || last.size == 0 || !joins(rows, last, operands_)) return;
+  std::int64_t count = std::min(rows.size, kWide / last.size);
+  while (count > 1 && rows.size % count != 0) --count;
+  if (count <= 1) return;
+  rows_at_once = count;
+  last.size *= count;
+  rows.size /= count;
+  for (std::size_t i = 0; i < operands_; ++i) rows.strides[i] *= count;
 }
 
 void ReductionLayout::add_offsets(const std::vector<ReductionAxis>& axes, std::int64_t index, ByteOffsets& offsets) const {

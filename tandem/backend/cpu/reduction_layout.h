@@ -24,6 +24,7 @@ struct ReductionLayout {
   bool last_reduced = true;
   std::int64_t groups = 1, combos = 1;  // positions of the kept and of the reduced axes, the last apart
   ScalarInputs scalars = 0;             // operands that are one value along the last axis
+  std::int64_t rows_at_once = 1;        // rows of the result's width that the last axis holds where it is kept and was narrow
 
   /// `operands` broadcast to `domain`.
   ReductionLayout(const Shape& domain, AxisSet axes, std::span<const Operand> operands);
@@ -32,6 +33,9 @@ struct ReductionLayout {
   void add_offsets(const std::vector<ReductionAxis>& axes, std::int64_t index, ByteOffsets& offsets) const;
 
  private:
+  /// Where the last axis is kept and short, some of the rows that lie behind one another count as one.
+  void widen_narrow_rows();
+
   std::size_t operands_;
 };
 

@@ -162,7 +162,9 @@ void join_segments(const SegmentPlan& plan, std::string_view op, const KernelArg
   if constexpr (std::is_same_v<T, std::int64_t>)  // which a double does not hold
     if (plan.join == Join::min) empty = std::numeric_limits<T>::max();
   T* out = args.output<T>();
-  std::fill_n(out, plan.segments * plan.inner, empty);
+  parallel_ranges(plan.segments * plan.inner, sizeof(T), [&](std::int64_t first, std::int64_t last) {
+    wide([&]() __attribute__((always_inline)) { std::fill(out + first, out + last, empty); });
+  });
   switch (plan.join) {
     case Join::sum: return join_rows<Join::sum>(plan, op, args, out);
     case Join::prod: return join_rows<Join::prod>(plan, op, args, out);

@@ -7,6 +7,7 @@
 #include "tandem/backend/cpu/reference/access.h"
 #include "tandem/backend/cpu/scratch.h"
 #include "tandem/base/cores.h"
+#include "tandem/kernel/row_kernel.h"
 #include "tandem/kernel/softmax_kind.h"
 
 namespace tandem::cpu {
@@ -105,7 +106,7 @@ void run_fold(const Fold& fold, const void* input, std::int64_t row_stride, std:
   fold.run(a);
 }
 
-class SoftmaxKernel final : public PreparedKernel {
+class SoftmaxKernel final : public PreparedKernel, public RowKernel {
  public:
   SoftmaxKernel(const KernelCall& call, Parts parts)
       : kind_(softmax_kind(call.op)),
@@ -118,6 +119,7 @@ class SoftmaxKernel final : public PreparedKernel {
     classes_ = logits[-1];
     rows_ = classes_ ? logits.elements() / classes_ : 0;
     block_ = std::max<std::int64_t>(1, kBlockElements / std::max<std::int64_t>(classes_, 1));
+    if (logits.rank() > 1) first_axis_ = logits[0];
   }
 
   void run(const KernelArgs& args) const override {
@@ -125,6 +127,14 @@ class SoftmaxKernel final : public PreparedKernel {
       const std::int64_t begin = slice * block_;
       run_block(args, begin, std::min(block_, rows_ - begin));
     });
+  }
+
+  std::int64_t rows() const override { return first_axis_; }
+  bool reads_by_row(std::size_t) const override { return true; }
+  std::unique_ptr<const CutKernel> cut(std::span<const RowRange>) const override { return rows_ ? cut_anywhere(*this) : nullptr; }
+  void run_rows(const KernelArgs& args, RowRange part) const {
+    const std::int64_t each = rows_ / first_axis_, end = part.end * each;
+    for (std::int64_t row = part.begin * each; row < end; row += block_) run_block(args, row, std::min(block_, end - row));
   }
 
  private:
@@ -266,6 +276,7 @@ class SoftmaxKernel final : public PreparedKernel {
   DType dtype_, label_dtype_;
   std::int64_t element_, lane_;  // bytes
   std::int64_t classes_ = 0, rows_ = 0, block_ = 1;
+  std::int64_t first_axis_ = 1;  // of the logits, where that is not the classes
 };
 
 Support check(const KernelCall& call) {

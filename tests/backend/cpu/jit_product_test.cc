@@ -53,11 +53,11 @@ void check(const Trial& t, JitTarget target, bool followed) {
   std::string refusal;
   const auto code = tile_code(t.shape, epilogue, target, refusal);
   ASSERT_TRUE(code) << refusal;
-  TileArgs args{.a = a.data(), .a_row = a_row * 4, .a_depth = a_depth * 4, .b = b.data(), .b_depth = width * 4, .depth = t.depth, .tiles = t.tiles,
+  ProductTileArgs args{.a = a.data(), .a_row = a_row * 4, .a_depth = a_depth * 4, .b = b.data(), .b_depth = width * 4, .depth = t.depth, .tiles = t.tiles,
                 .last_columns = t.columns - (t.shape.vectors - 1) * (target == JitTarget::avx512 ? 16 : 8),
                 .inputs = {nullptr, vector.data(), single.data(), full.data()}, .input_rows = {0, 0, 0, width * 4},
                 .outputs = {c.data(), plain.data()}, .output_rows = {width * 4, width * 4}};
-  reinterpret_cast<void (*)(TileArgs*)>(code->entry())(&args);
+  reinterpret_cast<void (*)(ProductTileArgs*)>(code->entry())(&args);
 
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < t.columns; ++j) {
