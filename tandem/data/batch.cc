@@ -42,9 +42,15 @@ class Batch final : public Derived, public Indexed {
   ElementSpec derive(const ElementSpec& in) const override {
     for (const LeafSpec& leaf : in.leaves)
       if (leaf.dataset) fail(ErrorCode::invalid_argument, "batch: datasets cannot be batched; use flat_map(lambda w: w.batch(n)) on windows");
-    const std::int64_t all = input_->cardinality();
-    const std::int64_t count = drop_ || (all >= 0 && all % size_ == 0 && all > 0) ? size_ : LeafSpec::kUnknown;
-    return has_composites(*in.structure) ? batched(in, count) : in.batched(count);
+    return of_batches(in, drop_ ? size_ : LeafSpec::kUnknown);
+  }
+  const ElementSpec& exact_spec() const override {
+    std::call_once(once_, [this] {
+      const std::int64_t all = input_->cardinality();
+      const bool whole = drop_ || (all > 0 && all % size_ == 0);
+      exact_ = of_batches(input_->exact_spec(), whole ? size_ : LeafSpec::kUnknown);
+    });
+    return exact_;
   }
   std::int64_t cardinality() const override { return batches_of(input_->cardinality(), size_, drop_); }
   IteratorPtr iterate(const Pass& pass) const override {
@@ -72,6 +78,9 @@ class Batch final : public Derived, public Indexed {
   }
 
  private:
+  static ElementSpec of_batches(const ElementSpec& in, std::int64_t count) {
+    return has_composites(*in.structure) ? batched(in, count) : in.batched(count);
+  }
   void split(std::int64_t count, Element& out) const {
     for (Leaf& leaf : out) {
       const Shape row(leaf.tensor.shape().sizes().subspan(1));
@@ -131,6 +140,8 @@ class Batch final : public Derived, public Indexed {
   };
   std::int64_t size_;
   bool drop_;
+  mutable std::once_flag once_;
+  mutable ElementSpec exact_;
 };
 
 class PaddedBatch final : public Derived {
@@ -152,7 +163,7 @@ class PaddedBatch final : public Derived {
   ElementSpec derive(const ElementSpec& in) const override {
     ElementSpec out = in;
     for (std::size_t i = 0; i < out.leaves.size(); ++i)
-      if (!options_.padded_shapes.empty()) out.leaves[i].sizes = options_.padded_shapes[i];
+      if (!options_.padded_shapes.empty()) out.leaves[i] = {.dtype = in.leaves[i].dtype, .sizes = options_.padded_shapes[i]};
     return out.batched(options_.drop_remainder ? size_ : LeafSpec::kUnknown);
   }
   std::int64_t cardinality() const override { return batches_of(input_->cardinality(), size_, options_.drop_remainder); }
@@ -254,9 +265,7 @@ class Unbatch final : public Derived {
  public:
   using Derived::Derived;
   std::string_view name() const override { return "Unbatch"; }
-  ElementSpec derive(const ElementSpec& in) const override {
-    return row_of(in);
-  }
+  ElementSpec derive(const ElementSpec& in) const override { return row_of(in); }
   std::int64_t cardinality() const override {
     const std::int64_t all = input_->cardinality();
     if (all <= 0 && all != kInfinite) return all;
@@ -384,7 +393,13 @@ Dataset Dataset::padded_batch(std::int64_t batch_size, const PaddedBatchOptions&
   return Dataset(std::make_shared<data::PaddedBatch>(node_, batch_size, options));
 }
 
-Dataset Dataset::unbatch() const { return Dataset(std::make_shared<data::Unbatch>(node_)); }
+Dataset Dataset::unbatch() const {
+  if (node_->spec_is_known())
+    for (const LeafSpec& leaf : node_->spec().leaves)
+      if (leaf.ranked && leaf.sizes.empty() && !leaf.dataset)
+        fail(ErrorCode::shape_mismatch, "Cannot unbatch an input with scalar components: ", node_->spec().to_string());
+  return Dataset(std::make_shared<data::Unbatch>(node_));
+}
 
 Dataset Dataset::window(std::int64_t size, const WindowOptions& options) const {
   data::check_size("window", "size", size);

@@ -1,4 +1,5 @@
 // Stages that draw from several datasets: by chance, or as another dataset says.
+#include <algorithm>
 #include <numeric>
 
 #include "tandem/base/hash.h"
@@ -42,8 +43,8 @@ class Chosen : public Node {
 
 class Sampled final : public Chosen {
  public:
-  Sampled(std::vector<NodeRef> inputs, std::vector<double> weights, std::uint64_t seed, bool stop)
-      : Chosen(std::move(inputs)), weights_(std::move(weights)), seed_(seed), stop_(stop) {
+  Sampled(std::vector<NodeRef> inputs, std::vector<double> weights, std::uint64_t seed, bool stop, bool same_each_pass)
+      : Chosen(std::move(inputs)), weights_(std::move(weights)), seed_(seed), stop_(stop), same_each_pass_(same_each_pass) {
     if (weights_.empty()) weights_.assign(inputs_.size(), 1);
     if (weights_.size() != inputs_.size())
       fail(ErrorCode::invalid_argument, "sample_from_datasets: ", inputs_.size(), " datasets need as many weights, got ", weights_.size());
@@ -61,7 +62,7 @@ class Sampled final : public Chosen {
     return sum;
   }
   IteratorPtr iterate(const Pass& pass) const override {
-    return std::make_unique<Reading>(open_all(pass), weights_, Dice(mix(seed_, pass.key)), stop_);
+    return std::make_unique<Reading>(open_all(pass), weights_, Dice(mix(seed_, same_each_pass_ ? 0 : pass.key)), stop_);
   }
 
  private:
@@ -97,7 +98,7 @@ class Sampled final : public Chosen {
   };
   std::vector<double> weights_;
   std::uint64_t seed_;
-  bool stop_;
+  bool stop_, same_each_pass_;
 };
 
 class ChosenBy final : public Chosen {
@@ -125,8 +126,11 @@ class ChosenBy final : public Chosen {
         const auto number = choice_[0].tensor.item<std::int64_t>();
         if (number < 0 || number >= static_cast<std::int64_t>(inputs_.size()))
           fail(ErrorCode::index_out_of_range, "choose_from_datasets: choice ", number, " of ", inputs_.size(), " datasets");
-        if (inputs_[static_cast<std::size_t>(number)]->next(out)) return true;
-        ended_ = stop_;
+        IteratorPtr& input = inputs_[static_cast<std::size_t>(number)];
+        if (!input) continue;
+        if (input->next(out)) return true;
+        input.reset();
+        ended_ = stop_ || std::ranges::none_of(inputs_, [](const IteratorPtr& one) { return one != nullptr; });
       }
       return false;
     }
@@ -148,10 +152,16 @@ std::vector<NodeRef> nodes_of(const std::vector<Dataset>& datasets) {
 }
 
 }  // namespace
+
+NodeRef make_sampled(const std::vector<Dataset>& datasets, std::vector<double> weights, std::int64_t seed, bool stop_on_empty_dataset, bool rerandomize_each_iteration) {
+  const bool same = seed >= 0 && !rerandomize_each_iteration;
+  return std::make_shared<Sampled>(nodes_of(datasets), std::move(weights), seed_or_drawn(seed), stop_on_empty_dataset, same);
+}
+
 }  // namespace data
 
 Dataset Dataset::sample_from_datasets(const std::vector<Dataset>& datasets, std::vector<double> weights, std::int64_t seed, bool stop_on_empty_dataset) {
-  return Dataset(std::make_shared<data::Sampled>(data::nodes_of(datasets), std::move(weights), data::seed_or_drawn(seed), stop_on_empty_dataset));
+  return Dataset(data::make_sampled(datasets, std::move(weights), seed, stop_on_empty_dataset, false));
 }
 
 Dataset Dataset::choose_from_datasets(const std::vector<Dataset>& datasets, const Dataset& choices, bool stop_on_empty_dataset) {

@@ -50,8 +50,7 @@ StructureRef with_levels(const StructureRef& structure, int more) {
   }
   std::vector<StructureRef> children;
   for (const StructureRef& child : structure->children()) children.push_back(with_levels(child, more));
-  if (structure->kind() == Structure::Kind::tuple) return Structure::tuple(std::move(children));
-  return Structure::map(structure->names(), std::move(children));
+  return std::make_shared<Structure>(structure->kind(), structure->names(), std::move(children));
 }
 
 LeafSpec vector_of(DType dtype, std::int64_t size) { return {.dtype = dtype, .sizes = {size}}; }

@@ -102,6 +102,7 @@ std::string_view CsvReader::field(std::string_view& rest, bool& last) {
   }
   const std::size_t end = rest.find(options_.delimiter);
   value = rest.substr(0, end);
+  if (options_.quotes && !value.empty() && std::memchr(value.data(), '"', value.size()) != nullptr) bad("a field with quotes inside must be quoted");
   last = end == std::string_view::npos;
   rest.remove_prefix(last ? rest.size() : end + 1);
   return value;

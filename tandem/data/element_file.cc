@@ -49,10 +49,17 @@ void put_text(std::string& out, std::string_view value) {
   out += value;
 }
 
+/// How structures stand in files: the kinds of Structure, and tuples with names.
+enum FileKind : std::uint8_t { kLeaf, kTuple, kMap, kNamedTuple };
+
 void encode_structure(const Structure& structure, std::string& out) {
-  put(out, static_cast<std::uint8_t>(structure.kind()));
+  const bool named = structure.kind() == Structure::Kind::tuple && !structure.names().empty();
+  put(out, named ? static_cast<std::uint8_t>(kNamedTuple) : static_cast<std::uint8_t>(structure.kind()));
   if (structure.kind() == Structure::Kind::leaf) return;
   put(out, static_cast<std::uint32_t>(structure.children().size()));
+  if (named) put(out, static_cast<std::uint32_t>(structure.names().size()));
+  if (named)
+    for (const std::string& name : structure.names()) put_text(out, name);
   for (std::size_t i = 0; i < structure.children().size(); ++i) {
     if (structure.kind() == Structure::Kind::map) put_text(out, structure.names()[i]);
     encode_structure(*structure.children()[i], out);
@@ -61,16 +68,19 @@ void encode_structure(const Structure& structure, std::string& out) {
 
 StructureRef decode_structure(Bytes& in, int depth) {
   const auto kind = in.get<std::uint8_t>();
-  if (kind == 0) return Structure::leaf();
-  if (kind > 2 || depth > 64) in.bad("the structure of the elements is damaged");
+  if (kind == kLeaf) return Structure::leaf();
+  if (kind > kNamedTuple || depth > 64) in.bad("the structure of the elements is damaged");
   const auto count = in.get<std::uint32_t>();
   std::vector<std::string> names;
   std::vector<StructureRef> children;
+  if (kind == kNamedTuple)
+    for (auto left = in.get<std::uint32_t>(); left > 0; --left) names.push_back(in.text());
   for (std::uint32_t i = 0; i < count; ++i) {
-    if (kind == 2) names.push_back(in.text());
+    if (kind == kMap) names.push_back(in.text());
     children.push_back(decode_structure(in, depth + 1));
   }
-  return kind == 1 ? Structure::tuple(std::move(children)) : Structure::map(std::move(names), std::move(children));
+  if (kind == kMap) return Structure::map(std::move(names), std::move(children));
+  return std::make_shared<Structure>(Structure::Kind::tuple, std::move(names), std::move(children));
 }
 
 /// The numbers of dtypes in files, which stay what they are whatever is added.

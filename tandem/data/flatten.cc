@@ -17,12 +17,7 @@ class Flattening : public OneInput {
   Flattening(NodeRef input, std::function<NodeRef(const Element&)> make) : OneInput(std::move(input)), make_(std::move(make)) {}
   const ElementSpec& spec() const override {
     std::lock_guard lock(mutex_);
-    if (!spec_) {
-      IteratorPtr input = open(*input_, {});
-      Element first;
-      if (!input->next(first)) fail(ErrorCode::invalid_argument, "element_spec: ", name(), " over an empty dataset shows no element");
-      spec_ = make_(first)->spec();
-    }
+    if (!spec_) show_element(*input_, name(), [this](const Element& element) { spec_ = make_(element)->spec(); });
     return *spec_;
   }
   bool spec_is_known() const override {

@@ -23,12 +23,8 @@ class GroupByWindow final : public OneInput {
   std::int64_t cardinality() const override { return input_->cardinality() == 0 ? 0 : kUnknownCardinality; }
   const ElementSpec& spec() const override {
     std::lock_guard lock(mutex_);
-    if (!spec_) {
-      IteratorPtr input = open(*input_, {});
-      Element first;
-      if (!input->next(first)) fail(ErrorCode::invalid_argument, "element_spec: group_by_window over an empty dataset shows no element");
-      spec_ = reduce_(0, Dataset(make_listed(input_->spec(), {first}))).element_spec();
-    }
+    if (!spec_)
+      show_element(*input_, "group_by_window", [this](const Element& element) { spec_ = reduce_(0, Dataset(make_listed(input_->spec(), {element}))).element_spec(); });
     return *spec_;
   }
   bool spec_is_known() const override {

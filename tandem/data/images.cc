@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tandem/data/rows.h"
+#include "tandem/data/sources.h"
 #include "tandem/files/file_bytes.h"
 #include "tandem/files/pictures.h"
 #include "tandem/op/arrays.h"
@@ -111,7 +112,7 @@ Tensor read_image(const std::string& path, const ImageOptions& options) {
 }
 
 Dataset read_images(const Dataset& paths, const ImageOptions& options, const MapOptions& map) {
-  return paths.map(ElementFunction([options](const Value& element) {
+  const Dataset images = paths.map(ElementFunction([options](const Value& element) {
     Value out = element;
     const Tensor& path = out.leaves().at(0).tensor;
     if (path.dtype() != DType::string || path.size() != 1)
@@ -119,6 +120,11 @@ Dataset read_images(const Dataset& paths, const ImageOptions& options, const Map
     out.leaves()[0] = Leaf(read_image(path.strings()[0], options));
     return out;
   }, Recording::never), map);
+  if (!paths.node()->spec_is_known() || paths.element_spec().leaves.empty()) return images;
+  ElementSpec spec = paths.element_spec();
+  const auto known = [](std::int64_t size) { return size > 0 ? size : LeafSpec::kUnknown; };
+  spec.leaves[0] = {.dtype = DType::f32, .sizes = {known(options.height), known(options.width), known(options.channels)}};
+  return Dataset(data::make_promised(images.node(), std::move(spec)));
 }
 
 }  // namespace tandem

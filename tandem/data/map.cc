@@ -1,5 +1,6 @@
 // The stage that makes an element of each element, by one or several workers, row by row or many rows at once.
 #include <algorithm>
+#include <utility>
 
 #include "tandem/base/hash.h"
 #include "tandem/data/dataset.h"
@@ -23,13 +24,13 @@ class Map final : public OneInput, public Indexed {
 
   const ElementSpec& spec() const override {
     if (const ElementSpec* known = find_spec()) return *known;
-    // Only an element shows it.
-    IteratorPtr input = open(*input_, {});
-    Element first;
-    if (!input->next(first))
-      fail(ErrorCode::invalid_argument, "element_spec: the dataset is empty and its function was not made of ops alone, so what it gives is unknown");
-    runner_->call(first);
+    show_element(*input_, "map", [this](const Element& element) { runner_->call(element); });
     return *find_spec();
+  }
+  const ElementSpec& exact_spec() const override {
+    const ElementSpec& in = input_->exact_spec();
+    const Program* program = &in == &input_->spec() || runner_->takes_blocks() ? nullptr : runner_->program(in);
+    return program ? program->output() : spec();
   }
   bool spec_is_known() const override { return find_spec() != nullptr; }
 
@@ -60,7 +61,7 @@ class Map final : public OneInput, public Indexed {
   IteratorPtr iterate(const Pass& pass) const override {
     const bool by_blocks = runner_->takes_blocks() || (input_->spec_is_known() && block_program());
     if (by_blocks) stage_of(pass, *this).in_blocks = true;
-    if (indexed()) return std::make_unique<InBlocks>(std::static_pointer_cast<const Map>(shared_from_this()));
+    if (indexed()) return std::make_unique<InBlocks>(Node::iterate(pass));
     if (calls_ != 0 && !by_blocks)
       return parallel_map(open(*input_, pass), runner_, calls_, mix(seed_, pass.key), pass, stage_of(pass, *this));
     return std::make_unique<Reading>(*this, open(*input_, pass), by_blocks, mix(seed_, pass.key));
@@ -100,29 +101,27 @@ class Map final : public OneInput, public Indexed {
   /// Over an indexed input: elements are made in blocks also when they are read one by one.
   class InBlocks final : public Iterator {
    public:
-    explicit InBlocks(std::shared_ptr<const Map> map) : map_(std::move(map)), count_(map_->count()) {}
+    explicit InBlocks(IteratorPtr blocks) : blocks_(std::move(blocks)) {}
     bool next(Element& out) override {
-      if (at_ == held_end_) {
-        if (at_ == count_) return false;
-        const std::int64_t count = std::min<std::int64_t>(count_ - at_, at_ == 0 ? 8 : 128);
-        map_->read(at_, count, held_);
-        held_begin_ = at_;
-        held_end_ = at_ + count;
+      if (at_ == count_) {
+        at_ = count_ = 0;
+        count_ = blocks_->next_block(std::exchange(most_, 128), held_);
+        if (count_ == 0) return false;
       }
-      row(held_, at_++ - held_begin_, out);
+      row(held_, at_++, out);
       return true;
     }
     std::int64_t next_block(std::int64_t most, Element& out) override {
+      if (at_ == count_) return blocks_->next_block(most, out);
       const std::int64_t count = std::min(most, count_ - at_);
-      if (count > 0) map_->read(at_, count, out);
+      rows(held_, at_, count, out);
       at_ += count;
-      held_end_ = at_;
       return count;
     }
 
    private:
-    std::shared_ptr<const Map> map_;
-    std::int64_t at_ = 0, count_, held_begin_ = 0, held_end_ = 0;
+    IteratorPtr blocks_;
+    std::int64_t at_ = 0, count_ = 0, most_ = 8;  // of held_; the first block is small, for those who want one element
     Element held_;
   };
 

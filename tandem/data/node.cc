@@ -1,5 +1,9 @@
 #include "tandem/data/node.h"
 
+#include <algorithm>
+#include <cstring>
+#include <exception>
+
 #include "tandem/base/hash.h"
 #include "tandem/data/rows.h"
 #include "tandem/data/session.h"
@@ -20,12 +24,36 @@ class InOrder final : public Iterator {
   }
   std::int64_t next_block(std::int64_t most, Element& out) override {
     const std::int64_t count = std::min(most, count_ - at_);
-    if (count > 0) source_.read(at_, count, out);
+    if (count == 0) return 0;
+    try {
+      source_.read(at_, count, out);
+    } catch (const std::exception&) {
+      return up_to_error(count, out);
+    }
     at_ += count;
     return count;
   }
 
  private:
+  /// The elements before the one that fails; if it is the first, its error, and the next block begins behind it.
+  std::int64_t up_to_error(std::int64_t count, Element& out) {
+    std::vector<Element> good;
+    Element one;
+    while (static_cast<std::int64_t>(good.size()) < count) {
+      try {
+        source_.element(at_, one);
+      } catch (const std::exception&) {
+        if (!good.empty()) break;
+        ++at_;
+        throw;
+      }
+      ++at_;
+      good.push_back(std::move(one));
+    }
+    stack(good, out);
+    return static_cast<std::int64_t>(good.size());
+  }
+
   NodeRef node_;
   const Indexed& source_;
   std::int64_t at_ = 0, count_;
@@ -55,6 +83,46 @@ IteratorPtr Node::iterate(const Pass&) const {
   const Indexed* source = indexed();
   TANDEM_CHECK(source, name(), " has no iterator");
   return std::make_unique<InOrder>(shared_from_this(), *source);
+}
+
+namespace {
+
+/// Zeros and empty strings, sizes of one where they are unknown.
+Element made_up(const ElementSpec& spec, std::string_view stage) {
+  Element out;
+  for (const LeafSpec& leaf : spec.leaves) {
+    if (!leaf.ranked || leaf.dataset) fail(ErrorCode::invalid_argument, "element_spec: ", stage, " over an empty dataset shows no element");
+    LeafSpec known = leaf;
+    std::ranges::replace(known.sizes, LeafSpec::kUnknown, 1);
+    const TensorSpec tensor = known.tensor_spec();
+    if (tensor.dtype() == DType::string) {
+      out.emplace_back(Tensor::from_strings(std::vector<std::string>(static_cast<std::size_t>(tensor.shape().elements())), tensor.shape()));
+      continue;
+    }
+    Fresh zeros = fresh(tensor);
+    std::memset(zeros.bytes, 0, tensor.bytes());
+    out.emplace_back(zeros.tensor);
+  }
+  return out;
+}
+
+}  // namespace
+
+void show_element(const Node& input, std::string_view stage, const std::function<void(const Element&)>& shown) {
+  constexpr int kMostTried = 16;
+  IteratorPtr elements = open(input, {});
+  std::exception_ptr first_error;
+  Element element;
+  for (int tried = 0; tried < kMostTried; ++tried) {
+    try {
+      if (!elements->next(element)) break;
+      return shown(element);
+    } catch (const std::exception&) {
+      if (!first_error) first_error = std::current_exception();
+    }
+  }
+  if (first_error) std::rethrow_exception(first_error);
+  shown(made_up(input.spec(), stage));
 }
 
 IteratorPtr open(const Node& node, const Pass& pass) {

@@ -61,6 +61,8 @@ class Node : public std::enable_shared_from_this<Node> {
   virtual const ElementSpec& spec() const = 0;
   /// False when spec() would have to do that now.
   virtual bool spec_is_known() const { return true; }
+  /// What is true of all elements though spec() does not promise it: the size of batches that leave no remainder.
+  virtual const ElementSpec& exact_spec() const { return spec(); }
   virtual std::int64_t cardinality() const = 0;
   /// Null when elements come in order only. May become non-null later (a cache that has been filled).
   virtual const Indexed* indexed() const { return nullptr; }
@@ -76,6 +78,10 @@ class Node : public std::enable_shared_from_this<Node> {
   mutable std::atomic<std::uint64_t> passes_{0};
 };
 
+/// Shows a function what elements look like: `shown(element)` of the first that does not fail, or of one of zeros where there
+/// are none; the first error where all fail.
+void show_element(const Node& input, std::string_view stage, const std::function<void(const Element&)>& shown);
+
 /// An iterator of `node`, measured when the pass has a session.
 IteratorPtr open(const Node& node, const Pass& pass);
 
@@ -88,6 +94,7 @@ class OneInput : public Node {
   explicit OneInput(NodeRef input) : input_(std::move(input)) {}
   const ElementSpec& spec() const override { return input_->spec(); }
   bool spec_is_known() const override { return input_->spec_is_known(); }
+  const ElementSpec& exact_spec() const override { return &spec() == &input_->spec() ? input_->exact_spec() : spec(); }
   std::int64_t cardinality() const override { return input_->cardinality(); }
   std::vector<NodeRef> inputs() const override { return {input_}; }
 

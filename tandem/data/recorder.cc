@@ -208,6 +208,7 @@ std::unique_ptr<Program> record(const ElementFunction& function, const ElementSp
     for (const LeafSpec& leaf : spec.leaves) stand_ins.emplace_back(recorder.new_value(leaf.tensor_spec()));
     program->inputs_ = program->values_;
     const Value result = function(Value(spec.structure, std::move(stand_ins)));
+    if (result.leaves().empty()) return nullptr;
     program->output_.structure = result.structure();
     for (const Leaf& leaf : result.leaves()) {
       if (leaf.dataset || leaf.tensor.impl()->id.watched) return nullptr;  // a variable may change between elements
@@ -244,6 +245,7 @@ Value Runner::call(const Element& in) const {
 }
 
 void Runner::note(const Value& result) const {
+  if (result.leaves().empty()) fail(ErrorCode::invalid_argument, "the function must give at least one tensor, got ", result.structure()->to_string());
   std::lock_guard lock(mutex_);
   if (!seen_) {
     seen_ = result.spec();

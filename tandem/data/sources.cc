@@ -154,7 +154,22 @@ class Generated final : public Node {
   ElementSpec spec_;
 };
 
+class Promised final : public OneInput {
+ public:
+  Promised(NodeRef input, ElementSpec spec) : OneInput(std::move(input)), spec_(std::move(spec)) {}
+  std::string_view name() const override { return "EnsureShape"; }
+  const ElementSpec& spec() const override { return spec_; }
+  bool spec_is_known() const override { return true; }
+  const Indexed* indexed() const override { return input_->indexed(); }
+  IteratorPtr iterate(const Pass& pass) const override { return open(*input_, pass); }
+
+ private:
+  ElementSpec spec_;
+};
+
 }  // namespace
+
+NodeRef make_promised(NodeRef input, ElementSpec spec) { return std::make_shared<Promised>(std::move(input), std::move(spec)); }
 
 NodeRef make_listed(ElementSpec spec, std::vector<Element> elements) {
   return std::make_shared<Listed>(std::move(spec), std::move(elements));
@@ -168,6 +183,7 @@ Dataset Dataset::from_tensor_slices(const Value& tensors) {
 }
 
 Dataset Dataset::from_tensors(const Value& element) {
+  if (element.leaves().empty()) fail(ErrorCode::invalid_argument, "from_tensors: an element must have at least one tensor");
   return Dataset(data::make_listed(element.spec(), {element.leaves()}));
 }
 

@@ -94,6 +94,7 @@ StructureRef Structure::map(std::vector<std::string> names, std::vector<Structur
 
 std::string Structure::to_string() const {
   if (kind_ == Kind::leaf) return ".";
+  if (children_.empty() && names_.size() == 1) return names_[0];  // None
   std::string out(1, kind_ == Kind::tuple ? '(' : '{');
   for (std::size_t i = 0; i < children_.size(); ++i) {
     if (i) out += ", ";

@@ -1,5 +1,7 @@
 // Stages that look at each element in turn: filter, take_while, enumerate, scan, zip, ignore_errors.
 #include <algorithm>
+#include <exception>
+#include <utility>
 
 #include "tandem/base/hash.h"
 #include "tandem/data/dataset.h"
@@ -52,7 +54,7 @@ class Filter final : public OneInput {
     Runner::Memo memo_;
   };
 
-  /// Judges a block at a time; reading an indexed input ahead has no effects.
+  /// Judges a block at a time; reading an indexed input ahead has no effects. Where a row fails, those before it come first.
   class InBlocks final : public Iterator {
    public:
     InBlocks(std::shared_ptr<const Runner> runner, const Program& program, IteratorPtr input)
@@ -72,24 +74,54 @@ class Filter final : public OneInput {
 
    private:
     bool refill() {
-      for (;;) {
+      kept_.clear();
+      at_ = 0;
+      while (kept_.empty()) {
+        if (failed_) std::rethrow_exception(std::exchange(failed_, nullptr));
+        if (judged_ < count_) {
+          judge_one_by_one();
+          continue;
+        }
+        judged_ = count_ = 0;
         const std::int64_t count = input_->next_block(256, held_);
         if (count == 0) return false;
-        runner_->run_block(&program_, count, held_, verdict_);
-        const auto verdicts = verdict_[0].tensor.data<bool>();
-        kept_.clear();
-        at_ = 0;
-        for (std::int64_t i = 0; i < count; ++i)
-          if (verdicts[static_cast<std::size_t>(i)]) kept_.push_back(i);
-        if (!kept_.empty()) return true;
+        count_ = count;
+        try {
+          judge_all();
+        } catch (const std::exception&) {
+          judge_one_by_one();
+        }
+      }
+      return true;
+    }
+    void judge_all() {
+      runner_->run_block(&program_, count_, held_, verdict_);
+      const auto verdicts = verdict_[0].tensor.data<bool>();
+      for (; judged_ < count_; ++judged_)
+        if (verdicts[static_cast<std::size_t>(judged_)]) kept_.push_back(judged_);
+    }
+    /// Up to the row that fails, or the last.
+    void judge_one_by_one() {
+      Element one;
+      while (judged_ < count_ && !failed_) {
+        const std::int64_t i = judged_++;
+        row(held_, i, one);
+        try {
+          program_.run(one, verdict_);
+          if (truth("filter", verdict_)) kept_.push_back(i);
+        } catch (const std::exception&) {
+          failed_ = std::current_exception();
+        }
       }
     }
     std::shared_ptr<const Runner> runner_;
     const Program& program_;
     IteratorPtr input_;
     Element held_, verdict_;
-    std::vector<std::int64_t> kept_;  // rows of held_ that passed
+    std::int64_t count_ = 0, judged_ = 0;  // rows of held_
+    std::vector<std::int64_t> kept_;       // those that passed
     std::size_t at_ = 0;
+    std::exception_ptr failed_;
   };
   std::shared_ptr<const Runner> runner_;
 };
@@ -207,7 +239,7 @@ class Zip final : public Node, public Indexed {
     }
     std::vector<StructureRef> children;
     for (const StructureRef& child : shape.children()) children.push_back(combined(*child, datasets, leaf));
-    return shape.kind() == Structure::Kind::tuple ? Structure::tuple(std::move(children)) : Structure::map(shape.names(), std::move(children));
+    return std::make_shared<Structure>(shape.kind(), shape.names(), std::move(children));
   }
 
   std::vector<NodeRef> inputs_;
@@ -225,11 +257,11 @@ class Scan final : public OneInput {
   const ElementSpec& spec() const override {
     std::lock_guard lock(mutex_);
     if (spec_) return *spec_;
-    IteratorPtr input = open(*input_, {});
-    Element both = initial_.leaves(), element;
-    if (!input->next(element)) fail(ErrorCode::invalid_argument, "element_spec: scan over an empty dataset shows no element");
-    both.insert(both.end(), element.begin(), element.end());
-    spec_ = checked(runner_->call(both))[1].spec();
+    show_element(*input_, "scan", [this](const Element& element) {
+      Element both = initial_.leaves();
+      both.insert(both.end(), element.begin(), element.end());
+      spec_ = checked(runner_->call(both))[1].spec();
+    });
     for (LeafSpec& leaf : spec_->leaves) std::ranges::fill(leaf.sizes, LeafSpec::kUnknown);
     return *spec_;
   }
