@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,8 +53,9 @@ struct ReplicaContext {
 /// Null outside of replicas.
 const ReplicaContext* get_replica_context();
 
-/// The sum of the losses of the examples, divided by the rows of the whole batch: what one replica contributes.
-Tensor compute_average_loss(const Tensor& per_example_loss);
+/// The sum of the losses of the examples, each times its weight, divided by the rows of the whole batch: what one replica
+/// contributes. Nothing of nothing is 0.
+Tensor compute_average_loss(const Tensor& per_example_loss, const Tensor& sample_weight = {}, std::optional<std::int64_t> global_batch_size = {});
 /// The part of a loss of the variables that one replica contributes.
 Tensor scale_regularization_loss(const Tensor& loss);
 

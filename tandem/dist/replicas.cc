@@ -243,10 +243,20 @@ Tensors MirroredStrategy::sum(const PerReplica& values) const {
   return LocalCommunicator(from, {home()}).all_reduce(brought, ReduceOp::sum);
 }
 
-Tensor compute_average_loss(const Tensor& per_example_loss) {
+Tensor compute_average_loss(const Tensor& per_example_loss, const Tensor& sample_weight, std::optional<std::int64_t> global_batch_size) {
+  if (per_example_loss.rank() == 0) fail(ErrorCode::invalid_argument, "compute_average_loss: needs a loss an example, got one number");
+  if (global_batch_size && *global_batch_size < 0)
+    fail(ErrorCode::invalid_argument, "compute_average_loss: global_batch_size must not be negative, got ", *global_batch_size);
   const ReplicaContext* context = current_context;
-  const std::int64_t own = per_example_loss.rank() ? per_example_loss.shape()[0] : 1;
-  return divided(reduce_sum(per_example_loss), context && context->rows == own ? context->total : own);
+  const std::int64_t own = per_example_loss.shape()[0];
+  const std::int64_t rows = global_batch_size.value_or(context && context->rows == own ? context->total : own);
+  Tensor losses = per_example_loss;
+  if (sample_weight.defined()) {
+    Ints shape(sample_weight.shape().begin(), sample_weight.shape().end());
+    shape.resize(static_cast<std::size_t>(losses.rank()), 1);
+    losses = losses * cast(reshape(sample_weight, shape), losses.dtype());
+  }
+  return rows == 0 ? zeros_like(reduce_sum(losses)) : divided(reduce_sum(losses), rows);
 }
 
 Tensor scale_regularization_loss(const Tensor& loss) {

@@ -16,6 +16,10 @@ Tensors rows_of(const Tensors& arrays, const Shard& shard) {
   return out;
 }
 
+Batch rows_of(const Batch& batch, const Shard& shard) {
+  return {rows_of(batch.inputs, shard), rows_of(batch.targets, shard), rows_of(batch.weights, shard)};
+}
+
 Tensor sum_of(const Tensor& a, const Tensor& b) { return !a.defined() ? b : b.defined() ? a + b : a; }
 
 /// Tensors of the parts of a batch, in the order of their rows.
@@ -24,7 +28,7 @@ Tensor joined(const Tensors& parts) { return parts.size() == 1 ? parts[0] : conc
 }  // namespace
 
 CompiledModel::CompiledModel(const LayerGraph& graph, Steps& steps, bool own_steps, const std::string& name, CompileOptions options)
-    : graph_(graph), steps_(steps), options_(std::move(options)),
+    : graph_(graph), steps_(steps), own_steps_(own_steps), options_(std::move(options)),
       optimizer_(options_.optimizer_object ? options_.optimizer_object : make_optimizer(options_.optimizer)) {
   const std::size_t count = graph.outputs().size();
   if (!options_.losses.empty() && options_.losses.size() != count)
@@ -33,7 +37,7 @@ CompiledModel::CompiledModel(const LayerGraph& graph, Steps& steps, bool own_ste
     fail(ErrorCode::invalid_argument, "compile: ", options_.output_metrics.size(), " lists of metrics were given for ", count, " outputs");
   if (!options_.loss_weights.empty() && options_.loss_weights.size() != count)
     fail(ErrorCode::invalid_argument, "compile: ", options_.loss_weights.size(), " loss_weights were given for ", count, " outputs");
-  for (std::size_t i = 0; i < count; ++i) add_output(i, own_steps);
+  for (std::size_t i = 0; i < count; ++i) add_output(i);
   const bool halves = std::ranges::any_of(graph.layers(), [](const LayerPtr& layer) { return layer->policy().name == "mixed_float16"; });
   if (halves && options_.auto_scale_loss && !optimizer_->scales_losses()) optimizer_->scale_losses();
   if (MirroredStrategy::current()) {
@@ -44,7 +48,7 @@ CompiledModel::CompiledModel(const LayerGraph& graph, Steps& steps, bool own_ste
     return [this, training](const Tensors& batch) -> Tensors {
       AddedLosses added;
       const Batch parts = split(batch);
-      const Tensor loss = strategy_ ? run_mirrored(parts, training) : training ? steps_.train_step(parts) : steps_.test_step(parts);
+      const Tensor loss = strategy_ && !own_steps_ ? run_mirrored(parts, training) : run_own_steps(parts, training);
       loss_.add(loss, parts.inputs[0].shape()[0]);
       return {loss};
     };
@@ -57,7 +61,7 @@ CompiledModel::CompiledModel(const LayerGraph& graph, Steps& steps, bool own_ste
 
 CompiledModel::~CompiledModel() = default;
 
-void CompiledModel::add_output(std::size_t index, bool own_steps) {
+void CompiledModel::add_output(std::size_t index) {
   Output output;
   const bool several = graph_.outputs().size() > 1;
   const LayerPtr& layer = graph_.layer_of(index);
@@ -71,7 +75,7 @@ void CompiledModel::add_output(std::size_t index, bool own_steps) {
     const LossRecord& record = find_loss(config.name);
     LossArguments arguments = config.arguments;
     arguments.from_logits = arguments.from_logits || options_.from_logits;
-    if (!own_steps && !arguments.from_logits && !record.activation.empty() && graph_.last_activation(index) == record.activation) {
+    if (!own_steps_ && !arguments.from_logits && !record.activation.empty() && graph_.last_activation(index) == record.activation) {
       output.left_out = record.activation;
       arguments.from_logits = true;
     }
@@ -149,17 +153,22 @@ Tensor CompiledModel::loss_of(const Batch& batch, const Outputs& made) const {
 
 Tensor CompiledModel::loss_of(const Batch& batch, const Outputs& made, const Tensors& added) const {
   const std::int64_t rows = made.values.at(0).shape()[0];
+  const ReplicaContext* replica = get_replica_context();
+  const std::int64_t all = replica && replica->rows == rows ? replica->total : rows;
   Tensor total = penalties(added);
+  if (total.defined() && all != rows) total = total * (static_cast<double>(rows) / static_cast<double>(all));
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const Output& output = outputs_[i];
-    const Tensor loss = loss_of(output, batch.targets[i], made.values.at(i), made.masks[i], batch.weights, rows);
-    if (output.mean) output.mean->add(loss, rows);
+    const Tensor loss = loss_of(output, batch.targets[i], made.values.at(i), made.masks[i], batch.weights, all);
+    if (output.mean) output.mean->add(all == rows ? loss : loss * (static_cast<double>(all) / static_cast<double>(rows)), rows);
     total = sum_of(total, output.weight == 1 ? loss : loss * output.weight);
   }
   return total;
 }
 
 void CompiledModel::update_metrics(const Batch& batch, const Outputs& made) const {
+  std::optional<DeviceScope> at_home;  // replicas share them, and what lies there survives the loss of a device
+  if (strategy_ && get_replica_context()) at_home.emplace(strategy_->home());
   for (std::size_t i = 0; i < outputs_.size(); ++i)
     for (const auto& [metric, weighted] : outputs_[i].metrics)
       metric->update(batch.targets[i], {made.values.at(i), outputs_[i].left_out}, weighted ? batch.weights : Tensor());
@@ -167,7 +176,33 @@ void CompiledModel::update_metrics(const Batch& batch, const Outputs& made) cons
 
 void CompiledModel::minimize(GradientTape& tape, const Tensor& loss) const {
   const std::vector<Variable> variables = trainable_variables();
-  optimizer_->apply_gradients(variables, tape.gradient(optimizer_->scaled_loss(loss), Tensors(variables.begin(), variables.end())));
+  const Tensors gradients = tape.gradient(optimizer_->scaled_loss(loss), Tensors(variables.begin(), variables.end()));
+  const ReplicaContext* replica = get_replica_context();
+  if (!replica || !replica->thread) {
+    optimizer_->apply_gradients(variables, gradients);
+    return constrain();
+  }
+  const auto together = [this, &variables](const PerReplica& brought) -> Tensors {
+    PerReplica present;
+    std::vector<std::string> devices;
+    for (std::size_t i = 0; i < brought.size(); ++i) {
+      if (brought[i].empty()) continue;
+      present.push_back(brought[i]);
+      devices.push_back(strategy_->devices()[i]);
+    }
+    if (!present.empty()) apply(variables, present, devices);  // a model without variables has nothing to bring
+    return {};
+  };
+  replica->merge_call(together, gradients);
+}
+
+void CompiledModel::apply(const std::vector<Variable>& variables, const PerReplica& gradients, const std::vector<std::string>& devices) const {
+  const DeviceScope at_home(strategy_->home());
+  std::vector<std::size_t> bytes;
+  for (const Variable& variable : variables) bytes.push_back(variable.value().spec().bytes());
+  const std::vector<std::string> homes = strategy_->homes(bytes);
+  const Tensors sums = LocalCommunicator(devices, homes).all_reduce(gradients, ReduceOp::sum);
+  optimizer_->apply_gradients(variables, sums, homes.size() == variables.size() && homes.size() > 1 ? homes : std::vector<std::string>());
   constrain();
 }
 
@@ -201,14 +236,32 @@ Tensors CompiledModel::gradients(const Tensors& arrays) const {
   return found.empty() ? Tensors{loss} : found;
 }
 
-Tensor CompiledModel::run_mirrored(const Batch& batch, bool training) const {
+ReplicaGroup CompiledModel::replicas_for(const Batch& batch) const {
   const std::int64_t rows = batch.inputs[0].shape()[0];
-  const ReplicaGroup group{strategy_->shards(rows), rows, strategy_->home()};
+  return {strategy_->shards(rows), rows, strategy_->home()};
+}
+
+Tensor CompiledModel::run_own_steps(const Batch& batch, bool training) const {
+  const auto step = [&](const Batch& part) { return training ? steps_.train_step(part) : steps_.test_step(part); };
+  if (!strategy_) return step(batch);
+  const PerReplica shares = run_replicas(replicas_for(batch), [&](const Shard& shard) -> Tensors {
+    const AddedLosses added;
+    return {step(rows_of(batch, shard))};
+  });
+  const DeviceScope at_home(strategy_->home());
+  Tensor loss;
+  for (const Tensors& share : shares) loss = sum_of(loss, share[0]);
+  return loss;
+}
+
+Tensor CompiledModel::run_mirrored(const Batch& batch, bool training) const {
+  const ReplicaGroup group = replicas_for(batch);
+  const std::int64_t rows = group.total;
   std::map<std::int64_t, Outputs> parts;  // by first row
   std::vector<Variable> variables;
   Tensors costs;  // what layers added
   const PerReplica brought = run_replicas(group, [&](const Shard& shard) -> Tensors {
-    const Batch mine{rows_of(batch.inputs, shard), rows_of(batch.targets, shard), rows_of(batch.weights, shard)};
+    const Batch mine = rows_of(batch, shard);
     std::optional<GradientTape> tape;
     if (training) tape.emplace();
     const AddedLosses added;
@@ -237,13 +290,7 @@ Tensor CompiledModel::run_mirrored(const Batch& batch, bool training) const {
   }
   const Tensor loss = loss_of(batch, whole, costs);
   update_metrics(batch, whole);
-  if (!training) return loss;
-  std::vector<std::size_t> bytes;
-  for (const Variable& variable : variables) bytes.push_back(variable.value().spec().bytes());
-  const std::vector<std::string> homes = strategy_->homes(bytes);
-  const Tensors gradients = LocalCommunicator(group.devices(), homes).all_reduce(brought, ReduceOp::sum);
-  optimizer_->apply_gradients(variables, gradients, homes.size() == variables.size() && homes.size() > 1 ? homes : std::vector<std::string>());
-  constrain();
+  if (training) apply(variables, brought, group.devices());
   return loss;
 }
 

@@ -71,8 +71,8 @@ class CompiledModel {
   const Function& test() const { return *test_; }
 
   /// As run_eagerly says, and as batches are divided now.
-  Step train_step() const { return {*train_, options_.run_eagerly ? train_body_ : nullptr, key()}; }
-  Step test_step() const { return {*test_, options_.run_eagerly ? test_body_ : nullptr, key()}; }
+  ModelStep train_step() const { return {*train_, options_.run_eagerly ? train_body_ : nullptr, key()}; }
+  ModelStep test_step() const { return {*test_, options_.run_eagerly ? test_body_ : nullptr, key()}; }
   /// The strategy in whose scope it was compiled; null: none.
   const MirroredStrategy* strategy() const { return strategy_ ? &*strategy_ : nullptr; }
   /// What the steps are traced for beside shapes: how batches are divided.
@@ -90,8 +90,9 @@ class CompiledModel {
 
   // What steps are made of.
   Outputs forward(const Tensors& inputs, bool training) const;
-  /// By the losses, of the outputs, and what layers cost.
+  /// By the losses, of the outputs, and what layers cost; in a replica its share of that of the whole batch.
   Tensor loss_of(const Batch& batch, const Outputs& outputs) const;
+  /// With the gradients of all replicas, where there are several.
   void minimize(GradientTape& tape, const Tensor& loss) const;
   void update_metrics(const Batch& batch, const Outputs& outputs) const;
   Tensor learn(const Batch& batch) const;
@@ -111,7 +112,7 @@ class CompiledModel {
     std::vector<Watched> metrics;
   };
 
-  void add_output(std::size_t index, bool own_steps);
+  void add_output(std::size_t index);
   Batch split(const Tensors& batch) const;
   std::vector<Variable> trainable_variables() const { return graph_.trainable_variables(); }
   /// The mean loss of one output over a batch, of the steps that count; `all` rows, if the batch is a part.
@@ -123,9 +124,15 @@ class CompiledModel {
   void constrain() const;
   /// A step by several devices: each has its rows, and the gradients are added up.
   Tensor run_mirrored(const Batch& batch, bool training) const;
+  /// The same by steps that may be overridden: once in each replica.
+  Tensor run_own_steps(const Batch& batch, bool training) const;
+  ReplicaGroup replicas_for(const Batch& batch) const;
+  /// One step of the optimizer, with the sums of what the replicas on these devices bring.
+  void apply(const std::vector<Variable>& variables, const PerReplica& gradients, const std::vector<std::string>& devices) const;
 
   const LayerGraph& graph_;
   Steps& steps_;
+  const bool own_steps_;
   CompileOptions options_;
   std::shared_ptr<Optimizer> optimizer_;
   std::vector<Output> outputs_;

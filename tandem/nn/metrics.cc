@@ -1,14 +1,17 @@
 #include "tandem/nn/metrics.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "tandem/base/nearest.h"
 #include "tandem/autodiff/function.h"
+#include "tandem/dist/replica.h"
 #include "tandem/op/keras_epsilon.h"
 #include "tandem/nn/layer_config.h"
 #include "tandem/nn/metric_records.h"
 #include "tandem/op/arrays.h"
+#include "tandem/op/dispatcher.h"
 #include "tandem/op/elementwise.h"
 
 namespace tandem {
@@ -231,6 +234,8 @@ Tensor Prediction::probabilities() const {
 }
 
 void Mean::add(const Tensor& mean, std::int64_t count) const {
+  std::optional<DeviceScope> at_home;  // replicas share it
+  if (const ReplicaContext* replica = get_replica_context(); replica && replica->group) at_home.emplace(replica->group->home);
   const auto number = static_cast<float>(count);
   total_.assign_add(cast(mean, DType::f32) * number);
   count_.assign_add(Tensor(number));

@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-void Step::call(const Tensors& batch) const {
+void ModelStep::call(const Tensors& batch) const {
   if (eager) eager(batch);
   else traced.call(batch, key);
 }
@@ -28,7 +28,7 @@ class ArraySteps final : public StepSource {
     if (shuffle_) loop_.shuffle();
     next_ = 0;
   }
-  std::int64_t run(const Step& step, std::int64_t most, double seconds) override {
+  std::int64_t run(const ModelStep& step, std::int64_t most, double seconds) override {
     if (next_ >= steps_) return 0;
     if (step.eager || functions_run_eagerly()) {
       step.call(loop_.batch(next_));
@@ -70,7 +70,7 @@ class DatasetSteps final : public StepSource {
     batch_.clear();
     if (limit_ <= 0 || !iterator_) iterator_.emplace(dataset_.iterate());
   }
-  std::int64_t run(const Step& step, std::int64_t most, double seconds) override {
+  std::int64_t run(const ModelStep& step, std::int64_t most, double seconds) override {
     using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
     std::int64_t count = 0;

@@ -21,7 +21,7 @@ struct Samples {
 };
 
 /// What is done with a batch: as one plan, or op by op, so that one can look inside.
-struct Step {
+struct ModelStep {
   const Function& traced;
   Function::Body eager = {};  // set: op by op
   std::string key = {};       // for Function::call
@@ -36,7 +36,7 @@ class StepSource {
   virtual void begin() = 0;
   /// Runs steps until `most` are done or about `seconds` have passed; says how many. None: the batches are at their end. Where a
   /// step throws, the next run begins with its batch.
-  virtual std::int64_t run(const Step& step, std::int64_t most, double seconds) = 0;
+  virtual std::int64_t run(const ModelStep& step, std::int64_t most, double seconds) = 0;
   /// Steps since begin().
   virtual std::int64_t done() const = 0;
   /// A batch like those of run(), where one can be had without taking it; else none.
