@@ -15,7 +15,7 @@ import onnx_nodes  # noqa: E402
 if __name__ == "__main__":
     missing = collections.defaultdict(list)
     for name, *case in onnx_nodes.cases():
-        reason = onnx_nodes.run(*case)
+        reason = onnx_nodes.run(name, *case)
         if reason:
             missing[reason].append(name)
     total = len(onnx_nodes.cases())

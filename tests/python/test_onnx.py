@@ -123,7 +123,7 @@ def test_the_nodes_of_the_standard():
     reasons = {name: reason for reason, names in listed.items() for name in names}
     worse, better = [], []
     for name, *case in onnx_nodes.cases():
-        reason = onnx_nodes.run(*case)
+        reason = onnx_nodes.run(name, *case)
         if reason and name not in reasons:
             worse.append(f"{name}: {reason}")
         elif not reason and name in reasons:

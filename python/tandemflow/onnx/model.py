@@ -6,6 +6,7 @@ import numpy as np
 from .. import _control_flow, _dtypes, _tandem
 from .._function import Function
 from . import messages
+from .narrow import BFLOAT16, Narrow, declared
 from .support import Attributes, ValuesNeeded, as_tensor, as_value, find, is_known, name_of
 from .tensors import dtype_of, to_array
 
@@ -86,7 +87,10 @@ class OnnxModel:
         kind = info.type.tensor_type if info.type is not None else None
         if kind is None or not kind.elem_type or dtype_of(kind.elem_type) == np.object_:
             return as_value(value)
-        value = as_tensor(value, None if isinstance(value, _tandem.Tensor) else _dtypes.as_dtype(dtype_of(kind.elem_type)))
+        if not isinstance(value, _tandem.Tensor):
+            value = as_tensor(np.asarray(value).astype(dtype_of(kind.elem_type)))
+        if kind.elem_type == BFLOAT16:
+            value = as_tensor(value, _dtypes.bfloat16)
         sizes = [d.dim_value for d in kind.shape.dim] if kind.shape is not None else None
         if sizes is not None and (len(sizes) != value.ndim or any(s > 0 and s != v for s, v in zip(sizes, value.shape))):
             wanted = [d.dim_value or d.dim_param or "?" for d in kind.shape.dim]
@@ -108,9 +112,10 @@ def graph_values(graph, values, opset):
     for tensor in graph.initializer:  # of a graph inside a node; the model's own are there already
         if tensor.name not in values:
             values[tensor.name] = to_array(tensor)
+    numbers = declared(graph)
     for node in graph.node:
-        inputs = [_value_of(values, name, node) for name in node.input]
-        function, attributes = find(node), Attributes(node, opset)
+        inputs = [_value_of(values, name, node, numbers) for name in node.input]
+        function, attributes = find(node), Attributes(node, opset, [numbers.get(name) for name in node.input])
         if getattr(function, "takes_graphs", False):
             outputs = function(attributes, values, *inputs)
         elif inputs and all(value is None or is_known(value) for value in inputs):
@@ -118,21 +123,31 @@ def graph_values(graph, values, opset):
                 outputs = _known(function(attributes, *inputs))
         else:
             outputs = function(attributes, *inputs)
-        values.update(zip(node.output, outputs if isinstance(outputs, tuple) else (outputs,)))
-    return tuple(_value_of(values, info.name, None) for info in graph.output)
+        outputs = (outputs,) if isinstance(outputs, Narrow) or not isinstance(outputs, tuple) else outputs
+        for name, value in zip(node.output, outputs):
+            if isinstance(value, Narrow):
+                value, numbers[name] = value
+            values[name] = value
+    return tuple(_value_of(values, info.name, None, numbers) for info in graph.output)
 
 
 def _known(outputs):
+    """As arrays; bfloat16, which NumPy has not, stays a tensor."""
+    if isinstance(outputs, Narrow):
+        return Narrow(_known(outputs.value), outputs.number)
     if isinstance(outputs, tuple):
         return tuple(_known(value) for value in outputs)
     if isinstance(outputs, list) or outputs is None:
         return outputs and [_known(value) for value in outputs]
-    return np.asarray(outputs.numpy() if isinstance(outputs, _tandem.Tensor) else outputs)
+    if isinstance(outputs, _tandem.Tensor):
+        return outputs if outputs.dtype == _dtypes.bfloat16 else np.asarray(outputs.numpy())
+    return np.asarray(outputs)
 
 
-def _value_of(values, name, node):
+def _value_of(values, name, node, numbers):
     if name not in values:
         reader = f"node '{name_of(node)}'" if node else "the outputs"
         raise ValueError(f"the value '{name}' is read by {reader}, but nothing makes it")
     value = values[name]
-    return value.value() if isinstance(value, _tandem.Variable) else value
+    value = value.value() if isinstance(value, _tandem.Variable) else value
+    return as_tensor(value, _dtypes.bfloat16) if numbers.get(name) == BFLOAT16 and value is not None else value

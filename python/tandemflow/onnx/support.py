@@ -41,9 +41,10 @@ def name_of(node):
 
 
 class Attributes:
-    """A node's attributes as Python values, and the version of ONNX that it is written for."""
+    """A node's attributes as Python values, the version of ONNX that it is written for, and ONNX' numbers of its inputs' dtypes that NumPy has not."""
 
-    def __init__(self, node, opset):
+    def __init__(self, node, opset, numbers):
+        self.numbers = numbers
         self.op, self.name, self.outputs, self.opset = node.op_type, name_of(node), list(node.output), opset
         self._values = {attribute.name: _value(attribute) for attribute in node.attribute}
 

@@ -4,14 +4,15 @@ import os
 import numpy as np
 
 from .messages import Tensor
+from .narrow import BFLOAT16, FORMATS, decoded
 
-# ONNX' numbers of dtypes that NumPy has; bfloat16 is widened to float32.
+# ONNX' numbers of dtypes that NumPy has; arrays of bfloat16 are of float32, those of narrower dtypes of one that carries them.
 NUMPY_DTYPES = {
     1: np.float32, 2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16, 6: np.int32, 7: np.int64, 8: np.object_, 9: np.bool_,
     10: np.float16, 11: np.float64, 12: np.uint32, 13: np.uint64,
 }  # fmt: skip
 _NUMBERS = {np.dtype(dtype): number for number, dtype in NUMPY_DTYPES.items()}
-_BFLOAT16, _STRING = 16, 8
+_STRING = 8
 _EXTERNAL = 1
 
 
@@ -21,10 +22,12 @@ def dtype_number(dtype):
 
 def dtype_of(number):
     """The NumPy dtype of ONNX' number."""
-    if number == _BFLOAT16:
+    if number == BFLOAT16:
         return np.dtype(np.float32)
+    if number in FORMATS:
+        return FORMATS[number].carrier
     if number not in NUMPY_DTYPES:
-        raise ValueError(f"ONNX dtype {number} is not supported; those of NumPy and bfloat16 are")
+        raise ValueError(f"ONNX dtype {number} is not supported")
     return np.dtype(NUMPY_DTYPES[number])
 
 
@@ -36,7 +39,10 @@ def to_array(tensor, folder=None):
     if tensor.data_type == _STRING:
         return _shaped(np.array([s.decode("utf-8", "replace") for s in tensor.string_data], dtype=np.object_), shape, tensor)
     raw = _external(tensor, folder) if tensor.data_location == _EXTERNAL else tensor.raw_data
-    if tensor.data_type == _BFLOAT16:
+    if tensor.data_type in FORMATS:
+        codes = np.frombuffer(raw, np.uint8) if raw else np.array(tensor.int32_data, np.int64).astype(np.uint8)
+        return _shaped(decoded(codes, FORMATS[tensor.data_type])[: int(np.prod(shape, dtype=object))], shape, tensor)
+    if tensor.data_type == BFLOAT16:
         halves = np.frombuffer(raw, "<u2") if raw else _halves(tensor)
         return _shaped((halves.astype(np.uint32) << 16).view(np.float32), shape, tensor)
     dtype = dtype_of(tensor.data_type)

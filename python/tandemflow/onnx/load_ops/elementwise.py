@@ -4,6 +4,7 @@ import numpy as np
 import tandemflow as tf
 
 from ..support import as_tensor, known, known_scalar, op
+from ..narrow import BFLOAT16, FORMATS, narrowed
 from ..tensors import dtype_of
 
 
@@ -79,15 +80,19 @@ _folded("Mean", tf.add, lambda total, count: total / count)
 
 @op("Cast")
 def cast(node, x):
-    return _cast(as_tensor(x), dtype_of(node["to"]))
+    return _cast(node, as_tensor(x), node["to"])
 
 
 @op("CastLike")
 def cast_like(node, x, like):
-    return tf.cast(as_tensor(x), as_tensor(like).dtype)
+    number = node.numbers[1]
+    return tf.cast(as_tensor(x), as_tensor(like).dtype) if number is None else _cast(node, as_tensor(x), number)
 
 
-def _cast(x, dtype):
+def _cast(node, x, number):
+    if number in FORMATS:
+        return narrowed(x, number, bool(node.get("saturate", 1)), node.get("round_mode", "up"))
+    dtype = tf.bfloat16 if number == BFLOAT16 else dtype_of(number)
     if dtype == np.object_:
         return tf.strings.as_string(x)
     if x.dtype == tf.string:

@@ -3,6 +3,7 @@ import numpy as np
 
 import tandemflow as tf
 
+from ..narrow import FORMATS, quantized
 from ..support import as_tensor, op, shape_of
 from ..tensors import dtype_of
 from .linear import matmul_integer
@@ -28,12 +29,14 @@ def _rounded(x, zero, dtype):
 def quantize(node, x, scale, zero=None):
     x, block = as_tensor(x), node.get("block_size", 0)
     axis = node.get("axis", 1) % max(len(x.shape), 1)
-    if node.get("output_dtype", 0) and zero is None:
-        dtype = dtype_of(node["output_dtype"])
-    else:
-        dtype = np.dtype(np.uint8) if zero is None else np.dtype(as_tensor(zero).dtype.as_numpy_dtype)
     offset = tf.zeros([], x.dtype) if zero is None else _along(zero, x, axis, block)
-    return _rounded(x / tf.cast(_along(scale, x, axis, block), x.dtype), offset, dtype)
+    shares = x / tf.cast(_along(scale, x, axis, block), x.dtype)
+    number = node.get("output_dtype", 0) or (node.numbers[2] if zero is not None else None)
+    if number in FORMATS:
+        return quantized(shares, offset, number)
+    if zero is not None:
+        return _rounded(shares, offset, np.dtype(as_tensor(zero).dtype.as_numpy_dtype))
+    return _rounded(shares, offset, dtype_of(number) if number else np.dtype(np.uint8))
 
 
 @op("DequantizeLinear")

@@ -20,13 +20,11 @@ def _of(reduce, before=lambda x: x, after=lambda x: x):
     return lambda x, axis, keepdims: after(reduce(before(x), axis, keepdims) if axis else before(x))
 
 
-def _as_integers_where_it_was(reduce):
-    """Extremes of bools, which ONNX has and we have only for numbers."""
+def _extreme(reduce, of_bools):
+    """Any of some bools is the largest of them, all the smallest."""
 
     def run(x, axis, keepdims):
-        if x.dtype != tf.bool:
-            return reduce(x, axis, keepdims) if axis else x
-        return tf.cast(reduce(tf.cast(x, tf.int32), axis, keepdims), tf.bool) if axis else x
+        return (of_bools if x.dtype == tf.bool else reduce)(x, axis, keepdims) if axis else x
 
     return run
 
@@ -34,8 +32,8 @@ def _as_integers_where_it_was(reduce):
 _reduction("ReduceSum", _of(tf.reduce_sum))
 _reduction("ReduceMean", _of(tf.reduce_mean))
 _reduction("ReduceProd", _of(tf.reduce_prod))
-_reduction("ReduceMax", _as_integers_where_it_was(tf.reduce_max))
-_reduction("ReduceMin", _as_integers_where_it_was(tf.reduce_min))
+_reduction("ReduceMax", _extreme(tf.reduce_max, tf.reduce_any))
+_reduction("ReduceMin", _extreme(tf.reduce_min, tf.reduce_all))
 _reduction("ReduceL1", _of(tf.reduce_sum, tf.abs))
 _reduction("ReduceL2", _of(tf.reduce_sum, tf.square, tf.sqrt))
 _reduction("ReduceSumSquare", _of(tf.reduce_sum, tf.square))

@@ -25,7 +25,11 @@ def string_split(node, x):
     most = node.get("maxsplit", -1)
     parts = [text.split(node.get("delimiter") or None, -1 if most is None else most) for text in x.ravel()]
     width = max(map(len, parts), default=0)
-    filled = np.array([part + [""] * (width - len(part)) for part in parts], dtype=np.object_).reshape((*x.shape, width))
+    filled = np.empty((x.size, width), np.object_)
+    filled[:] = ""
+    for row, part in zip(filled, parts):
+        row[: len(part)] = part
+    filled = filled.reshape((*x.shape, width))
     return filled, np.array([len(part) for part in parts], np.int64).reshape(x.shape)
 
 
