@@ -85,7 +85,7 @@ def softsign(x):
 def soft_shrink(x, threshold=0.5):
     """x moved towards zero by the threshold; zero where it is nearer than that."""
     x = _tensor(x)
-    return _ops.maximum(x - threshold, 0.0) + _ops.minimum(x + threshold, 0.0)
+    return _ops.where(x > threshold, x - threshold, _ops.where(x < -threshold, x + threshold, _ops.zeros_like(x)))
 
 
 def sparse_plus(x):

@@ -3,6 +3,7 @@ import weakref
 
 from ... import _ops, _tandem
 from ..._gradient import flatten
+from ..._replica import mean_of
 from .lifted import lifted
 
 
@@ -71,7 +72,9 @@ class CompiledLoss:
         with_loss = [name for name, loss, _ in self.parts if loss is not None]
         if len(with_loss) > 1:
             with lifted():
-                self.trackers = [metrics.Mean(name=f"{name}_loss") for name in with_loss]
+                self._tracker_of = {name: metrics.Mean(name=f"{name}_loss") for name in with_loss}
+            by_loss = isinstance(y_pred, dict) and isinstance(self.loss, dict)  # then listed as the losses are
+            self.trackers = [self._tracker_of[name] for name in (self.loss if by_loss else with_loss) if name in self._tracker_of]
 
     def __call__(self, model, y, y_pred, sample_weight):
         if self.parts is None:
@@ -79,14 +82,14 @@ class CompiledLoss:
         predictions = flatten(y_pred)
         targets = self._one_an_output(leaves_for(y, y_pred, self.names), len(predictions))
         sample_weights = _weights_for(sample_weight, self.names)
-        total, trackers = None, iter(self.trackers)
+        total = None
         for (name, loss, weight), target, prediction, samples in zip(self.parts, targets, predictions, sample_weights):
             if loss is None:
                 continue
             _check_shapes(loss, target, prediction, name)
             value = loss(target, prediction, sample_weight=samples)
             if self.trackers:
-                next(trackers).update_state(value, sample_weight=prediction.shape[0] if prediction.ndim else None)
+                self._tracker_of[name].update_state(mean_of(value), sample_weight=prediction.shape[0] if prediction.ndim else None)
             if weight is not None:
                 value = value * weight
             total = value if total is None else total + value

@@ -176,6 +176,8 @@ def make_source(x, y=None, sample_weight=None, batch_size=None, steps=None, shuf
 
     if x is None:
         raise ValueError(f"{who}: x is missing; give arrays, a tf.data.Dataset, a generator or a keras.utils.PyDataset")
+    if isinstance(x, (str, bytes, int, float)):
+        raise ValueError(f"Unrecognized data type: x={x} (of type {type(x)}); {who} takes arrays, a tf.data.Dataset, a generator or a keras.utils.PyDataset")
     if isinstance(x, (Dataset, PyDataset)) or _is_iterator(x):
         if y is not None or sample_weight is not None:
             kind = type(x).__name__

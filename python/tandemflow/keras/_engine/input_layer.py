@@ -26,7 +26,7 @@ class InputLayer(Layer):
         self._dtype = self.dtype_policy.compute_dtype if dtype is None else str(getattr(dtype, "name", dtype))
         self.optional = optional
         self.built = True
-        output = input_tensor if input_tensor is not None else KerasTensor(self.batch_shape, self._dtype, name=self.name)
+        output = input_tensor if input_tensor is not None else KerasTensor(self.batch_shape, self._dtype, name=name)
         Node(self, (), {}, output)
 
     def call(self):

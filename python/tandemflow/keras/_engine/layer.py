@@ -262,13 +262,17 @@ class Layer(HasVariables, Configured, metaclass=_LayerType):
         """KerasTensors for what a call with such arguments returns."""
         if type(self).compute_output_shape is not Layer.compute_output_shape and len(args) == 1 and not kwargs:
             shape = self.compute_output_shape(map_leaves_shapes(args[0]))
-            return tensors_for(shape, self.compute_dtype)
+            return tensors_for(shape, self._output_dtype())
         try:
             return infer_outputs(self.__call__, args, kwargs)
         except NotImplementedError:
             raise
         except Exception as error:
             raise _located(error, self, args) from error
+
+    def _output_dtype(self):
+        """Of layers that know their output's shape from that of the input."""
+        return self.compute_dtype
 
     def compute_output_shape(self, *args, **kwargs):
         """The shapes that come out for those that go in: one, or one an argument (query_shape=…, value_shape=…)."""

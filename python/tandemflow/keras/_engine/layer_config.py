@@ -54,13 +54,11 @@ class Configured:
     # --- Variables in files: Keras calls these for each layer ---
 
     def save_own_variables(self, store):
-        own = self._own_variables()
-        for i, v in enumerate([v for v in own if v.trainable] + [v for v in own if not v.trainable]):
+        for i, v in enumerate(self._ordered_variables()):
             store[f"{i}"] = v.numpy()
 
     def load_own_variables(self, store):
-        own = self._own_variables()
-        variables = [v for v in own if v.trainable] + [v for v in own if not v.trainable]
+        variables = self._ordered_variables()
         if len(store) != len(variables):
             if variables and not store and not self.built:
                 raise ValueError(f"Layer '{self.name}' was never built and thus it doesn't have any variables.")

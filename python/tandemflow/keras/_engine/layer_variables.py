@@ -3,6 +3,7 @@ from ... import _ops, _tandem
 from ..._dtypes import as_dtype
 from . import call_context
 from .lifted import lifted
+from .naming import unique_name
 from .tracking import held, held_variables, unique
 
 
@@ -31,14 +32,18 @@ class HasVariables:
         if initializer is None:
             initializer = "glorot_uniform" if dtype.is_floating else "zeros"
         initializer = initializers.get(initializer)
+        name = name or unique_name("variable")
         with lifted():
             initial = initializer(shape, dtype=dtype.name)
-            variable = _tandem.Variable(initial, trainable=trainable, name=name or "variable")
-        variable.path = call_context.path_of(self, name or "variable")
+            variable = _tandem.Variable(initial, trainable=trainable, name=name)
+        variable.path = call_context.path_of(self, name)
         variable.regularizer = regularizers.get(regularizer)
         variable.constraint = constraints.get(constraint)
         variable.overwrite_with_gradient = overwrite_with_gradient
         variable.autocast = autocast
+        variable.made_trainable = bool(trainable)
+        if not self._trainable:
+            variable.trainable = False
         self._made.append(variable)
         return variable
 
@@ -46,6 +51,10 @@ class HasVariables:
 
     def _own_variables(self):
         return unique(self._made + held_variables(self, skip=("_made", "_losses", "_init_arguments")))
+
+    def _ordered_variables(self):
+        """Its own, those that were made to be trained first: freezing one does not move it in get_weights and files."""
+        return sorted(self._own_variables(), key=lambda v: not getattr(v, "made_trainable", v.trainable))
 
     def _own_layers(self):
         return held(self, HasVariables, skip=("_init_arguments", "_metrics_of_layers"))
@@ -65,14 +74,15 @@ class HasVariables:
 
     @property
     def variables(self):
-        """All variables, in the order of get_weights."""
-        return self.weights
+        """The weights, and the states of seeds that the layer and the layers inside hold."""
+        from ..random import SeedGenerator
+
+        own = self._ordered_variables() + [generator.state for generator in held(self, SeedGenerator, skip=("_init_arguments",))]
+        return unique(own + [v for layer in self._own_layers() for v in layer.variables])
 
     @property
     def weights(self):
-        own = self._own_variables()
-        own = [v for v in own if v.trainable] + [v for v in own if not v.trainable]
-        return unique(own + [v for layer in self._own_layers() for v in layer.weights])
+        return unique(self._ordered_variables() + [v for layer in self._own_layers() for v in layer.weights])
 
     @property
     def trainable_weights(self):
@@ -92,7 +102,8 @@ class HasVariables:
 
     @property
     def non_trainable_variables(self):
-        return self.non_trainable_weights
+        trained = {id(v) for v in self.trainable_weights}
+        return [v for v in self.variables if id(v) not in trained]
 
     @property
     def trainable(self):
@@ -102,6 +113,9 @@ class HasVariables:
     def trainable(self, value):
         """Whether training changes the variables, those of layers inside included."""
         self._trainable = bool(value)
+        for variable in self._made:
+            if variable.made_trainable:
+                variable.trainable = self._trainable
         for layer in self._own_layers():
             layer.trainable = value
 

@@ -69,11 +69,11 @@ def learn(model, data):
     losses, outputs = {}, {}
 
     def replica(i):
-        current_replica().weighs_losses = True
+        current_replica().in_step = current_replica().weighs_losses = True
         x, y, sample_weight = unpack_x_y_sample_weight(shards[i])
         with GradientTape() as tape:
             outputs[i] = model(x, training=True)
-            share = model.compute_loss(x=x, y=y, y_pred=outputs[i], sample_weight=sample_weight, training=True)
+            share = model._loss_of(x, y, outputs[i], sample_weight, True)
             with device(_HOST):  # where it is added up: one kernel less for a GPU
                 losses[i] = share * (sizes[i] / rows)
             scaled = model.optimizer.scale_loss(losses[i])
@@ -104,6 +104,50 @@ def infer(model, x):
     return _joined([outputs[i] for i in sorted(outputs)])
 
 
+def own_step(model, step, data):
+    """`step`, written by a user, in each replica with its rows, and what is logged of all; None: what the metrics say.
+
+    Gradients are added up when the replicas apply them; a loss of Keras is its replica's share of that of the whole batch.
+    """
+    sizes, results = _in_replicas(model, step, data)
+    names = results[0].keys() if isinstance(results[0], dict) else None
+    if names is not None and names == model.get_metrics_result().keys():
+        return None
+    rows = sum(sizes)
+    with device(_HOST):
+        averages = [_average(leaves, sizes, rows) for leaves in zip(*(flatten(result) for result in results))]
+    return pack_like(results[0], iter(averages))
+
+
+def predict(model, step, data):
+    """The outputs of a step of prediction that a user has written."""
+    return _joined(_in_replicas(model, step, data)[1])
+
+
+def _in_replicas(model, step, data):
+    """The rows of each replica that has any, and what `step` gives there."""
+    strategy = model._distribute_strategy
+    sizes, shards = _shards(data, strategy)
+    results = {}
+
+    def replica(i):
+        current_replica().in_step = True
+        results[i] = step(shards[i])
+
+    strategy.run_replicas(replica, sizes)
+    return [sizes[i] for i in sorted(results)], [results[i] for i in sorted(results)]
+
+
+def _average(values, sizes, rows):
+    """By rows, of what the replicas log; what is no number, and what all have in common, is as it is."""
+    if all(value is values[0] for value in values) or isinstance(values[0], str):
+        return values[0]
+    numbers = [_tandem.to_tensor(value) for value in values]
+    if not numbers[0].dtype.is_floating:
+        numbers = [_ops.cast(number, "float32") for number in numbers]
+    return _ops.add_n([number * (size / rows) for number, size in zip(numbers, sizes)])
+
+
 class Division:
     """How one fit divides its batches: by the speed of the devices at first, then by how long steps take.
 
@@ -120,7 +164,7 @@ class Division:
 
     def begin(self):
         """Before an epoch. At the first one its order has been drawn, as without a strategy; later a device may have left."""
-        if self._begun or self._model._overrides("train_step"):
+        if self._begun:
             if self._devices not in (None, self._strategy.devices):
                 self._divide_for_those_left()
             return
@@ -136,7 +180,9 @@ class Division:
         kind = (self._source.batch_size if self._source.loop is not None else None, tuple(self._strategy.devices))
         known = getattr(self._model, "_mirrored_tuner", None)
         if known is None or known[0] != kind:
-            single = self._measure() if self._source.loop is not None else None
+            # What a step of one's own computes is not known before it runs: its shards are equal until steps have been timed.
+            measured = self._source.loop is not None and not self._model._overrides("train_step")
+            single = self._measure() if measured else None
             known = self._model._mirrored_tuner = (kind, self._strategy.tuner(self.STRETCH))
             if single is not None:
                 known[1].set_single(*single)
@@ -189,7 +235,7 @@ def _gradients(model, x, y, sample_weight):
         given = iter(leaves)
         x, y, weights = (None if part is None else pack_like(part, given) for part in structure)
         with GradientTape() as tape:
-            loss = model.compute_loss(x=x, y=y, y_pred=model(x, training=False), sample_weight=weights, training=False)
+            loss = model._loss_of(x, y, model(x, training=False), weights, False)
         variables = model.trainable_weights
         return [dense(g) for g in tape.gradient(loss, variables) if g is not None] or [loss]
 

@@ -4,10 +4,11 @@ import inspect
 from ..._specs import TensorSpec
 from ...nest import map_structure
 from . import state_tree
+from .arguments import shapes_of
 from .functional import LayerGraph
 from .keras_tensor import KerasTensor, keras_tensors
 from .layer import Layer
-from .shape_trees import is_shape, map_leaves_of_shapes
+from .shape_trees import as_shape, is_shape, map_leaves_of_shapes, tensors_for
 from .trainer import Trainer
 
 
@@ -138,10 +139,24 @@ class Model(Trainer, Layer):
                 raise
 
     def _maybe_build(self, args, kwargs):
+        if self._graph is None and self._first_call is None:
+            object.__setattr__(self, "_first_call", (map_structure(_of_any_batch, self._signature.first_argument(args, kwargs)),))
         # Layers inside are built when they are called; only a user's own build is called here.
         if not self.built and type(self).build not in (Model.build, Layer.build):
             super()._maybe_build(args, kwargs)
+        elif not self.built:
+            shapes = shapes_of(self._signature, args, kwargs)  # files hold them: a model is drawn up again with them
+            several = {f"{name}_shape": shape for name, shape in shapes.items()}
+            self._build_shapes = several if len(shapes) > 1 else {"input_shape": shape for shape in shapes.values()} or None
         self.built = True
+
+    def build_from_config(self, config):
+        if "shapes_dict" not in config or type(self).build is not Model.build:
+            super().build_from_config(config)
+            return
+        self._build_shapes = {name: as_shape(shape) for name, shape in config["shapes_dict"].items()}
+        self.built = True
+        self.compute_output_spec(**{name.removesuffix("_shape"): tensors_for(shape, self.compute_dtype) for name, shape in self._build_shapes.items()})
 
     def _cast_in(self, value):
         return super()._cast_in(value) if self._graph is None else value
@@ -220,11 +235,6 @@ class Model(Trainer, Layer):
         from ..saving import export_model
 
         return export_model(self, filepath, format=format, verbose=verbose, input_signature=input_signature, **kwargs)
-
-    def _maybe_build(self, args, kwargs):
-        if self._graph is None and self._first_call is None:
-            object.__setattr__(self, "_first_call", (map_structure(_of_any_batch, self._signature.first_argument(args, kwargs)),))
-        super()._maybe_build(args, kwargs)
 
     def _to_save(self):
         """For tf.saved_model.save."""

@@ -165,7 +165,7 @@ def _shape_text(layer):
 def _output_shapes(layer):
     if layer._inbound_nodes:
         return [tensor.shape for tensor in layer._inbound_nodes[-1].outputs]
-    if layer._build_shapes is None:
+    if layer._build_shapes is None or not _says_its_shape(layer):
         return None
     shapes = list(layer._build_shapes.values())
     try:
@@ -173,6 +173,14 @@ def _output_shapes(layer):
     except NotImplementedError:
         return None
     return [found] if is_shape(found) else [shape for shape in _shapes_in(found)]
+
+
+def _says_its_shape(layer):
+    """Keras shows no shape of a user's layer that has no compute_output_shape; a model knows its own."""
+    from .layer import Layer
+    from .model import Model
+
+    return isinstance(layer, Model) or type(layer).compute_output_shape is not Layer.compute_output_shape or type(layer).__module__.startswith(__package__.rpartition(".")[0])
 
 
 def _shapes_in(structure):

@@ -2,29 +2,27 @@
 from ... import _tandem
 
 
-def _leaves(value, depth=0):
-    if isinstance(value, (list, tuple)):
-        if depth < 8:
-            for item in value:
-                yield from _leaves(item, depth + 1)
-    elif isinstance(value, dict):
-        if depth < 8:
-            for item in value.values():
-                yield from _leaves(item, depth + 1)
-    else:
-        yield value
+_CONTAINERS = (list, tuple, dict)
+_PLAIN = frozenset((str, int, float, bool, type(None)))  # most attributes: a step asks often
+_DEEPEST = 8
+
+
+def _collect(values, kind, seen, out, depth):
+    for value in values:
+        if value.__class__ in _PLAIN:
+            continue
+        if isinstance(value, _CONTAINERS):
+            if depth < _DEEPEST:
+                _collect(value.values() if isinstance(value, dict) else value, kind, seen, out, depth + 1)
+        elif isinstance(value, kind) and id(value) not in seen:
+            seen.add(id(value))
+            out.append(value)
 
 
 def held(owner, kind, skip=()):
     """The objects of a kind (a class) in the attributes, in the order they were set, each once."""
-    seen, out = set(), []
-    for name, value in owner.__dict__.items():
-        if name in skip:
-            continue
-        for leaf in _leaves(value):
-            if isinstance(leaf, kind) and leaf is not owner and id(leaf) not in seen:
-                seen.add(id(leaf))
-                out.append(leaf)
+    seen, out = {id(owner)}, []
+    _collect([value for name, value in owner.__dict__.items() if name not in skip], kind, seen, out, 0)
     return out
 
 

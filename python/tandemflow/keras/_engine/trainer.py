@@ -1,9 +1,12 @@
 """compile, fit, evaluate and predict: what makes a model of layers."""
+import inspect
 import warnings
 
 from ... import _tandem
 from ..._function import Function
 from ..._gradient import GradientTape, flatten, pack_like
+from ..._replica import current as current_replica
+from ..._replica import mean_of, share_of
 from ..._specs import TensorSpec
 from ..config import limited
 from . import mirrored
@@ -106,7 +109,7 @@ class Trainer:
         parts = []
         if self._compiled_loss is not None and y is not None:
             parts.append(self._compiled_loss(self, y, y_pred, sample_weight))
-        parts += self.losses
+        parts += [share_of(loss) for loss in self.losses]
         parts = [part for part in parts if part is not None]
         if not parts:
             raise ValueError(
@@ -177,9 +180,15 @@ class Trainer:
             warnings.warn("The model does not have any trainable weights.", stacklevel=2)
         return x, y, y_pred, sample_weight
 
+    def _loss_of(self, x, y, y_pred, sample_weight, training):
+        """compute_loss, which users write with and without an argument `training`."""
+        takes = inspect.signature(self.compute_loss).parameters
+        told = "training" in takes or any(p.kind is p.VAR_KEYWORD for p in takes.values())
+        return self.compute_loss(x, y, y_pred, sample_weight, **({"training": training} if told else {}))
+
     def _observed_loss(self, x, y, y_pred, sample_weight, training):
-        loss = self.compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=training)
-        self._loss_tracker.update_state(loss, sample_weight=flatten(x)[0].shape[0])
+        loss = self._loss_of(x, y, y_pred, sample_weight, training)
+        self._loss_tracker.update_state(mean_of(loss), sample_weight=flatten(x)[0].shape[0])
         return loss
 
     def test_step(self, data):
@@ -196,7 +205,9 @@ class Trainer:
         return mirrored.infer(self, x) if self._replicas() > 1 else self(x, training=False)
 
     def _replicas(self):
-        return 1 if self._distribute_strategy is None else self._distribute_strategy.num_replicas_in_sync
+        """How many devices a batch is for; inside of a replica it is for that one."""
+        strategy = self._distribute_strategy
+        return 1 if strategy is None or current_replica() is not None else strategy.num_replicas_in_sync
 
     def _division(self, source, measures=True):
         return mirrored.Division(self, source, measures) if self._replicas() > 1 else None
@@ -214,14 +225,14 @@ class Trainer:
     def _train_body(self, data):
         """Where nobody has changed the step, results are read from the metrics when they are shown, not at every step."""
         if self._overrides("train_step", "compute_metrics", "get_metrics_result"):
-            return converted(self.train_step)(data)
+            return self._own_step(self.train_step, data)
         x, y, y_pred, sample_weight = self._learn(data)
         self._update_metrics(y, y_pred, sample_weight)
         return None
 
     def _test_body(self, data):
         if self._overrides("test_step", "compute_metrics", "get_metrics_result"):
-            return converted(self.test_step)(data)
+            return self._own_step(self.test_step, data)
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         y_pred = self._infer(x)
         if self._compiled_loss is not None or self.losses or self._overrides("compute_loss"):
@@ -230,7 +241,16 @@ class Trainer:
         return None
 
     def _predict_body(self, data):
-        return converted(self.predict_step)(data)
+        step = converted(self.predict_step)
+        if self._overrides("predict_step") and self._replicas() > 1:
+            return mirrored.predict(self, step, data)
+        return step(data)
+
+    def _own_step(self, step, data):
+        """A step that users may have written: once, or once in each replica. None where it gives what the metrics say."""
+        if self._replicas() == 1:
+            return converted(step)(data)
+        return mirrored.own_step(self, converted(step), data)
 
     def _on_device(self, body):
         """The body on the device of a strategy that has one only."""
@@ -390,6 +410,8 @@ class Trainer:
 
     def _in_metric_order(self, logs):
         """As Keras lists them: by the names of the metrics, then the others by name; those of one output among several are others."""
+        if len(logs) == 1:
+            return list(logs.values())
         names = [name for metric in self.metrics for name in getattr(metric, "listed_names", [metric.name]) if name in logs]
         return [logs[name] for name in names + sorted(name for name in logs if name not in names)]
 

@@ -30,7 +30,7 @@ class AdaptedLayer(ConfiguredLayer):
             setattr(cls, cls._weight_name, _weight_property(cls._weight_name))
 
     def _adapt(self, lora_rank, lora_alpha, quantization_config):
-        self.lora_rank, self.lora_alpha = lora_rank, lora_alpha
+        self.lora_rank, self.lora_alpha = lora_rank, lora_rank if lora_alpha is None else lora_alpha
         self.quantization_config = deserialize_keras_object(quantization_config)
 
     def _part(self, pattern):

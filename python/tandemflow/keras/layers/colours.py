@@ -69,8 +69,6 @@ class RandomHue(ColourLayer):
 class RandomSaturation(ColourLayer):
     """Colours made stronger (factors above 0.5) or weaker."""
 
-    _low = 0.0
-
     def _change(self, x, training):
         from ..ops import image
 
@@ -82,8 +80,6 @@ class RandomSaturation(ColourLayer):
 
 class RandomColorDegeneration(ColourLayer):
     """Colours mixed with their grey: 0 leaves them, 1 is all grey."""
-
-    _low = 0.0
 
     def _change(self, x, training):
         from ..ops import image

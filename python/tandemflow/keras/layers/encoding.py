@@ -98,12 +98,12 @@ class _OnHost(ConfiguredLayer):
         spec = self.compute_output_spec(inputs)
         return numpy_function(
             lambda *arrays: self._compute([_tandem.to_tensor(array) for array in arrays] if several else arrays[0]),
-            list(inputs) if several else [inputs], TensorSpec(spec.shape, spec.dtype),
+            list(inputs) if several else [inputs], TensorSpec(spec.shape, self._output_dtype()),
         )  # fmt: skip
 
     def compute_output_spec(self, inputs, *args, **kwargs):
         shape = self.compute_output_shape([x.shape for x in inputs] if isinstance(inputs, (list, tuple)) else inputs.shape)
-        return KerasTensor(shape, self._output_dtype())
+        return KerasTensor(shape, self._announced_dtype())
 
     def _cast_in(self, value):
         """Strings stay what they are."""
@@ -113,6 +113,10 @@ class _OnHost(ConfiguredLayer):
 
     def _output_dtype(self):
         return self.compute_dtype
+
+    def _announced_dtype(self):
+        """What a model under construction sees."""
+        return self._output_dtype()
 
 
 class Hashing(_OnHost):

@@ -147,7 +147,10 @@ class Discretization(ConfiguredLayer):
         from ..ops import digitize
 
         places = digitize(_ops.cast(_tandem.to_tensor(inputs), floatx()), np.asarray(self.bin_boundaries, np.float32))
-        return encode(places, self.output_mode, self._depth(), "int32" if self.output_mode == "int" else self.compute_dtype)
+        return encode(places, self.output_mode, self._depth(), self._output_dtype())
+
+    def _output_dtype(self):
+        return "int32" if self.output_mode == "int" else self.compute_dtype
 
     def compute_output_shape(self, input_shape):
         return encoded_shape(input_shape, self.output_mode, self._depth())

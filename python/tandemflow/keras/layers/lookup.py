@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from ... import _arrays, _ops, _tandem
-from ...errors import InvalidArgumentError
+from ...errors import FailedPreconditionError, InvalidArgumentError
 from .._engine.farmhash import fingerprint64
 from .._engine.floats import floatx
 from .encoding import _OnHost, as_tensor, check_mode, encode, encoded_shape
@@ -123,6 +123,8 @@ class IndexLookup(_OnHost):
     # --- Calls ---
 
     def _compute(self, inputs):
+        if self._changed == 0:
+            raise FailedPreconditionError(f"Table not initialized: layer '{self.name}' has no vocabulary; call adapt(data) or set_vocabulary(tokens) first")
         inputs = as_tensor(inputs)
         if self.invert:
             return self._tokens_at(inputs)
@@ -173,7 +175,10 @@ class IndexLookup(_OnHost):
     def _output_dtype(self):
         if self.invert:
             return "string"
-        return "int64" if self.output_mode == "int" else floatx()
+        return floatx() if self.output_mode == "tf_idf" else "int64"
+
+    def _announced_dtype(self):
+        return self._output_dtype() if self.output_mode == "int" else floatx()  # as in Keras, although numbers come out
 
     def compute_output_shape(self, input_shape):
         mode = "count" if self.output_mode == "tf_idf" else self.output_mode

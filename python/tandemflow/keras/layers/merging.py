@@ -140,7 +140,7 @@ class Concatenate(Merge):
     def build(self, input_shape):
         _check_list(input_shape)
         rank = len(input_shape[0])
-        rests = {tuple(s for i, s in enumerate(shape) if i not in (0, self.axis % rank)) for shape in input_shape}
+        rests = {tuple(s for i, s in enumerate(shape) if i != self.axis % rank) for shape in input_shape}
         same = all(all(a is None or b is None or a == b for a, b in zip(x, y)) for x in rests for y in rests)
         if len({len(shape) for shape in input_shape}) > 1 or not same:
             raise ValueError(

@@ -61,12 +61,14 @@ class _Heads(ConfiguredLayer):
         dot, combine, axes = self._equations(query.ndim)
         scores = einsum(dot, key, query * scale)
         mask = None if mask is None else _for_heads(mask, scores.ndim, axes)
-        weights = self._softmax_over(axes)(scores, mask=mask)
-        dropped = Dropout(self.dropout, seed=self.seed)(weights, training=training) if self.dropout > 0 else weights
+        weights = self._softmax(scores, mask=mask)
+        dropped = self._dropout_layer(weights, training=training) if self.dropout > 0 else weights
         return einsum(combine, dropped, value), weights
 
-    def _softmax_over(self, axes):
-        return Softmax(axis=tuple(range(-axes, 0)) if axes > 1 else -1, dtype=self.dtype_policy)
+    def _make_inner(self, axes=1):
+        """The layers without variables; they are made in build, and count where layers are named."""
+        self._softmax = Softmax(axis=tuple(range(-axes, 0)) if axes > 1 else -1, dtype=self.dtype_policy)
+        self._dropout_layer = Dropout(self.dropout, seed=self.seed, dtype=self.dtype_policy)
 
     def _equations(self, rank):
         """Scores from keys and queries, results from scores and values; how many axes are attended to."""
@@ -145,6 +147,7 @@ class MultiHeadAttention(_Heads):
         if self.attention_axes is None:
             self.attention_axes = tuple(range(1, rank - 1))
         self.attention_axes = tuple(axis % rank for axis in self.attention_axes)
+        self._make_inner(len(self.attention_axes))
         output_shape = self._output_shape or (query_shape[-1],)
         equation, new, out_rank = _projection_equation(rank - 2, 2, len(output_shape))
         shape = [None] * (out_rank - 1 - len(output_shape)) + list(output_shape)
@@ -214,6 +217,7 @@ class GroupedQueryAttention(_Heads):
         self._gate_dense = None
         if self.use_gate:
             self._gate_dense = self._in_projection(query_shape, self.num_query_heads, "gate", "sigmoid")
+        self._make_inner()
         self._output_dense = self._projection("bquh,uhm->bqm", (None, query_shape[-1]), "m", "attention_output")
         self._output_dense.build((query_shape[0], query_shape[1], self.num_query_heads, self.head_dim))
 

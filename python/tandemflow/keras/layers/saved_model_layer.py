@@ -18,11 +18,11 @@ class TFSMLayer(Layer):
 
     def _endpoint(self, name):
         signatures = getattr(self._reloaded, "signatures", {})
-        if name in signatures:
-            return signatures[name]
         method = getattr(self._reloaded, name, None)
         if callable(method):
             return method
+        if name in signatures:
+            return signatures[name]
         known = sorted({*signatures, *(key for key, value in vars(self._reloaded).items() if callable(value) and key[0] != "_")})
         raise ValueError(f"The endpoint '{name}' is neither an attribute of the reloaded SavedModel, nor an entry in its `signatures` field. It has {', '.join(known) or 'none'}.")
 

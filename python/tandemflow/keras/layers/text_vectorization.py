@@ -5,7 +5,6 @@ import string
 import numpy as np
 
 from ... import _ops, _tandem
-from .._engine.floats import floatx
 from .._engine.registry import deserialize_keras_object
 from .encoding import _OnHost, as_tensor
 from .feature_normalization import batches_of
@@ -135,7 +134,7 @@ class TextVectorization(_OnHost):
             padded = np.array([(row + [""] * length)[:length] for row in rows], dtype=object).reshape(len(rows), length)
             out = self._lookup_layer(_tandem.to_tensor(padded.astype(str))) if padded.size else _tandem.to_tensor(np.zeros(padded.shape, np.int64))
         else:
-            empty = np.zeros(self._lookup_layer._depth(), np.float32)
+            empty = np.zeros(self._lookup_layer._depth(), self._output_dtype())
             parts = [self._lookup_layer(_tandem.to_tensor(np.array(row, dtype=str))) if row else _tandem.to_tensor(empty) for row in rows]
             out = _ops.stack(parts, 0)
         return out[0] if np.ndim(values) == (1 if self.split is None else 0) else out
@@ -146,7 +145,10 @@ class TextVectorization(_OnHost):
         return (input_shape[0], self._lookup_layer._depth())
 
     def _output_dtype(self):
-        return "int64" if self.output_mode == "int" else floatx()
+        return self._lookup_layer._output_dtype()
+
+    def _announced_dtype(self):
+        return self._lookup_layer._announced_dtype()
 
     def get_config(self):
         return {**super().get_config(), "vocabulary_size": self.vocabulary_size()}

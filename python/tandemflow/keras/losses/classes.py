@@ -36,12 +36,16 @@ class MeanSquaredLogarithmicError(LossFunctionWrapper):
 class CosineSimilarity(LossFunctionWrapper):
     """-1 for the same direction, 1 for the opposite one."""
 
+    _unlisted = {"axis": -1}
+
     def __init__(self, axis=-1, reduction="sum_over_batch_size", name="cosine_similarity", dtype=None):
         super().__init__(regression.cosine_similarity, reduction, name, dtype, axis=axis)
 
 
 class Huber(LossFunctionWrapper):
     """e^2 / 2 for errors e up to delta, and straight beyond."""
+
+    _unlisted = {"delta": 1.0}
 
     def __init__(self, delta=1.0, reduction="sum_over_batch_size", name="huber_loss", dtype=None):
         super().__init__(regression.huber, reduction, name, dtype, delta=delta)
@@ -151,6 +155,8 @@ class CategoricalFocalCrossentropy(_Configured):
 
 class SparseCategoricalCrossentropy(_Configured):
     """The cross entropy of class numbers and class probabilities, or logits."""
+
+    _unlisted = {"axis": -1}
 
     def __init__(
         self, from_logits=False, ignore_class=None, reduction="sum_over_batch_size", axis=-1,

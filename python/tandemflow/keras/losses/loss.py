@@ -1,6 +1,7 @@
 """The base of all losses, and how the losses of rows become one number."""
 from ... import _ops, _replica, _tandem
 from ..._gradient import flatten, pack_like
+from ..._replica import share_of
 from .._engine import floats
 from .._engine.logits import logits_of, remember
 from .._engine.naming import snake_case, unique_name
@@ -107,6 +108,8 @@ def _has_tensors(structure):
 class LossFunctionWrapper(Loss):
     """A function of (y_true, y_pred) as a loss; further keyword arguments are passed to it."""
 
+    _unlisted = {}  # arguments that Keras leaves out of configurations; here only where they are these
+
     def __init__(self, fn, reduction="sum_over_batch_size", name=None, dtype=None, **kwargs):
         super().__init__(name=name, reduction=reduction, dtype=dtype)
         self.fn = fn
@@ -125,7 +128,8 @@ class LossFunctionWrapper(Loss):
 
     def get_config(self):
         own = {"fn": serialize_keras_object(self.fn)} if type(self) is LossFunctionWrapper else {}
-        return {**super().get_config(), **own, **serialize_keras_object(self._fn_kwargs)}
+        listed = {name: value for name, value in self._fn_kwargs.items() if self._unlisted.get(name, ...) != value}
+        return {**super().get_config(), **own, **serialize_keras_object(listed)}
 
     @classmethod
     def from_config(cls, config):
@@ -172,14 +176,15 @@ def _reduced(values, weight, reduction):
     if reduction == "sum":
         return _by_rows(_ops.reduce_sum(values))
     if reduction == "mean_with_sample_weight" and weight is not None:
-        return _by_rows(_ops.divide_no_nan(_ops.reduce_sum(values), _in_all_replicas(_ops.reduce_sum(weight))))
-    return _ops.reduce_mean(values)
+        mean = _ops.divide_no_nan(_ops.reduce_sum(values), _in_all_replicas(_ops.reduce_sum(weight)))
+        return share_of(mean) if _divided_step() is None else _by_rows(mean)
+    return share_of(_ops.reduce_mean(values))
 
 
 def _divided_step():
-    """The replica of a step that weighs losses by rows, or None."""
+    """The replica of a model's step, whose losses are those of the whole batch, or None."""
     replica = _replica.current()
-    return replica if replica is not None and replica.weighs_losses else None
+    return replica if replica is not None and replica.in_step else None
 
 
 def _in_all_replicas(count):
@@ -190,5 +195,5 @@ def _in_all_replicas(count):
 
 def _by_rows(part):
     """What a replica contributes to a sum, so that it is that when the step weighs it by the replica's rows."""
-    replica = _divided_step()
-    return part if replica is None else part * (replica.total / replica.rows)
+    replica = _replica.current()
+    return part * (replica.total / replica.rows) if replica is not None and replica.weighs_losses else part

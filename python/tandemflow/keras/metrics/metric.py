@@ -1,11 +1,26 @@
 """The base of all metrics."""
-from ... import _ops, _tandem
+import functools
+
+from ... import _ops, _replica, _tandem
 from .. import initializers
 from .._engine import floats
 from .._engine.lifted import lifted
 from .._engine.naming import snake_case, unique_name
 from .._engine.stateless import read, values_in
 from .._engine.tracking import held, held_variables, unique
+
+
+def _of_all_replicas(result):
+    """Replicas share the state of a metric: what a replica reads is read once, when all have updated it."""
+
+    @functools.wraps(result)
+    def of_all(self, *args, **kwargs):
+        replica = _replica.current()
+        if replica is None:
+            return result(self, *args, **kwargs)
+        return replica.together(f"the result of {self.name}", lambda: result(self, *args, **kwargs))
+
+    return of_all
 
 
 class Metric:
@@ -26,6 +41,11 @@ class Metric:
     _keras_module = "keras.metrics"
     _direction = None  # "up" where more is better, "down" where less is
 
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if "result" in vars(cls):
+            cls.result = _of_all_replicas(cls.result)
+
     def __init__(self, dtype=None, name=None):
         self.name = name or unique_name(snake_case(type(self).__name__))
         dtype = getattr(dtype, "compute_dtype", dtype)
@@ -42,6 +62,8 @@ class Metric:
         with lifted():  # it outlives the trace that asks for it first
             value = initializers.get(initializer or "zeros")(shape, dtype)
             variable = _tandem.Variable(value, trainable=False, name=name or "variable")
+        if hasattr(variable, "_mirrored"):
+            variable._mirrored = False  # every replica adds what it has seen
         variable.path = f"{self.name}/{name or 'variable'}"
         self._variables.append(variable)
         return variable

@@ -76,6 +76,8 @@ class Mean(Metric):
 class MeanMetricWrapper(Mean):
     """The mean of a function of (y_true, y_pred); further keyword arguments are passed to it."""
 
+    _unlisted = {}  # arguments that Keras leaves out of configurations; here only where they are these
+
     def __init__(self, fn, name=None, dtype=None, **kwargs):
         super().__init__(name, dtype)
         self._fn, self._fn_kwargs = fn, kwargs
@@ -92,7 +94,8 @@ class MeanMetricWrapper(Mean):
 
     def get_config(self):
         own = {"fn": serialize_keras_object(self._fn)} if type(self) is MeanMetricWrapper else {}
-        return {**super().get_config(), **own, **serialize_keras_object(self._fn_kwargs)}
+        listed = {name: value for name, value in self._fn_kwargs.items() if self._unlisted.get(name, ...) != value}
+        return {**super().get_config(), **own, **serialize_keras_object(listed)}
 
     @classmethod
     def from_config(cls, config):

@@ -32,6 +32,7 @@ class CosineSimilarity(MeanMetricWrapper):
     """1 for the same direction, -1 for the opposite one."""
 
     _direction = "up"
+    _unlisted = {"axis": -1}
 
     def __init__(self, name="cosine_similarity", dtype=None, axis=-1):
         super().__init__(cosine_similarity, name, dtype, axis=axis)

@@ -1,12 +1,19 @@
 """What functions of keras.ops do with their arguments: tensors of one dtype, axes from the front, functions by name."""
 import builtins
+import functools
 
 from ... import _dtypes, _ops, _tandem
 from .._engine.floats import floatx
 from .._engine.operation import drawable
 
 records = _ops.records
-_ORDER = ("bool", "uint8", "int8", "int32", "int64", "bfloat16", "float16", "float32", "float64")
+# What a dtype may become next, as in Keras (and JAX); "int" and "float" are those of Python's own numbers, which give way.
+_NEXT = {
+    "bool": ("int",), "int": ("uint8", "int8"), "uint8": ("uint16", "int16"), "uint16": ("uint32", "int32"), "uint32": ("uint64", "int64"),
+    "uint64": ("float",), "int8": ("int16",), "int16": ("int32",), "int32": ("int64",), "int64": ("float",), "float": ("bfloat16", "float16"),
+    "bfloat16": ("float32",), "float16": ("float32",), "float32": ("float64", "complex64"), "float64": ("complex128",),
+    "complex64": ("complex128",), "complex128": (),
+}  # fmt: skip
 
 
 def tensor(x, dtype=None):
@@ -38,30 +45,34 @@ def is_scalar(x):
     return isinstance(x, (builtins.bool, int, float))
 
 
+@functools.lru_cache(maxsize=None)
+def _above(name):
+    """This dtype and all that it may become."""
+    return frozenset([name]).union(*map(_above, _NEXT[name]))
+
+
+@functools.lru_cache(maxsize=None)
+def _join(names):
+    """The lowest dtype that all of them may become."""
+    if len(names) == 1 or not names <= _NEXT.keys():  # strings and other kinds stay among themselves
+        return min(names)
+    return max(frozenset.intersection(*map(_above, names)), key=lambda name: len(_above(name)))
+
+
+def result_name(*names):
+    """The dtype of a result of operands of these dtypes; "int" and "float" stand for Python's own numbers."""
+    return {"int": "int32", "float": floatx()}.get(name := _join(frozenset(names)), name)
+
+
 def common_dtype(*dtypes):
     """The smallest dtype that all of them fit in: floats above integers above bools."""
-    names = {d.name for d in dtypes}
-    if {"bfloat16", "float16"} <= names:
-        names.add("float32")
-    if {"uint8", "int8"} <= names:
-        names.add("int32")
-    return max(names, key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER))
+    return result_name(*(d.name for d in dtypes))
 
 
 def together(*values):
     """The values as tensors of one dtype; Python numbers take that of the tensors, if it can hold them."""
     tensors = [None if is_scalar(v) else tensor(v) for v in values]
-    found = [t.dtype for t in tensors if t is not None]
-    if not found:
-        tensors = [tensor(v) for v in values]
-        dtype = common_dtype(*(t.dtype for t in tensors))
-        return [_ops.cast(t, dtype) for t in tensors]
-    dtype = common_dtype(*found)
-    for value in values:
-        if isinstance(value, float) and not _dtypes.as_dtype(dtype).is_floating:
-            dtype = floatx()
-        elif isinstance(value, int) and not isinstance(value, builtins.bool) and dtype == "bool":
-            dtype = "int32"
+    dtype = result_name(*(type(v).__name__ if t is None else t.dtype.name for v, t in zip(values, tensors)))
     return [tensor(v, dtype) if t is None else t if t.dtype.name == dtype else _ops.cast(t, dtype) for v, t in zip(values, tensors)]
 
 

@@ -8,13 +8,14 @@ from .optimizer import Optimizer
 
 def _wide(dtype):
     """The dtype for numbers that many variables share: at least float32."""
-    return dtype if dtype is _dtypes.float64 else _dtypes.float32
+    return dtype if dtype == _dtypes.float64 else _dtypes.float32
 
 
 class Moments(Optimizer):
     """Has beta_1, beta_2 and epsilon, and two numbers for every element."""
 
     _names = ("momentum", "velocity")
+    _row_measure = "square"
 
     def __init__(self, learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, **options):
         super().__init__(learning_rate, **options)
@@ -46,7 +47,7 @@ class Moments(Optimizer):
     def _square_mean(self, variable, gradient):
         """The new mean of their squares."""
         velocity = self._velocities[self._get_variable_index(variable)]
-        mean = velocity + (_ops.square(gradient) - velocity) * (1.0 - self.beta_2)
+        mean = velocity + (self._square(gradient, variable) - velocity) * (1.0 - self.beta_2)
         velocity.assign(mean)
         return mean
 
@@ -66,8 +67,13 @@ class Moments(Optimizer):
         i = self._get_variable_index(variable)
         state = [variable, self._momentums[i], self._velocities[i]]
         rate = self._corrected_rate(learning_rate, variable.dtype)
-        arguments = [*state, gradient, rate, float(self.beta_1), float(self.beta_2), float(self.epsilon)]
-        values = records["apply_adam"](*arguments) if decay is None else records["apply_adamw"](*arguments, decay)
+        shared = [rate, float(self.beta_1), float(self.beta_2), float(self.epsilon)]
+        if id(variable) in self._measured:  # its squares are not those of the whole gradient
+            values = records["apply_adam_rows"](*state, gradient, self._measured[id(variable)], *shared, 0.0 if decay is None else decay)
+        elif decay is None:
+            values = records["apply_adam"](*state, gradient, *shared)
+        else:
+            values = records["apply_adamw"](*state, gradient, *shared, decay)
         for target, value in zip(state, values):
             target.assign(value)
 
@@ -126,6 +132,7 @@ class AdamW(Adam):
 class Adamax(Moments):
     """Adam with the largest gradient so far, slowly forgotten, in place of the mean of squares."""
 
+    _row_measure = "abs"
     _names = ("momentum", "norm")
 
     def build(self, variables):
@@ -137,7 +144,7 @@ class Adamax(Moments):
         rate = self._rate(learning_rate, dtype)
         scaled = self._once(("scaled", dtype.name), lambda: rate / self._missing(self.beta_1, dtype))
         norm = self._velocities[self._get_variable_index(variable)]
-        largest = _ops.maximum(float(self.beta_2) * norm, _ops.abs(gradient))
+        largest = _ops.maximum(float(self.beta_2) * norm, self._measured.get(id(variable), _ops.abs(gradient)))
         norm.assign(largest)
         variable.assign(variable - scaled * self._mean(variable, gradient) / (largest + float(self.epsilon)))
 

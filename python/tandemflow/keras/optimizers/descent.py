@@ -41,6 +41,7 @@ class RMSprop(Optimizer):
     def __init__(self, learning_rate=0.001, rho=0.9, momentum=0.0, epsilon=1e-7, centered=False, **options):
         super().__init__(learning_rate, **options)
         self.rho, self.momentum, self.epsilon, self.centered = rho, momentum, epsilon, centered
+        self._row_measure = None if centered else "square"  # the squares of rows may be less than that of their mean
 
     def build(self, variables):
         if self.built:
@@ -53,13 +54,13 @@ class RMSprop(Optimizer):
     def update_step(self, gradient, variable, learning_rate):
         i = self._get_variable_index(variable)
         rate, rho = self._rate(learning_rate, variable.dtype), float(self.rho)
-        if self.momentum > 0 and not self.centered:
+        if self.momentum > 0 and not self.centered and id(variable) not in self._measured:
             state = [variable, self._velocities[i], self._momentums[i]]
             values = records["apply_rmsprop"](*state, gradient, rate, rho, float(self.momentum), float(self.epsilon))
             for target, value in zip(state, values):
                 target.assign(value)
             return
-        velocity = rho * self._velocities[i] + (1.0 - rho) * _ops.square(gradient)
+        velocity = rho * self._velocities[i] + (1.0 - rho) * self._square(gradient, variable)
         self._velocities[i].assign(velocity)
         spread = velocity
         if self.centered:
@@ -80,6 +81,8 @@ class RMSprop(Optimizer):
 class Adagrad(Optimizer):
     """Each element's step is divided by the root of the sum of its squared gradients."""
 
+    _row_measure = "square"
+
     def __init__(self, learning_rate=0.001, initial_accumulator_value=0.1, epsilon=1e-7, **options):
         super().__init__(learning_rate, **options)
         self.initial_accumulator_value, self.epsilon = initial_accumulator_value, epsilon
@@ -94,7 +97,7 @@ class Adagrad(Optimizer):
     def update_step(self, gradient, variable, learning_rate):
         rate = self._rate(learning_rate, variable.dtype)
         accumulator = self._accumulators[self._get_variable_index(variable)]
-        total = accumulator + _ops.square(gradient)
+        total = accumulator + self._square(gradient, variable)
         accumulator.assign(total)
         variable.assign(variable - rate * gradient / _ops.sqrt(total + float(self.epsilon)))
 
@@ -105,6 +108,8 @@ class Adagrad(Optimizer):
 
 class Adadelta(Optimizer):
     """Like RMSprop, with steps in the units of the variable: the root of the mean of its squared steps."""
+
+    _row_measure = "square"
 
     def __init__(self, learning_rate=0.001, rho=0.95, epsilon=1e-7, **options):
         super().__init__(learning_rate, **options)
@@ -120,11 +125,12 @@ class Adadelta(Optimizer):
     def update_step(self, gradient, variable, learning_rate):
         i, rho, epsilon = self._get_variable_index(variable), float(self.rho), float(self.epsilon)
         rate = self._rate(learning_rate, variable.dtype)
-        gradients = rho * self._accumulated_grads[i] + (1.0 - rho) * _ops.square(gradient)
-        step = _ops.sqrt(self._accumulated_delta_vars[i] + epsilon) * gradient / _ops.sqrt(gradients + epsilon)
+        square = self._square(gradient, variable)
+        gradients = rho * self._accumulated_grads[i] + (1.0 - rho) * square
+        size = (self._accumulated_delta_vars[i] + epsilon) / (gradients + epsilon)  # squared
         self._accumulated_grads[i].assign(gradients)
-        self._accumulated_delta_vars[i].assign(rho * self._accumulated_delta_vars[i] + (1.0 - rho) * _ops.square(step))
-        variable.assign(variable - rate * step)
+        self._accumulated_delta_vars[i].assign(rho * self._accumulated_delta_vars[i] + (1.0 - rho) * size * square)
+        variable.assign(variable - rate * _ops.sqrt(size) * gradient)
 
     def get_config(self):
         return {**super().get_config(), "rho": self.rho, "epsilon": self.epsilon}

@@ -16,6 +16,8 @@ class Ftrl(Optimizer):
     H. McMahan et al.: "Ad Click Prediction: a View from the Trenches".
     """
 
+    _row_measure = "square"
+
     def __init__(
         self, learning_rate=0.001, learning_rate_power=-0.5, initial_accumulator_value=0.1,
         l1_regularization_strength=0.0, l2_regularization_strength=0.0, l2_shrinkage_regularization_strength=0.0,
@@ -55,7 +57,7 @@ class Ftrl(Optimizer):
         i = self._get_variable_index(variable)
         rate, exponent = self._rate(learning_rate, variable.dtype), -float(self.learning_rate_power)
         shrunk = gradient + 2.0 * self.l2_shrinkage_regularization_strength * variable
-        total = self._accumulators[i] + _ops.square(gradient)
+        total = self._accumulators[i] + self._square(gradient, variable)
         power, old_power = (_ops.sqrt(x) if exponent == 0.5 else x**exponent for x in (total, self._accumulators[i]))
         linear = self._linears[i] + shrunk - (power - old_power) / rate * variable
         l1 = float(self.l1_regularization_strength)
@@ -80,6 +82,8 @@ class Adafactor(Optimizer):
 
     N. Shazeer, M. Stern: "Adafactor: Adaptive Learning Rates with Sublinear Memory Cost".
     """
+
+    _row_measure = "square"
 
     def __init__(
         self, learning_rate=0.001, beta_2_decay=-0.8, epsilon_1=1e-30, epsilon_2=1e-3, clip_threshold=1.0,
@@ -132,10 +136,11 @@ class Adafactor(Optimizer):
         i = self._get_variable_index(variable)
         rate, kept = self._rates(learning_rate, variable.dtype)
         size = _ops.maximum(float(self.epsilon_2), _root_mean_square(variable)) * rate
-        squares = self._new_squares(i, _ops.square(gradient) + float(self.epsilon_1), kept)
+        square = self._square(gradient, variable)
+        squares = self._new_squares(i, square + float(self.epsilon_1), kept)
         self._v[i].assign(squares)
-        update = gradient / _ops.sqrt(squares)
-        update = update / _ops.maximum(1.0, _root_mean_square(update) / float(self.clip_threshold))
+        length = _ops.sqrt(_ops.reduce_mean(square / squares))
+        update = gradient / _ops.sqrt(squares) / _ops.maximum(1.0, length / float(self.clip_threshold))
         variable.assign(variable - size * update)
 
     def get_config(self):

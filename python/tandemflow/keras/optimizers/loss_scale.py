@@ -2,6 +2,7 @@
 from ... import _ops
 from .. import initializers
 from .._engine.registry import deserialize_keras_object, serialize_keras_object
+from . import rows
 from .optimizer import Optimizer, only_if
 
 _INNER_ONLY = {
@@ -49,12 +50,19 @@ class LossScaleOptimizer(Optimizer):
             finite = _ops.logical_and(finite, _ops.reduce_all(_ops.is_finite(gradient)))
         scale = self.dynamic_scale.value()
         unscaled = [None if g is None else g / _ops.cast(scale, g.dtype) for g in grads]
+        inner = self.inner_optimizer
+        inner._measured = {key: rows.scaled(value, 1.0 / scale, inner._measure) for key, value in self._measured.items()}
+        self._measured = {}
         with only_if(finite, [*variables, *self.inner_optimizer.variables]):
             self.inner_optimizer._apply_now(unscaled, variables)
         grows = _ops.equal(self.step_counter, self.dynamic_growth_steps - 1)
         self.dynamic_scale.assign(_ops.where(finite, _ops.where(grows, scale * 2.0, scale), scale * 0.5))
         counted = _ops.logical_and(finite, _ops.logical_not(grows))
         self.step_counter.assign(_ops.where(counted, self.step_counter + 1, 0 * self.step_counter))
+
+    @property
+    def _measure(self):
+        return self.inner_optimizer._measure
 
     def _compiles(self):
         return super()._compiles() and self.inner_optimizer._compiles()

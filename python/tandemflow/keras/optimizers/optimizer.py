@@ -14,7 +14,8 @@ from .._engine.call_context import building
 from .._engine.naming import snake_case, unique_name
 from .._engine.registry import deserialize_keras_object, serialize_keras_object
 from .._engine.stateless import read, values_in
-from .clipping import clip_by_global_norm, clip_by_norm
+from . import rows
+from .clipping import clip_factors
 from .pace import Paced
 
 
@@ -30,6 +31,7 @@ class Optimizer(Paced):
     """
 
     _keras_module = "keras.optimizers"
+    _row_measure = None  # "square" or "abs": what the step makes of a gradient besides adding it up (rows.py)
 
     def __init__(
         self,
@@ -62,6 +64,7 @@ class Optimizer(Paced):
         self.built = False
         self._excluded, self._excluded_pattern = set(), None
         self._scalars = {}  # numbers that all variables of one step share
+        self._measured = {}  # by id of a variable whose gradient is made of rows: what rows.measured says of it
         super().__init__(learning_rate)
 
     def _check_options(self):
@@ -130,29 +133,41 @@ class Optimizer(Paced):
 
     def apply(self, grads, trainable_variables=None):
         """One step with these gradients, of these variables or of those it was built for."""
+        if not self.clipnorm and not self.global_clipnorm:
+            grads = rows.clipped(grads, self.clipvalue)
+        measures = rows.measured(grads, self._measure)
         grads = [dense(gradient) for gradient in grads]
         replica = current_replica()
         if replica is not None:  # one step for all replicas, with the sum of their gradients
             variables = self._known(grads, trainable_variables)
             replica.apply_together(lambda pairs: self._apply_here(*zip(*pairs)), zip(grads, variables))
             return
-        self._apply_here(grads, trainable_variables)
+        self._apply_here(grads, trainable_variables, measures)
 
-    def _apply_here(self, grads, trainable_variables):
+    def _apply_here(self, grads, trainable_variables, measures=None):
+        """`measures`: by the number of a gradient that is made of rows, what rows.measured says of it."""
+        measures = measures or {}
         if trainable_variables is not None and _tandem.executing_eagerly():
-            plan = self._plans.get(tuple(map(id, trainable_variables)))
+            plan = self._plans.get((*map(id, trainable_variables), *measures))
             if plan is not None and len(grads) == len(trainable_variables):
-                plan(*grads)
+                plan(*grads, *measures.values())
                 return
         if not grads:
             return
         variables = self._known(grads, trainable_variables)
+        keys, places = list(measures), [id(variables[i]) for i in measures]
         if not self._compiles():
+            self._measured = dict(zip(places, measures.values()))
             self._apply_now(grads, variables)
             return
-        plan = Function(lambda *grads: self._apply_now(grads, variables), name="apply_gradients")
-        self._plans[tuple(map(id, variables))] = plan
-        plan(*grads)
+
+        def step(*tensors):
+            self._measured = dict(zip(places, tensors[len(grads) :]))
+            self._apply_now(tensors[: len(grads)], variables)
+
+        plan = Function(step, name="apply_gradients")
+        self._plans[(*map(id, variables), *keys)] = plan
+        plan(*grads, *measures.values())
 
     def _compiles(self):
         """Whether a step may run as a plan: what others wrote may depend on more than a trace sees."""
@@ -193,7 +208,9 @@ class Optimizer(Paced):
         grads, variables = _present(grads, variables)
         if self.loss_scale_factor is not None:
             grads = [gradient / self.loss_scale_factor for gradient in grads]
+            self._measured = {key: rows.scaled(value, 1 / self.loss_scale_factor, self._measure) for key, value in self._measured.items()}
         if self.gradient_accumulation_steps:
+            self._measured = {}
             self._accumulate(grads, variables)
         else:
             self._clip_and_update(grads, variables)
@@ -205,10 +222,19 @@ class Optimizer(Paced):
                 variable.assign(constraint(variable))
         with device("/CPU:0"):  # a counter, needed on the host
             self._iterations.assign_add(1)
-        self._scalars = {}
+        self._scalars, self._measured = {}, {}
+
+    @property
+    def _measure(self):
+        return self._row_measure or ("square" if self.clipnorm or self.global_clipnorm or self.clipvalue else None)
+
+    def _square(self, gradient, variable):
+        """The squares of the gradient; of one made of rows, the sum of the squares of the rows, as in Keras."""
+        found = self._measured.get(id(variable))
+        return _ops.square(gradient) if found is None or self._measure != "square" else found
 
     def _clip_and_update(self, grads, variables):
-        grads = self._clipped(grads)
+        grads = self._clipped(grads, variables)
         rate = self._once("rate", lambda: _tandem.to_tensor(self.learning_rate))
         self._apply_weight_decay(variables, rate)
         self._update_all(grads, variables, rate)
@@ -245,14 +271,18 @@ class Optimizer(Paced):
         """The number of this step, from 1."""
         return self._once(("step", dtype.name), lambda: _ops.cast(self.iterations, dtype) + 1.0)
 
-    def _clipped(self, grads):
-        if self.clipnorm:
-            return [clip_by_norm(gradient, self.clipnorm) for gradient in grads]
-        if self.global_clipnorm:
-            return clip_by_global_norm(grads, self.global_clipnorm)
-        if self.clipvalue:
-            return [_ops.clip_by_value(gradient, -self.clipvalue, self.clipvalue) for gradient in grads]
-        return grads
+    def _clipped(self, grads, variables):
+        if self.clipvalue and not self.clipnorm and not self.global_clipnorm:
+            limit = self.clipvalue  # rows were clipped before they were added up
+            return [g if id(v) in self._measured else _ops.clip_by_value(g, -limit, limit) for g, v in zip(grads, variables)]
+        if not self.clipnorm and not self.global_clipnorm:
+            return grads
+        squares = [_ops.reduce_sum(self._square(g, v)) for g, v in zip(grads, variables)]
+        factors = clip_factors(squares, self.clipnorm, self.global_clipnorm)
+        for factor, variable in zip(factors, variables):
+            if id(variable) in self._measured:
+                self._measured[id(variable)] = rows.scaled(self._measured[id(variable)], factor, self._measure)
+        return [gradient * _ops.cast(factor, gradient.dtype) for gradient, factor in zip(grads, factors)]
 
     def _accumulate(self, grads, variables):
         """Every n-th time a step with the mean of the last n gradients; else they are added up."""

@@ -97,6 +97,7 @@ class _Files:
             )
         if not os.path.isdir(self.directory):
             raise ValueError(f"Could not find directory {self.directory}")
+        self.may_split = not shuffle or seed is not None
         self.shuffle, self.seed = shuffle, np.random.randint(1000000) if shuffle and seed is None else seed
         inferred = labels == "inferred"
         self.class_names = self._class_names(class_names) if inferred else None
@@ -159,6 +160,11 @@ class _Files:
             raise ValueError(f"`validation_split` must be between 0 and 1, received: {validation_split}")
         if subset not in ("training", "validation", "both"):
             raise ValueError(f'`subset` must be either "training", "validation" or "both", received: {subset}')
+        if not self.may_split:
+            raise ValueError(
+                "If using `validation_split` and shuffling the data, you must provide a `seed` argument, to make sure that there is no overlap between the "
+                "training and validation subset."
+            )
         held = int(validation_split * len(self.paths))
         parts = {
             "training": [None if values is None else values[: len(values) - held] for values in everything],
@@ -189,6 +195,7 @@ class _Files:
         dataset = self._mapped(Dataset, paths, labels if has_labels else None)
         if dataset is None:
             dataset = Dataset.from_generator(elements, output_signature=(spec, label_spec) if has_labels else spec)
+            dataset = dataset._next(dataset._handle.assert_cardinality(len(paths)))
         dataset = (getattr(dataset, self.batch or "batch")(batch_size) if batch_size is not None else dataset).prefetch()
         dataset.class_names, dataset.file_paths = self.class_names, list(paths)
         return dataset
