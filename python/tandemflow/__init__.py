@@ -14,6 +14,7 @@ _tandem.register_classes(_dtypes.ALL, _shape.TensorShape, _shape.Reference)
 from . import errors  # noqa: E402  registers the exceptions
 from . import _arrays, _matrices, _methods, _ops, _segments, bitwise, config, data, debugging, io, linalg, math, nn, random, test, train  # noqa: E402
 from ._device import device  # noqa: E402
+from ._device_spec import DeviceSpec  # noqa: E402
 from ._dtypes import (  # noqa: E402
     DType,
     as_dtype,
@@ -62,7 +63,7 @@ _ONLY_IN_MODULES = {
     "unsorted_segment_mean", "unsorted_segment_sqrt_n", "segment_sum", "segment_prod", "segment_mean", "segment_max",
     "segment_min", "bincount", "count_nonzero", "zero_fraction", "moments", "l2_normalize",
     "l2_loss", "global_norm", "top_k", "in_top_k", "reduce_variance", "reduce_std", "reduce_euclidean_norm",
-    "diag", "diag_part", "matrix_band_part", "matrix_transpose", "trace",
+    "diag", "diag_part", "matrix_band_part", "matrix_transpose", "set_diag", "trace",
 }  # fmt: skip
 _exported = {**_ops.exported, **_arrays.exported, **_matrices.exported, **_segments.exported}
 globals().update({name: function for name, function in _exported.items() if name not in _ONLY_IN_MODULES})
@@ -89,6 +90,7 @@ __getattr__, __dir__ = _names.lazy(
         _ragged_spec="RaggedTensorSpec",
         _sparse="SparseTensor SparseTensorSpec",
         _tensor_array="TensorArray",
+        _tensor_message="make_ndarray make_tensor_proto",
         dtypes="saturate_cast",
         keras="initializers losses metrics optimizers",
         strings="as_string",

@@ -1,5 +1,6 @@
 """Reductions, slices, scatters and sorts that TensorFlow composes of others or spells otherwise."""
 import builtins
+import math
 from collections import namedtuple
 
 import numpy as np
@@ -82,6 +83,8 @@ def reduce_logsumexp(input_tensor, axis=None, keepdims=False, name=None):
 def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
     """The mean of the squared distances from the mean."""
     x = _tensor(input_tensor)
+    if not x.dtype.is_floating:
+        raise TypeError(f"Input must be either real or complex. Received integer type {x.dtype!r}.")
     return reduce_mean(squared_difference(x, reduce_mean(x, axis, True)), axis, keepdims)
 
 
@@ -92,7 +95,9 @@ def reduce_std(input_tensor, axis=None, keepdims=False, name=None):
 
 def reduce_euclidean_norm(input_tensor, axis=None, keepdims=False, name=None):
     """The square root of the sum of squares."""
-    return sqrt(reduce_sum(square(_tensor(input_tensor)), axis, keepdims))
+    x = _tensor(input_tensor)
+    squares = reduce_sum(square(x), axis, keepdims)
+    return sqrt(squares) if x.dtype.is_floating else cast(sqrt(cast(squares, _dtypes.float64)), x.dtype)
 
 
 def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None):
@@ -100,13 +105,17 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None):
     x = _tensor(tensor)
     keepdims = builtins.bool(keepdims)
     pair = isinstance(axis, (tuple, list)) and len(axis) == 2
+    if not (pair and axis[0] != axis[1] or axis is None or hasattr(axis, "__index__") or isinstance(axis, (tuple, list)) and len(axis) == 1):
+        raise ValueError(f"'axis' must be None, an integer, or a tuple of 2 unique integers, got {axis}")
+    if ord == "fro" and not pair:
+        raise ValueError(f"'ord' must be a supported vector norm, got {ord}")
     if ord in ("euclidean", "fro") or (ord == 2 and not pair):
         return reduce_euclidean_norm(x, axis, keepdims)
     size = abs(x)
     if ord in (1, np.inf) and pair:
         summed, kept = (axis[0], axis[1]) if ord == 1 else (axis[1], axis[0])
         result = reduce_max(reduce_sum(size, summed, True), kept, True)
-        return result if keepdims else squeeze(result, list(axis))
+        return result if keepdims else _tandem.squeeze(result, list(axis))
     if ord == 2:  # of matrices: the largest singular value
         from ._linalg import svd
 
@@ -161,6 +170,7 @@ def clip_by_norm(t, clip_norm, axes=None, name=None):
     total = reduce_sum(square(t), axes, True)
     positive = greater(total, 0)
     length = _choose(positive, sqrt(_choose(positive, total, _ops.ones_like(total))), total)
+    clip_norm = maximum(_tandem.to_tensor_beside(clip_norm, t.dtype), 0)
     return t * clip_norm / maximum(length, clip_norm)
 
 
@@ -227,6 +237,10 @@ def repeat(input, repeats, axis=None, name=None):
     axis = _axis("repeat", axis, x.ndim)
     times = _sizes(_tensor(repeats))
     length = x.shape[axis]
+    if len(times) == 1 and times[0] > 0:
+        sizes = x.shape.as_list()
+        spread = broadcast_to(expand_dims(x, axis + 1), sizes[: axis + 1] + times + sizes[axis + 1 :])
+        return reshape(spread, sizes[:axis] + [length * times[0]] + sizes[axis + 1 :])
     if len(times) == 1:
         times = times * length
     if len(times) != length or min(times, default=0) < 0:
@@ -253,7 +267,11 @@ def sequence_mask(lengths, maxlen=None, dtype=_dtypes.bool, name=None):
     """Rows of maxlen, true up to each length."""
     lengths = _tensor(lengths)
     if maxlen is None:
-        maxlen = int(reduce_max(lengths).numpy()) if lengths.shape.num_elements() else 0
+        maxlen = math.ceil(reduce_max(lengths).numpy()) if lengths.shape.num_elements() else 0
+    elif getattr(maxlen, "ndim", 0) or isinstance(maxlen, (list, tuple)):
+        raise ValueError(f"Argument `maxlen` must be scalar for sequence_mask, received `maxlen` = {maxlen}")
+    elif not lengths.dtype.is_integer:
+        lengths = cast(lengths, _dtypes.int32)
     mask = less(range(maxlen, dtype=lengths.dtype), expand_dims(lengths, -1))
     return mask if _dtypes.as_dtype(dtype) is _dtypes.bool else cast(mask, dtype)
 
@@ -309,12 +327,17 @@ def unique_with_counts(x, out_idx=_dtypes.int32, name=None):
     tensor = _tensor(x)
     if tensor.ndim != 1:
         raise ValueError(f"unique expects a 1D vector, got shape {tensor.shape}")
-    _, first, place, count = np.unique(tensor.numpy(), return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
+    first, place, count = _unique_strings(tensor) if tensor.dtype == _dtypes.string else _tandem.unique_places(tensor)
+    return UniqueWithCounts(gather(tensor, first), cast(place, out_idx), cast(count, out_idx))
+
+
+def _unique_strings(tensor):
+    """Where each different string is first, which one each element is, how often each occurs."""
+    _, first, place, count = np.unique(tensor.numpy(), return_index=True, return_inverse=True, return_counts=True)
     order = np.argsort(first, kind="stable")
     number = np.empty_like(order)
     number[order] = np.arange(order.size)
-    values = gather(tensor, _tensor(first[order], _dtypes.int64))
-    return UniqueWithCounts(values, _tensor(number[place.reshape(-1)], out_idx), _tensor(count[order], out_idx))
+    return tuple(_tensor(values, _dtypes.int64) for values in (first[order], number[place.reshape(-1)], count[order]))
 
 
 def unique(x, out_idx=_dtypes.int32, name=None):

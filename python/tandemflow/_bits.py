@@ -3,6 +3,7 @@ import numpy
 
 from . import _dtypes, _tandem
 from ._on_host import computed
+from .errors import InvalidArgumentError
 
 
 def bitcast(input, type, name=None):
@@ -15,7 +16,7 @@ def bitcast(input, type, name=None):
         shape = [*sizes, old // new]
     elif old < new:
         if not sizes or sizes[-1] != new // old:
-            raise ValueError(f"Cannot bitcast from {tensor.dtype.name} to {dtype.name} due to shape: the last axis must be {new // old}, got shape {sizes}")
+            raise InvalidArgumentError(f"Cannot bitcast from {tensor.dtype.name} to {dtype.name} due to shape: the last axis must be {new // old}, got shape {sizes}")
         shape = sizes[:-1]
     else:
         shape = sizes

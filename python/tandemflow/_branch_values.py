@@ -176,6 +176,10 @@ class Restart(Exception):
         self.dtype = dtype
 
 
+class ShapeChange(ValueError):
+    """A value that a loop carries has another shape after a turn."""
+
+
 class LoopState:
     """What a loop carries: the tensors of its variables, and all else, which must stay as it is."""
 
@@ -235,7 +239,7 @@ class LoopState:
                 raise Restart(index, after.dtype)
             raise TypeError(f"'{name}' has dtype {before.dtype.name} before the loop, but dtype {after.dtype.name} after one iteration")
         if after.shape != before.shape:
-            raise ValueError(
+            raise ShapeChange(
                 f"'{name}' has shape {before.shape} before the loop, but shape {after.shape} after one iteration; a traced "
                 "loop has fixed shapes: begin with the full shape, or collect parts in a tf.TensorArray"
             )

@@ -2,6 +2,7 @@
 import math
 
 from . import _dtypes, _tandem
+from ._einsum import tensordot
 from ._ops import (
     abs,
     cast,
@@ -13,7 +14,6 @@ from ._ops import (
     minimum,
     reduce_max,
     reduce_mean,
-    reduce_sum,
     rsqrt,
     square,
     where,
@@ -80,7 +80,7 @@ def adjust_contrast(images, contrast_factor):
 def rgb_to_grayscale(images, name=None):
     """The luma of red, green and blue, as one channel."""
     weights = [0.2989, 0.587, 0.114]
-    return _in_floats(images, lambda x: reduce_sum(x * _tandem.to_tensor(weights, x.dtype), -1, True))
+    return _in_floats(images, lambda x: tensordot(x, _tandem.to_tensor([[w] for w in weights], x.dtype), 1))
 
 
 def grayscale_to_rgb(images, name=None):

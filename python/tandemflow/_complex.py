@@ -9,8 +9,8 @@ from ._ops import atan2, cos, exp, log, matmul, records, sin, sqrt, square, zero
 
 # Ops that do the same to both parts.
 _OF_EACH_PART = {"identity", "negative", "reshape", "transpose", "reduce_sum", "reduce_mean", "pad", "gather", "gather_nd", "slice", "strided_slice",
-                 "stop_gradient", "broadcast_to", "cumsum"}  # fmt: skip
-_OF_EACH_PART_COMPOSED = {"expand_dims", "tile", "zeros_like"}
+                 "stop_gradient", "broadcast_to", "cumsum", "unsorted_segment_sum"}  # fmt: skip
+_OF_EACH_PART_COMPOSED = {"expand_dims", "tile", "squeeze", "unstack", "split"}
 
 
 class ComplexTensor:
@@ -33,6 +33,11 @@ class ComplexTensor:
     def dtype(self):
         """tf.complex64 or tf.complex128."""
         return _dtypes.complex128 if self._re.dtype.name == "float64" else _dtypes.complex64
+
+    @property
+    def device(self):
+        """Where its parts were made."""
+        return self._re.device
 
     def numpy(self):
         return (self._re.numpy() + 1j * self._im.numpy()).astype(self.dtype.name)
@@ -109,11 +114,12 @@ class ComplexTensor:
         if name in _OF_EACH_PART:
             return ComplexTensor(*(records[name](part, *args[1:], **kwargs) for part in (self._re, self._im)))
         if name in _OF_EACH_PART_COMPOSED:
-            return ComplexTensor(*(getattr(_ops, name)(part, *args[1:], **kwargs) for part in (self._re, self._im)))
+            parts = [getattr(_ops, name)(part, *args[1:], **kwargs) for part in (self._re, self._im)]
+            return [ComplexTensor(*both) for both in zip(*parts)] if isinstance(parts[0], list) else ComplexTensor(*parts)
         one = {"abs": abs, "square": lambda z: z * z, "exp": _exp, "log": _log, "sqrt": lambda z: z**0.5}.get(name)
         if one is not None:
             return one(self)
-        special = {"cast": _cast, "matmul": _matmul, "concat": _joined(_ops.concat), "stack": _joined(_ops.stack)}.get(name)
+        special = {"zeros_like": _zeros_like, "ones_like": _ones_like, "cast": _cast, "matmul": _matmul, "concat": _joined(_ops.concat), "stack": _joined(_ops.stack)}.get(name)
         if special is not None:
             return special(*args, **kwargs)
         two = {"add": "__add__", "subtract": "__sub__", "multiply": "__mul__", "divide": "__truediv__", "pow": "__pow__", "equal": "__eq__",
@@ -135,6 +141,21 @@ def _cast(z, dtype, name=None):
     if wanted.is_complex:
         return ComplexTensor(_ops.cast(z._re, wanted.real_dtype), _ops.cast(z._im, wanted.real_dtype))
     return _ops.cast(z._re, wanted)
+
+
+def _filled_like(fill, z, dtype):
+    """Real numbers of the shape of complex ones, as complex ones unless another dtype is asked for."""
+    wanted = z.dtype if dtype is None else _dtypes.as_dtype(dtype)
+    numbers = fill(z._re, wanted.real_dtype if wanted.is_complex else wanted)
+    return ComplexTensor(numbers, zeros_like(numbers)) if wanted.is_complex else numbers
+
+
+def _zeros_like(z, dtype=None, **rest):
+    return _filled_like(_ops.zeros_like, z, dtype)
+
+
+def _ones_like(z, dtype=None, **rest):
+    return _filled_like(_ops.ones_like, z, dtype)
 
 
 def _matmul(a, b, transpose_a=False, transpose_b=False, **rest):
@@ -200,21 +221,25 @@ def complex(real, imag, name=None):  # noqa: A001  TensorFlow's name
 
 def real(input, name=None):
     """The real part; of real numbers the numbers themselves."""
-    return input._re if isinstance(input, ComplexTensor) else as_complex(input)._re
+    return input if _is_real(input) else as_complex(input)._re
 
 
 def imag(input, name=None):
     """The imaginary part; of real numbers zero."""
-    return as_complex(input)._im
+    return zeros_like(input) if _is_real(input) else as_complex(input)._im
+
+
+def _is_real(value):
+    return isinstance(value, (_tandem.Tensor, _tandem.Variable)) and value.dtype.is_numeric
 
 
 def conj(x, name=None):
     """With the other sign of the imaginary part; of real numbers the numbers themselves."""
-    x = as_complex(x) if np.iscomplexobj(x) else x
+    x = as_complex(x) if not _is_real(x) and np.iscomplexobj(x) else x
     return ComplexTensor(x._re, -x._im) if isinstance(x, ComplexTensor) else _tandem.to_tensor(x)
 
 
 def angle(input, name=None):
     """The direction in the plane, from -pi to pi."""
-    z = as_complex(input)
-    return atan2(z._im, z._re)
+    re, im = (input, zeros_like(input)) if _is_real(input) else _parts(input, None)
+    return atan2(im, re)

@@ -61,6 +61,8 @@ class ConcreteFunction:
         """Takes all arguments of the function, or only its tensors in order."""
         if not kwargs and len(args) == len(self._inputs) and all(map(_is_tensor, args)):
             tensors = [_tandem.to_tensor(value) for value in args]
+        elif not kwargs and len(args) == len(self._inputs) and all(_is_tensor(value) or isinstance(value, (bool, int, float)) for value in args):
+            tensors = [_tandem.to_tensor(value, None if _is_tensor(value) else spec.dtype) for value, spec in zip(args, self._inputs)]
         else:
             tensors, key, _, _ = self._arguments.flatten(args, kwargs)
             if key != self._key:

@@ -1,7 +1,8 @@
 """tf.cond, tf.while_loop, tf.case, tf.switch_case and tf.init_scope. Outside traced functions they are Python's own control flow."""
 from . import _ops, _tandem, nest
 from ._loops import is_symbolic, traced_branches, traced_loop
-from .errors import InvalidArgumentError
+from ._branch_values import ShapeChange
+from .errors import InvalidArgumentError, OpByOpError
 
 
 class init_scope:
@@ -61,17 +62,25 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         state[:] = values
 
     def turn():
-        keep(_checked(_unpacked(body(*state)), state))
+        values = body(*state)
+        keep(_checked(_unpacked(values), state))
+        return values
 
     if _tandem.executing_eagerly():
         keep(nest.map_structure(_converted, list(state)))
         count = 0
         while (most < 0 or count < most) and _truth(cond(*state), "tf.while_loop"):
-            turn()
+            given = turn()
+            kind = type(given) if type(given) in (list, tuple) else kind  # as in TensorFlow: what the body gives
             count += 1
     else:
         names = [f"loop_vars[{i}]" for i in range(len(state))]
-        traced_loop(lambda: cond(*state), turn, lambda: tuple(state), keep, names, most)
+        try:
+            traced_loop(lambda: cond(*state), turn, lambda: tuple(state), keep, names, most)
+        except ShapeChange as change:
+            if shape_invariants is None:
+                raise
+            raise OpByOpError(f"E0702 {change}") from None
     if not isinstance(loop_vars, (list, tuple)):
         return state[0]
     return type(loop_vars)(*state) if hasattr(loop_vars, "_fields") else kind(state)

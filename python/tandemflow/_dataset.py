@@ -1,31 +1,21 @@
 """tf.data.Dataset: lazy sequences of elements. The work is done in C++; see docs/input.md."""
 import functools
-import itertools
 import os
 
 from . import _composites, _dtypes, _tandem
-from ._dataset_iterator import DatasetIterator, DatasetStats, NumpyIterator, Options
-from ._dataset_structure import flat_shapes, lists_as_arrays, map_structures, padding, signature
-from ._specs import DatasetSpec, TensorSpec
+from . import _dataset_checks as check
+from ._dataset_iterator import DatasetIterator, DatasetStats, NumpyIterator
+from ._dataset_options import Options
+from ._dataset_structure import flat_shapes, lists_as_arrays, named, names_of, padding, tensors_of
+from ._specs import DatasetSpec, NoneTensorSpec, TensorSpec
 
 AUTOTUNE = -1
 INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
 
+
 def _seed(seed):
     return -1 if seed is None else int(seed) & 0x7FFFFFFFFFFFFFFF
-
-
-def _whole(number, role):
-    """A number of elements."""
-    try:
-        return int(number)
-    except (TypeError, ValueError):
-        raise TypeError(f"{role} must be a whole number, got {number!r}") from None
-
-
-def _calls(num_parallel_calls):
-    return 0 if num_parallel_calls is None else int(num_parallel_calls)
 
 
 class Dataset:
@@ -47,10 +37,12 @@ class Dataset:
     @staticmethod
     def from_tensor_slices(tensors, name=None):
         """An element for each row: of an array, of a tuple or dict of arrays, of a data frame."""
+        if tensors is None:
+            raise ValueError("Invalid `element`. `element` should not be empty.")
         if type(tensors).__name__ == "DataFrame":
             return Dataset(_tandem.dataset_from_tensor_slices(tensors.to_numpy()), kind="_TensorSliceDataset")
-        if any(hasattr(part, "_dataset_parts") for part in _parts(tensors)):
-            return _rows_of_composites(tensors)
+        if any(hasattr(part, "_dataset_parts") for part in tensors_of(tensors)):
+            return rows_of_composites(tensors)
         return Dataset(_tandem.dataset_from_tensor_slices(lists_as_arrays(tensors)), kind="_TensorSliceDataset")
 
     @staticmethod
@@ -61,19 +53,14 @@ class Dataset:
     @staticmethod
     def from_generator(generator, output_types=None, output_shapes=None, args=None, output_signature=None, name=None):
         """The elements that generator(*args) yields; `output_signature` says what they are."""
-        if not callable(generator):
-            raise TypeError("`generator` must be a Python callable.")
-        if output_signature is None:
-            if output_types is None:
-                raise TypeError("Either `output_signature` or `output_types` must be specified")
-            output_signature = signature(output_types, output_shapes)
-        arguments = tuple(args or ())
+        output_signature = check.generator_signature(generator, output_types, output_shapes, output_signature)
+        arguments = tuple(_tandem.to_tensor(value).numpy() for value in args or ())
         return Dataset(_tandem.dataset_from_generator(lambda: generator(*arguments), output_signature), kind="_FlatMapDataset")
 
     @staticmethod
     def range(*args, output_type=_dtypes.int64, name=None):
         """Numbers, as Python's range."""
-        numbers = range(*(_whole(number, "Dataset.range: a limit") for number in args))
+        numbers = check.limits(args)
         return Dataset(_tandem.dataset_range(numbers.start, numbers.stop, numbers.step, output_type), kind="_RangeDataset")
 
     @staticmethod
@@ -100,23 +87,32 @@ class Dataset:
     @staticmethod
     def zip(*args, datasets=None, name=None):
         """Elements of several datasets side by side, in the structure they are given in."""
-        structure = args if datasets is None else datasets
-        if len(args) == 1:
-            structure = args[0]
-        return Dataset(_tandem.dataset_zip(tuple(structure) if isinstance(structure, list) else structure), kind="_ZipDataset")
+        structure = check.zipped(args, datasets, Dataset)
+        handle = _tandem.dataset_zip(structure)
+        return Dataset(handle, functools.reduce(Options.merge, (part.options() for part in tensors_of(structure))), "_ZipDataset")
 
     @staticmethod
     def sample_from_datasets(datasets, weights=None, seed=None, stop_on_empty_dataset=False,
                              rerandomize_each_iteration=None):  # fmt: skip
-        """Each element from one of the datasets, drawn by weight."""
-        numbers = [] if weights is None else [float(weight) for weight in weights]
-        handles = [dataset._handle for dataset in datasets]
-        return Dataset(_tandem.dataset_sample_from(handles, numbers, _seed(seed), stop_on_empty_dataset))
+        """Each element from one of the datasets, drawn by weight; with a seed in the same order each pass, unless told otherwise."""
+        datasets = check.alternatives(datasets)
+        if isinstance(weights, Dataset):
+            return sampled_by(datasets, weights, seed, stop_on_empty_dataset)
+        numbers = [1.0] * len(datasets) if weights is None else [float(weight) for weight in _tandem.to_tensor(weights).numpy()]
+        if len(numbers) != len(datasets):
+            raise ValueError(
+                f"Invalid `weights`. `weights` should have the same length as `datasets` but got `len(weights)={len(numbers)}` vs. `len(datasets)={len(datasets)}`."
+            )
+        drawn = [(dataset, weight) for dataset, weight in zip(datasets, numbers) if weight != 0]
+        if len(drawn) == 1:
+            return drawn[0][0]
+        handles = [dataset._handle for dataset, _ in drawn]
+        return Dataset(_tandem.dataset_sample_from(handles, [w for _, w in drawn], _seed(seed), stop_on_empty_dataset, bool(rerandomize_each_iteration)))
 
     @staticmethod
     def choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=True):
         """Each element from the dataset whose number `choice_dataset` gives."""
-        handles = [dataset._handle for dataset in datasets]
+        handles = [dataset._handle for dataset in check.alternatives(datasets)]
         return Dataset(_tandem.dataset_choose_from(handles, choice_dataset._handle, stop_on_empty_dataset))
 
     @staticmethod
@@ -129,12 +125,12 @@ class Dataset:
         """The names of the files that match one or more patterns, shuffled unless shuffle=False."""
         import glob
 
-        patterns = [file_pattern] if isinstance(file_pattern, (str, bytes, os.PathLike)) else list(file_pattern)
-        files = sorted({file for pattern in patterns for file in glob.glob(os.fsdecode(pattern))})
+        patterns = check.names(file_pattern)
+        files = sorted(file for pattern in patterns for file in glob.glob(pattern))
         if not files:
             from .errors import InvalidArgumentError
 
-            raise InvalidArgumentError(f"No files matched pattern: {', '.join(map(os.fsdecode, patterns))}")
+            raise InvalidArgumentError(f"No files matched pattern: {', '.join(patterns)}")
         dataset = Dataset.from_tensor_slices(files)
         return dataset if shuffle is False else dataset.shuffle(len(files), seed=seed)
 
@@ -143,13 +139,11 @@ class Dataset:
     def map(self, map_func, num_parallel_calls=None, deterministic=None, synchronous=None, use_unbounded_threadpool=False,
             name=None):  # fmt: skip
         """map_func of each element. Made of ops only, it is recorded once and runs over whole batches."""
-        if not callable(map_func):
-            raise ValueError(f"Argument `func` must be a callable. Received func={map_func!r} (of type {type(map_func)})")
-        return self._next(self._handle.map(map_func, _calls(num_parallel_calls), True), "_ParallelMapDataset" if num_parallel_calls else "_MapDataset")
+        return self._next(self._handle.map(check.function(map_func), check.calls(num_parallel_calls), True), "_ParallelMapDataset" if num_parallel_calls else "_MapDataset")
 
     def filter(self, predicate, name=None):
         """The elements for which predicate is true."""
-        return self._next(self._handle.filter(predicate), "_FilterDataset")
+        return self._next(self._handle.filter(check.function(predicate)), "_FilterDataset")
 
     def enumerate(self, start=0, name=None):
         """(number, element)."""
@@ -157,11 +151,11 @@ class Dataset:
 
     def scan(self, initial_state, scan_func, name=None):
         """scan_func(state, element) gives (new state, element)."""
-        return self._next(self._handle.scan(initial_state, scan_func), "_ScanDataset")
+        return self._next(self._handle.scan(initial_state, check.function(scan_func)), "_ScanDataset")
 
     def take_while(self, predicate, name=None):
         """The elements up to the first for which predicate is false."""
-        return self._next(self._handle.take_while(predicate), "_TakeWhileDataset")
+        return self._next(self._handle.take_while(check.function(predicate)), "_TakeWhileDataset")
 
     def ignore_errors(self, log_warning=False, name=None):
         """Leaves out elements whose making failed; stats() counts them."""
@@ -171,19 +165,19 @@ class Dataset:
 
     def shuffle(self, buffer_size, seed=None, reshuffle_each_iteration=None, name=None):
         """A random order by a buffer of buffer_size elements, another one each pass."""
-        return self._next(self._handle.shuffle(_whole(buffer_size, "shuffle: buffer_size"), _seed(seed), reshuffle_each_iteration is not False), "_ShuffleDataset")
+        return self._next(self._handle.shuffle(check.whole(buffer_size, "shuffle: buffer_size"), _seed(seed), reshuffle_each_iteration is not False), "_ShuffleDataset")
 
     def repeat(self, count=None, name=None):
         """The dataset count times, or without end."""
-        return self._next(self._handle.repeat(-1 if count is None else _whole(count, "repeat: count")), "_RepeatDataset")
+        return self._next(self._handle.repeat(-1 if count is None else check.whole(count, "repeat: count")), "_RepeatDataset")
 
     def take(self, count, name=None):
         """The first count elements."""
-        return self._next(self._handle.take(_whole(count, "take: count")), "_TakeDataset")
+        return self._next(self._handle.take(check.whole(count, "take: count")), "_TakeDataset")
 
     def skip(self, count, name=None):
         """All but the first count elements."""
-        return self._next(self._handle.skip(_whole(count, "skip: count")), "_SkipDataset")
+        return self._next(self._handle.skip(check.whole(count, "skip: count")), "_SkipDataset")
 
     def shard(self, num_shards, index, name=None):
         """Every num_shards-th element, beginning with number index."""
@@ -191,6 +185,7 @@ class Dataset:
 
     def concatenate(self, dataset, name=None):
         """This dataset, then another."""
+        check.same_elements(self, dataset)
         return self._next(self._handle.concatenate(dataset._handle), "_ConcatenateDataset")
 
     def unique(self, name=None):
@@ -207,27 +202,26 @@ class Dataset:
 
     def batch(self, batch_size, drop_remainder=False, num_parallel_calls=None, deterministic=None, name=None):
         """batch_size elements stacked along a new first axis."""
-        return self._next(self._handle.batch(_whole(batch_size, "batch: batch_size"), bool(drop_remainder)), "_ParallelBatchDataset" if num_parallel_calls else "_BatchDataset")
+        return self._next(self._handle.batch(check.whole(batch_size, "batch: batch_size"), bool(drop_remainder)), "_ParallelBatchDataset" if num_parallel_calls else "_BatchDataset")
 
     def padded_batch(self, batch_size, padded_shapes=None, padding_values=None, drop_remainder=False, name=None):
         """Batches of elements of different sizes, padded to one."""
         spec = self.element_spec
-        nested = [leaf for leaf in _parts(spec) if getattr(leaf, "ragged_rank", 0) or type(leaf).__name__ == "SparseTensorSpec"]
-        if nested:
-            raise TypeError(f"padded_batch: only tensors can be padded, got {nested[0]!r}; map(lambda x: x.to_tensor()) or tf.sparse.to_dense first, or use batch()")
+        check.padded(spec, padded_shapes)
         values = padding(padding_values, spec) if padding_values is not None else None
         shapes = flat_shapes(padded_shapes)
         return self._next(self._handle.padded_batch(int(batch_size), shapes, values, bool(drop_remainder)), "_PaddedBatchDataset")
 
     def rebatch(self, batch_size, drop_remainder=False, name=None):
         """Batches of another size; a list of sizes is gone through again and again."""
+        check.batched(self.element_spec)
         sizes = _tandem.as_ints(batch_size)
         if len(sizes) == 1:
             return self.unbatch().batch(sizes[0], drop_remainder)
         if not sizes or min(sizes) < 1:
             raise ValueError(f"rebatch: batch_size must be a positive number or a list of them, got {batch_size}")
         whole = self.unbatch().batch(sum(sizes), drop_remainder)
-        return whole.flat_map(lambda *element: _in_turn(element if isinstance(self.element_spec, tuple) else element[0], sizes))
+        return whole.flat_map(lambda *element: in_turn(element if isinstance(self.element_spec, tuple) else element[0], sizes))
 
     def sparse_batch(self, batch_size, row_shape, name=None):
         """Batches of elements of different sizes, as sparse tensors of shape [batch_size, *row_shape]."""
@@ -241,23 +235,27 @@ class Dataset:
 
     def window(self, size, shift=None, stride=1, drop_remainder=False, name=None):
         """Datasets of size elements each."""
+        if shift is not None and int(shift) < 1:
+            from .errors import InvalidArgumentError
+
+            raise InvalidArgumentError(f"window: Window shift must be greater than zero, got {shift}")
         return self._next(self._handle.window(int(size), 0 if shift is None else int(shift), int(stride), drop_remainder), "_WindowDataset")
 
     def flat_map(self, map_func, name=None):
         """The elements of the datasets that map_func gives."""
-        return self._next(self._handle.flat_map(map_func), "_FlatMapDataset")
+        return self._next(self._handle.flat_map(check.function(map_func)), "_FlatMapDataset")
 
     def interleave(self, map_func, cycle_length=None, block_length=None, num_parallel_calls=None, deterministic=None,
                    name=None):  # fmt: skip
         """The elements of the datasets that map_func gives, block_length of each of cycle_length datasets in turn."""
         cycle = AUTOTUNE if cycle_length is None else int(cycle_length)
         block = 1 if block_length is None else int(block_length)
-        return self._next(self._handle.interleave(map_func, cycle, block, _calls(num_parallel_calls)), "_ParallelInterleaveDataset" if num_parallel_calls else "_InterleaveDataset")
+        return self._next(self._handle.interleave(check.function(map_func), cycle, block, check.calls(num_parallel_calls)), "_ParallelInterleaveDataset" if num_parallel_calls else "_InterleaveDataset")
 
     def group_by_window(self, key_func, reduce_func, window_size=None, window_size_func=None, name=None):
         """reduce_func(key, dataset) of up to window_size elements of one key."""
         if (window_size is None) == (window_size_func is None):
-            raise ValueError("Must pass either window_size or window_size_func, but not both.")
+            raise ValueError("Either the `window_size` argument or the `window_size_func` argument must be specified.")
         size = window_size_func or (lambda key: window_size)
         return self._next(self._handle.group_by_window(key_func, reduce_func, size), "_GroupByWindowDataset")
 
@@ -265,6 +263,8 @@ class Dataset:
                                   padding_values=None, pad_to_bucket_boundary=False, no_padding=False,
                                   drop_remainder=False, name=None):  # fmt: skip
         """Batches of elements of like length."""
+        if no_padding:
+            return buckets_as_they_are(self, element_length_func, bucket_boundaries, bucket_batch_sizes, drop_remainder)
         values = padding(padding_values, self.element_spec) if padding_values is not None else None
         handle = self._handle.bucket_by_sequence_length(
             element_length_func, [int(b) for b in bucket_boundaries], [int(b) for b in bucket_batch_sizes],
@@ -274,13 +274,7 @@ class Dataset:
 
     def ragged_batch(self, batch_size, drop_remainder=False, row_splits_dtype=_dtypes.int64, name=None):
         """Batches of elements of different sizes, as ragged tensors; what has one shape in all elements is stacked."""
-        spec = self.element_spec
-
-        def to_rows(*element):
-            return map_structures(_as_row, spec, element if isinstance(spec, tuple) else element[0])
-
-        rows = self.map(to_rows)
-        return rows.batch(batch_size, drop_remainder)
+        return ragged_batches(self, batch_size, drop_remainder, _dtypes.as_dtype(row_splits_dtype))
 
     # --- Buffers. ---
 
@@ -307,6 +301,11 @@ class Dataset:
     @property
     def element_spec(self):
         return self._handle.element_spec()
+
+    @property
+    def _exact_spec(self):
+        """What is true of all elements, though TensorFlow's spec does not promise it."""
+        return self._handle.exact_element_spec()
 
     def cardinality(self, name=None):
         """The number of elements; -1: infinite, -2: unknown."""
@@ -336,7 +335,7 @@ class Dataset:
         if len(elements) != 1:
             from .errors import InvalidArgumentError
 
-            raise InvalidArgumentError(f"Dataset had {'more than one element' if elements else 'no element'}.")
+            raise InvalidArgumentError("Dataset had more than one element." if elements else "Dataset was empty.")
         return elements[0]
 
     def reduce(self, initial_state, reduce_func, name=None):
@@ -369,35 +368,6 @@ class Dataset:
         return of_dataset(self)
 
 
-_tandem.register_dataset_classes(Dataset, TensorSpec, DatasetSpec, _composites.of_parts, _composites.of_alternative)
+_tandem.register_dataset_classes(Dataset, TensorSpec, DatasetSpec, _composites.of_parts, _composites.of_alternative, names_of, named, NoneTensorSpec())
 
-
-def _parts(tensors):
-    """What tuples and dicts hold; a list is one tensor."""
-    if not isinstance(tensors, (tuple, dict)):
-        return [tensors]
-    return [part for item in (tensors.values() if isinstance(tensors, dict) else tensors) for part in _parts(item)]
-
-
-def _rows_of_composites(tensors):
-    """An element for each row, where some of the tensors are ragged or sparse."""
-    counts = [int(part.shape[0]) if hasattr(part, "_dataset_parts") else _tandem.to_tensor(part).shape[0] for part in _parts(tensors)]
-    if len(set(counts)) > 1:
-        raise ValueError(f"from_tensor_slices: all parts must have the same number of rows, got {counts}")
-    rows = Dataset.from_tensors(tensors).unbatch()
-    return rows._next(rows._handle.assert_cardinality(counts[0]), "_TensorSliceDataset")
-
-
-def _in_turn(element, sizes):
-    """A dataset of the parts of a batch: sizes[0] rows, then sizes[1], …"""
-    ends = list(itertools.accumulate(sizes))
-    rows = _parts(element)[0].shape[0]
-    parts = [(end - size, min(end, rows)) for end, size in zip(ends, sizes) if end - size < rows]
-    whole = Dataset.from_tensors(element).unbatch()
-    datasets = [whole.skip(begin).take(end - begin).batch(end - begin) for begin, end in parts]
-    return functools.reduce(Dataset.concatenate, datasets)
-
-
-def _as_row(spec, leaf):
-    plain = not isinstance(spec, TensorSpec) or spec.shape.rank is None or spec.shape.is_fully_defined()
-    return leaf if plain else _composites.row(leaf, spec)
+from ._dataset_parts import buckets_as_they_are, in_turn, ragged_batches, rows_of_composites, sampled_by  # noqa: E402  they are made of Dataset

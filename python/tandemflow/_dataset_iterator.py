@@ -1,4 +1,4 @@
-"""Running passes over datasets, what they measured, and the options of a dataset."""
+"""Running passes over datasets, and what they measured."""
 import atexit
 import weakref
 
@@ -18,12 +18,14 @@ def _stop_all():
 
 
 def to_numpy(leaf):
-    """NumPy's form of a leaf; a ragged tensor stays what it is, a sparse one becomes its three arrays."""
+    """NumPy's form of a leaf; a ragged tensor is an array of arrays, a sparse one is filled up."""
     if hasattr(leaf, "as_numpy_iterator"):
         return leaf.as_numpy_iterator()
-    if hasattr(leaf, "_to_arrays"):
-        return leaf._to_arrays()
-    return leaf.numpy()
+    if hasattr(leaf, "dense_shape"):
+        from .sparse import to_dense
+
+        return to_dense(leaf).numpy()
+    return None if leaf is None else leaf.numpy()
 
 
 class NumpyIterator:
@@ -85,7 +87,7 @@ class DatasetIterator:
         """In a traced function: the next element each time it runs."""
         from . import nest
 
-        specs = nest.flatten(self.element_spec)
+        specs = nest.flatten(self._dataset._exact_spec)
         if not all(isinstance(spec, TensorSpec) and spec.shape.is_fully_defined() for spec in specs):
             from .errors import OpByOpError
 
@@ -120,43 +122,9 @@ class DatasetIterator:
     def element_spec(self):
         return self._dataset.element_spec
 
+    @property
+    def _exact_spec(self):
+        return self._dataset._exact_spec
+
     def stats(self):
         return DatasetStats(self._pass.stats().read())
-
-
-class _Settings:
-    """Named settings that may be set to anything; what nobody set is None."""
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return None
-
-
-class Options:
-    """tf.data.Options. `autotune.ram_budget` (bytes that buffers may hold) is used; orders are always deterministic."""
-
-    def __init__(self):
-        self.autotune = _Settings()
-        self.threading = _Settings()
-        self.experimental_optimization = _Settings()
-        self.experimental_distribute = _Settings()
-        self.deterministic = None
-        self.experimental_deterministic = None
-        self.dataset_name = self.experimental_slack = self.experimental_symbolic_checkpoint = self.experimental_warm_start = self.framework_type = None
-        self._complete = True
-
-    def __setattr__(self, name, value):
-        if not hasattr(self, name) and hasattr(self, "_complete"):
-            raise AttributeError(f"Cannot set the property {name} on Options.")
-        super().__setattr__(name, value)
-
-    def merge(self, other):
-        merged = Options()
-        for source in (self, other):
-            for name, value in vars(source).items():
-                if isinstance(value, _Settings):
-                    vars(getattr(merged, name)).update(vars(value))
-                elif value is not None:
-                    setattr(merged, name, value)
-        return merged

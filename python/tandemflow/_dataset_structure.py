@@ -12,10 +12,42 @@ def flatten(structure):
     return [structure]
 
 
+def tensors_of(structure):
+    """What tuples and dicts hold; a list is one tensor."""
+    if not isinstance(structure, (tuple, dict)):
+        return [structure]
+    return [part for item in (structure.values() if isinstance(structure, dict) else structure) for part in tensors_of(item)]
+
+
+_named_tuples = {}  # classes by the names that structures know them by
+
+
+def names_of(cls):
+    """What a structure says of a named tuple: class and field, for each field."""
+    names = tuple(f"{cls.__name__}.{field}" for field in cls._fields)
+    _named_tuples[names] = cls
+    return names
+
+
+def named(names, items):
+    """The named tuple of these items; read from a file, its class may have to be made."""
+    names = tuple(names)
+    if names not in _named_tuples:
+        import collections
+
+        kind = names[0].partition(".")[0]
+        _named_tuples[names] = collections.namedtuple(kind, [name.partition(".")[2] for name in names])
+    return _named_tuples[names](*items)
+
+
+def _tuple_like(structure, items):
+    return type(structure)(*items) if hasattr(structure, "_fields") else tuple(items)
+
+
 def map_structure(function, structure):
     """The structure with function(leaf) in place of each leaf."""
     if isinstance(structure, tuple):
-        return tuple(map_structure(function, item) for item in structure)
+        return _tuple_like(structure, (map_structure(function, item) for item in structure))
     if isinstance(structure, dict):
         return {key: map_structure(function, item) for key, item in structure.items()}
     return function(structure)
@@ -24,7 +56,7 @@ def map_structure(function, structure):
 def map_structures(function, like, structure):
     """function(leaf of `like`, leaf of `structure`) in place of each leaf; they are nested alike."""
     if isinstance(like, tuple):
-        return tuple(map_structures(function, a, b) for a, b in zip(like, structure))
+        return _tuple_like(like, (map_structures(function, a, b) for a, b in zip(like, structure)))
     if isinstance(like, dict):
         return {key: map_structures(function, item, structure[key]) for key, item in like.items()}
     return function(like, structure)
@@ -74,8 +106,8 @@ def lists_as_arrays(tensors):
     """Lists of NumPy's numbers keep NumPy's dtype in datasets, unlike in tf.constant."""
     if isinstance(tensors, dict):
         return type(tensors)((key, lists_as_arrays(value)) for key, value in tensors.items()) if type(tensors) is dict else tensors
-    if type(tensors) is tuple:
-        return tuple(map(lists_as_arrays, tensors))
+    if isinstance(tensors, tuple):
+        return _tuple_like(tensors, map(lists_as_arrays, tensors))
     first = tensors
     while type(first) is list and first:
         first = first[0]

@@ -2,6 +2,7 @@
 import atexit
 
 from . import _tandem
+from ._device_spec import DeviceSpec
 
 atexit.register(_tandem.finish_work)
 
@@ -16,7 +17,7 @@ class device:
                 "name the device, for example tf.device('/GPU:0')"
             )
         # A logical device of tf.config knows its name; anything else must be one.
-        name = getattr(device_name, "name", device_name)
+        name = device_name.to_string() if isinstance(device_name, DeviceSpec) else getattr(device_name, "name", device_name)
         if name is not None and not isinstance(name, str):
             raise ValueError(f"tf.device takes a device name such as '/GPU:0', or None; got {device_name!r}")
         self._scope = _tandem.DeviceScope(name)

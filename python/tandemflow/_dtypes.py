@@ -2,13 +2,31 @@
 from . import _tandem
 
 
+class KerasName(str):
+    """The dtype of a Keras variable: its name, which Keras and NumPy take, with what a DType knows."""
+
+    def __new__(cls, name, dtype):
+        self = super().__new__(cls, name)
+        self._dtype = dtype
+        return self
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._dtype, name)
+
+    def __reduce__(self):
+        return str, (str(self),)
+
+
 class DType:
     """The dtype of a tensor's elements."""
 
-    __slots__ = ("name",)
+    __slots__ = ("name", "keras_name")
 
     def __init__(self, name):
         self.name = name
+        self.keras_name = KerasName(name, self)
 
     @property
     def as_numpy_dtype(self):

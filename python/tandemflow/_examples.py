@@ -1,34 +1,32 @@
 """Features of serialised tf.train.Example and SequenceExample messages, as tensors."""
+from collections import namedtuple
+
 import numpy
 
 from . import _dtypes, _tandem
-from .errors import InvalidArgumentError
+from .errors import DataLossError, InvalidArgumentError
 
 
-class FixedLenFeature:
+class FixedLenFeature(namedtuple("FixedLenFeature", "shape dtype default_value")):
     """A feature with as many values in every example; `default_value` stands where it is missing."""
 
-    def __init__(self, shape, dtype, default_value=None):
-        self.shape, self.dtype, self.default_value = shape, _dtypes.as_dtype(dtype), default_value
-
-    def __repr__(self):
-        return f"FixedLenFeature(shape={self.shape}, dtype={self.dtype!r}, default_value={self.default_value})"
+    def __new__(cls, shape, dtype, default_value=None):
+        return super().__new__(cls, shape, _dtypes.as_dtype(dtype), default_value)
 
     def _entries(self, name):
+        if not hasattr(self.shape, "__index__") and any(size is None for size in self.shape):
+            raise ValueError(f"First dimension of shape for feature {name} unknown. Consider using FixedLenSequenceFeature. Received feature={self}")
         return [(name, self.dtype, _tandem.as_ints(self.shape), False, self.default_value)]
 
     def _one(self, columns):
         return columns[0]
 
 
-class VarLenFeature:
+class VarLenFeature(namedtuple("VarLenFeature", "dtype")):
     """A feature with any number of values: a tf.SparseTensor."""
 
-    def __init__(self, dtype):
-        self.dtype = _dtypes.as_dtype(dtype)
-
-    def __repr__(self):
-        return f"VarLenFeature(dtype={self.dtype!r})"
+    def __new__(cls, dtype):
+        return super().__new__(cls, _dtypes.as_dtype(dtype))
 
     def _entries(self, name):
         return [(name, self.dtype, [], True, None)]
@@ -47,14 +45,11 @@ class VarLenFeature:
         return SparseTensor(numpy.array(places, "int64").reshape(-1, 2), values, [len(rows), max(lengths, default=0)])
 
 
-class FixedLenSequenceFeature:
+class FixedLenSequenceFeature(namedtuple("FixedLenSequenceFeature", "shape dtype allow_missing default_value")):
     """A feature with any number of parts of one shape; shorter examples are filled up with `default_value`."""
 
-    def __init__(self, shape, dtype, allow_missing=False, default_value=None):
-        self.shape, self.dtype, self.allow_missing, self.default_value = shape, _dtypes.as_dtype(dtype), allow_missing, default_value
-
-    def __repr__(self):
-        return f"FixedLenSequenceFeature(shape={self.shape}, dtype={self.dtype!r}, allow_missing={self.allow_missing}, default_value={self.default_value})"
+    def __new__(cls, shape, dtype, allow_missing=False, default_value=None):
+        return super().__new__(cls, shape, _dtypes.as_dtype(dtype), allow_missing, default_value)
 
     def _entries(self, name):
         return [(name, self.dtype, [], True, None)]
@@ -73,7 +68,7 @@ class FixedLenSequenceFeature:
         return _padded(parts, self.dtype, self.default_value, _tandem.as_ints(self.shape))
 
 
-class RaggedFeature:
+class RaggedFeature(namedtuple("RaggedFeature", "dtype value_key partitions row_splits_dtype validate")):
     """A feature with any number of values: a tensor of one example, a tf.RaggedTensor of many; `partitions` divide its values."""
 
     RowSplits, RowLengths, RowStarts, RowLimits, ValueRowIds, UniformRowLength = (
@@ -81,9 +76,8 @@ class RaggedFeature:
         for kind in ("RowSplits", "RowLengths", "RowStarts", "RowLimits", "ValueRowIds", "UniformRowLength")
     )
 
-    def __init__(self, dtype, value_key=None, partitions=(), row_splits_dtype=_dtypes.int32, validate=False):
-        self.dtype, self.value_key, self.partitions = _dtypes.as_dtype(dtype), value_key, tuple(partitions)
-        self.row_splits_dtype = _dtypes.as_dtype(row_splits_dtype)
+    def __new__(cls, dtype, value_key=None, partitions=(), row_splits_dtype=_dtypes.int32, validate=False):
+        return super().__new__(cls, _dtypes.as_dtype(dtype), value_key, tuple(partitions), _dtypes.as_dtype(row_splits_dtype), validate)
 
     def _entries(self, name):
         keys = [part.key for part in self.partitions if not isinstance(part, self.UniformRowLength)]
@@ -111,29 +105,28 @@ class RaggedFeature:
         return whole.with_row_splits_dtype(self.row_splits_dtype)
 
 
-class SparseFeature:
+class SparseFeature(namedtuple("SparseFeature", "index_key value_key dtype size already_sorted")):
     """A tf.SparseTensor whose places and values are features of their own."""
 
-    def __init__(self, index_key, value_key, dtype, size, already_sorted=False):
-        self.index_key = [index_key] if isinstance(index_key, str) else list(index_key)
-        self.value_key, self.dtype = value_key, _dtypes.as_dtype(dtype)
-        self.size = _tandem.as_ints(size)
+    def __new__(cls, index_key, value_key, dtype, size, already_sorted=False):
+        return super().__new__(cls, index_key, value_key, _dtypes.as_dtype(dtype), size, already_sorted)
 
     def _entries(self, name):
-        return [(self.value_key, self.dtype, [], True, None), *((key, _dtypes.int64, [], True, None) for key in self.index_key)]
+        keys = [self.index_key] if isinstance(self.index_key, str) else self.index_key
+        return [(self.value_key, self.dtype, [], True, None), *((key, _dtypes.int64, [], True, None) for key in keys)]
 
     def _one(self, columns):
         from ._sparse import SparseTensor, reorder
 
         places = numpy.stack([column.numpy() for column in columns[1:]], 1)
-        return reorder(SparseTensor(places, columns[0], self.size))
+        return reorder(SparseTensor(places, columns[0], _tandem.as_ints(self.size)))
 
     def _many(self, rows):
         from ._sparse import SparseTensor, reorder
 
         places = [numpy.stack([numpy.full(row[0].shape[0], at), *(column.numpy() for column in row[1:])], 1) for at, row in enumerate(rows)]
         values = _joined([row[0] for row in rows], self.dtype)
-        return reorder(SparseTensor(numpy.concatenate(places), values, [len(rows), *self.size]))
+        return reorder(SparseTensor(numpy.concatenate(places), values, [len(rows), *_tandem.as_ints(self.size)]))
 
 
 def _array_dtype(dtype):
@@ -166,25 +159,38 @@ def _check(features):
             raise ValueError(
                 f"parse_example: feature {name!r} must be a tf.io.FixedLenFeature, VarLenFeature, FixedLenSequenceFeature, RaggedFeature or SparseFeature, got {feature!r}"
             )
+        if isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing:
+            raise ValueError(f"Unsupported: FixedLenSequenceFeature requires allow_missing to be True. Received feature={feature}")
+
+
+def _parsed(parse, serialized, entries):
+    """Bytes that are no example are a wrong argument, as in TensorFlow, not a damaged file."""
+    try:
+        return parse(serialized, entries)
+    except DataLossError as error:
+        raise InvalidArgumentError(str(error)) from None
 
 
 def parse_single_example(serialized, features, example_names=None, name=None):
     """The features of one serialised tf.train.Example, by name."""
     _check(features)
     entries = [entry for name, feature in features.items() for entry in feature._entries(name)]
-    columns = iter(_tandem.parse_single_example(serialized, entries))
+    columns = iter(_parsed(_tandem.parse_single_example, serialized, entries))
     return {name: feature._one([next(columns) for _ in feature._entries(name)]) for name, feature in features.items()}
 
 
 def parse_example(serialized, features, example_names=None, name=None):
     """The features of many serialised examples, by name, with a first axis."""
     _check(features)
+    serialized = _tandem.to_tensor(serialized)
+    if serialized.ndim == 0:
+        return parse_single_example(serialized, features)
     fixed = {name: feature for name, feature in features.items() if isinstance(feature, FixedLenFeature)}
-    found = dict(zip(fixed, _tandem.parse_example(serialized, [feature._entries(name)[0] for name, feature in fixed.items()]))) if fixed else {}
+    found = dict(zip(fixed, _parsed(_tandem.parse_example, serialized, [feature._entries(name)[0] for name, feature in fixed.items()]))) if fixed else {}
     others = {name: feature for name, feature in features.items() if name not in fixed}
     if others:
         entries = [entry for name, feature in others.items() for entry in feature._entries(name)]
-        rows = [_tandem.parse_single_example(example, entries) for example in _tandem.to_tensor(serialized)]
+        rows = [_parsed(_tandem.parse_single_example, example, entries) for example in _tandem.to_tensor(serialized)]
         at = 0
         for name, feature in others.items():
             count = len(feature._entries(name))

@@ -1,5 +1,6 @@
 """Functions composed of ops, for names that programs take from tf.math, tf.nn and tf.io."""
 from . import _dtypes, _ops, _tandem
+from .errors import InvalidArgumentError
 
 
 def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=_dtypes.int32, name=None):
@@ -41,9 +42,12 @@ def decode_raw(input_bytes, out_type, little_endian=True, fixed_length=None, nam
     kind = numpy.dtype(dtype.as_numpy_dtype).newbyteorder("<" if little_endian else ">")
     strings = _tandem.to_tensor(input_bytes)
     rows = numpy.asarray(strings.numpy(), object)
+    lengths = {len(item) for item in rows.ravel()}
+    if len(lengths) > 1:
+        raise InvalidArgumentError(f"DecodeRaw requires input strings to all be the same size, got {sorted(lengths)} bytes")
+    if any(length % kind.itemsize for length in lengths):
+        raise InvalidArgumentError(f"Input to DecodeRaw has length {lengths.pop()} that is not a multiple of {kind.itemsize}, the size of {dtype.name}")
     flat = [numpy.frombuffer(item, kind) for item in rows.ravel()]
-    if len({len(row) for row in flat}) > 1:
-        raise ValueError("decode_raw: all strings must have the same length")
     return _tandem.to_tensor(numpy.stack(flat).astype(dtype.as_numpy_dtype).reshape(*rows.shape, -1))
 
 

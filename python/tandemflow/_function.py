@@ -51,8 +51,10 @@ def why_op_by_op(error):
 
 
 def _as_result(value):
-    """A leaf of what a function returned; numbers and texts become tensors."""
+    """A leaf of what a function returned; numbers, texts and variables become tensors."""
     plain = isinstance(value, (bool, int, float, str, bytes)) or _tandem.is_numpy(value)
+    if isinstance(value, _tandem.Variable):
+        return value.read_value()
     return _tandem.to_tensor(value) if plain else value
 
 
@@ -168,10 +170,9 @@ class Function(_tandem.FunctionCore):
         """As a method: every object has traces of its own."""
         if instance is None:
             return self
-        try:
-            attributes = instance.__dict__
-        except AttributeError:
-            return functools.partial(self, instance)  # no place for traces: the object is an argument like others
+        attributes = getattr(instance, "__dict__", None)
+        if not isinstance(attributes, dict):  # no place for traces (a class has none): it is an argument like others
+            return functools.partial(self, instance)
         bound = attributes.get("_tandem_functions")
         if bound is None or bound.owner is not instance:
             bound = attributes["_tandem_functions"] = _BoundFunctions()

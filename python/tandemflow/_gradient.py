@@ -5,6 +5,7 @@ import warnings
 from contextlib import contextmanager
 
 from . import _tandem
+from .errors import FailedPreconditionError
 
 
 class UnconnectedGradients(enum.Enum):
@@ -47,9 +48,11 @@ class GradientTape:
     def __init__(self, persistent=False, watch_accessed_variables=True):
         self._tape = _tandem.Tape(bool(persistent), bool(watch_accessed_variables))
         self._watched = []
+        self._recorded = False
 
     def __enter__(self):
         self._tape.start()
+        self._recorded = True
         return self
 
     def __exit__(self, *exception):
@@ -101,11 +104,16 @@ class GradientTape:
         self, target, source, unconnected_gradients=UnconnectedGradients.NONE, parallel_iterations=None, experimental_use_pfor=True
     ):
         """The Jacobian of each row of a batch: target [b, ...] and source [b, ...] give [b, target..., source...]."""
-        zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
-        return self._tape.batch_jacobian(target, source, zero)
+        for what, tensor in (("target", target), ("source", source)):
+            if tensor.shape.rank < 2:
+                raise ValueError(f"batch_jacobian: the {what} has shape {tensor.shape}; it must have rank at least 2, the first axis being the batch")
+        UnconnectedGradients(unconnected_gradients)
+        return self._tape.batch_jacobian(target, source, True)  # zeros where unconnected, whatever is asked for, as in TensorFlow
 
     def gradient(self, target, sources, output_gradients=None, unconnected_gradients=UnconnectedGradients.NONE):
         """The gradients of the target, or of the sum of targets, nested as the sources are; None where unconnected."""
+        if not self._recorded:
+            raise FailedPreconditionError("the tape has recorded nothing: compute inside `with tf.GradientTape() as tape:`, then ask for gradients")
         zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
         targets = flatten(target)
         weights = []

@@ -6,19 +6,16 @@ from collections import namedtuple
 import numpy as np
 
 from . import _dtypes, _ops, _tandem
-from ._arrays import reduce_euclidean_norm
+from ._arrays import norm
 from ._matrices import diag_part, matrix_transpose
 from ._ops import (
     broadcast_to,
     cast,
-    concat,
-    equal,
     expand_dims,
     eye,
     greater,
     log,
     matmul,
-    range,
     records,
     reduce_max,
     reduce_sum,
@@ -181,6 +178,20 @@ def expm(input, name=None):
     return out
 
 
+_SQRTM_TURNS = 20
+
+
+def sqrtm(input, name=None):
+    """The square root of square matrices whose real eigenvalues are positive, by Denman and Beavers' iteration."""
+    root = _tensor(input)
+    if root.ndim < 2 or root.shape[-1] != root.shape[-2]:
+        raise ValueError(f"sqrtm: square matrices are needed, got shape {root.shape}")
+    inverse = broadcast_to(eye(root.shape[-1], dtype=root.dtype), root.shape)
+    for _ in builtins.range(_SQRTM_TURNS):
+        root, inverse = (root + inv(inverse)) / 2.0, (inverse + inv(root)) / 2.0
+    return root
+
+
 # --- Parts and products. ---
 
 
@@ -192,23 +203,6 @@ def adjoint(matrix, name=None):
 def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None):
     """Matrices times vectors."""
     return squeeze(matmul(a, expand_dims(_tensor(b), -1), transpose_a or adjoint_a), -1)
-
-
-def set_diag(input, diagonal, name="set_diag", k=0, align="RIGHT_LEFT"):
-    """Matrices with another k-th diagonal."""
-    x = _tensor(input)
-    if not hasattr(k, "__index__"):
-        raise NotImplementedError("set_diag: k must be one number")
-    rows, columns, k = x.shape[-2], x.shape[-1], int(k)
-    diagonal = _tandem.to_tensor_beside(diagonal, x.dtype)
-    length = min(rows + min(k, 0), columns - max(k, 0))
-    if diagonal.shape.as_list() != x.shape.as_list()[:-2] + [length]:
-        raise ValueError(f"set_diag: the diagonal {k} of {x.shape} has the shape {x.shape.as_list()[:-2] + [length]}, got {diagonal.shape}")
-    before = max(-k, 0)
-    zeros = [x.shape.as_list()[:-2] + [n] for n in (before, rows - before - length)]
-    column = concat([_tandem.fill(zeros[0], 0, x.dtype), diagonal, _tandem.fill(zeros[1], 0, x.dtype)], -1)
-    on = equal(expand_dims(range(rows), 1) + k, expand_dims(range(columns), 0))
-    return _choose(on, expand_dims(column, -1), x)
 
 
 def cross(a, b, name=None):
@@ -230,10 +224,8 @@ def tensor_diag(diagonal, name=None):
 
 def normalize(tensor, ord="euclidean", axis=None, name=None):
     """The tensor divided by its norm, and the norm."""
-    if ord not in ("euclidean", "fro", 2):
-        raise ValueError(f"normalize: ord must be 'euclidean', 'fro' or 2, got {ord!r}")
     tensor = _tensor(tensor)
-    length = reduce_euclidean_norm(tensor, axis, True)
+    length = norm(tensor, ord, axis, True)
     return tensor / length, length
 
 

@@ -49,10 +49,17 @@ class Module:
         return name_scope(self.name)
 
     def _flatten(self, recursive=True, predicate=None, attribute_traversal_key=None, with_path=False, expand_composites=False):
-        """What is reachable through attributes, lists and dicts; breadth is by attribute, in the order of names."""
+        """What is reachable through attributes, lists and dicts in the order of names: first what a module has itself, then what
+        the modules have that it found."""
         seen = set()
 
         def walk(value, path):
+            inside = []
+            yield from own(value, path, inside)
+            for inner, module in inside:
+                yield from walk(module, inner)
+
+        def own(value, path, inside):
             for name, part in children(value):
                 inner = (*path, name)
                 if id(part) in seen and not isinstance(part, (int, str, float)):
@@ -62,9 +69,11 @@ class Module:
                     seen.add(id(part))
                     if predicate is None or predicate(part):
                         yield (inner, part) if with_path else part
-                if isinstance(part, (list, tuple, dict)) or (recursive and isinstance(part, Module)):
+                if isinstance(part, (list, tuple, dict)):
                     seen.add(id(part))
-                    yield from walk(part, inner)
+                    yield from own(part, inner, inside)
+                elif recursive and isinstance(part, Module):
+                    inside.append((inner, part))
 
         seen.add(id(self))
         return walk(self, ())

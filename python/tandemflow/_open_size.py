@@ -23,14 +23,15 @@ def _reckoned(op, swapped=False):
 
 
 class OpenSize:
-    """A sum of multiples of open sizes. It can be added to, multiplied, compared and given as a size; comparing it makes the trace
-    one for the sizes that compare in the same way, and all else makes the function be traced for each size."""
+    """A sum of multiples of open sizes. It can be added to, multiplied, divided by a number, compared and given as a size; comparing it
+    makes the trace one for the sizes that compare in the same way, and all else makes the function be traced for each size."""
 
     __slots__ = ("_number",)
 
     __add__, __radd__ = _reckoned("+"), _reckoned("+", swapped=True)
     __sub__, __rsub__ = _reckoned("-"), _reckoned("-", swapped=True)
     __mul__, __rmul__ = _reckoned("*"), _reckoned("*", swapped=True)
+    __floordiv__, __mod__ = _reckoned("/"), _reckoned("%")
 
     def __neg__(self):
         return 0 - self
@@ -76,8 +77,11 @@ class OpenSize:
     def __reduce__(self):
         _tandem.refuse_open_size("a copy")
 
-    __floordiv__ = __rfloordiv__ = __truediv__ = __rtruediv__ = _refusal("a part")
-    __mod__ = __rmod__ = __divmod__ = __rdivmod__ = _refusal("a remainder")
+    def __divmod__(self, other):
+        return self // other, self % other
+
+    __rfloordiv__ = __truediv__ = __rtruediv__ = _refusal("a part")
+    __rmod__ = __rdivmod__ = _refusal("a remainder")
     __pow__ = __rpow__ = _refusal("a power")
     __int__ = __index__ = __float__ = __complex__ = __round__ = __trunc__ = _refusal("the value")
 

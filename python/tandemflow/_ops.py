@@ -1,6 +1,7 @@
 """Ops as functions: those of the records as they are, and what TensorFlow spells otherwise or composes of them."""
 import builtins
 import functools
+import math
 
 from . import _dtypes, _tandem
 from ._shape import TensorShape
@@ -152,17 +153,21 @@ def range(start, limit=None, delta=1, dtype=None, name="range"):
         start, limit = 0, start
     if dtype is None:
         dtypes = [_tandem.to_tensor(value).dtype for value in (start, limit, delta)]
-        order = [_dtypes.int32, _dtypes.int64, _dtypes.float32, _dtypes.float64]
+        order = [_dtypes.int32, _dtypes.int64, _dtypes.float16, _dtypes.bfloat16, _dtypes.float32, _dtypes.float64]
         dtype = max(dtypes, key=lambda d: order.index(d) if d in order else -1)
     return _tandem.range(start, limit, delta, dtype)
 
 
 def linspace(start, stop, num, name=None, axis=0):
     """`num` numbers from start to stop, both included; along a new axis where those are not scalars."""
+    if isinstance(start, float) and isinstance(stop, (int, float)) and math.isfinite(stop - start) and stop != start and hasattr(num, "__index__") and int(num) > 1:
+        delta = (stop - start) / (int(num) - 1)  # in double precision, so that the last one is rounded to `stop`
+        return _tandem.range(start, start + (int(num) - 0.5) * delta, delta, _dtypes.float32)
     start = _tandem.to_tensor(start)
     stop = _tandem.to_tensor_beside(stop, start.dtype)
     if not start.dtype.is_floating:
-        start, stop = cast(start, _dtypes.float64), cast(stop, _dtypes.float64)
+        wide = _dtypes.float64 if start.dtype.size > 2 else _dtypes.float32
+        start, stop = cast(start, wide), cast(stop, wide)
     num = int(num)
     steps = _tandem.range(0, num, 1, start.dtype) / _tandem.to_tensor(max(num - 1, 1), start.dtype)
     if start.ndim or stop.ndim:
@@ -177,9 +182,38 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=_dtypes.float32, nam
     """The unit matrix."""
     columns = int(num_rows if num_columns is None else num_columns)
     wanted = _dtypes.as_complex_dtype(dtype)
-    matrix = one_hot(range(num_rows), columns, dtype=dtype if wanted is None else wanted.real_dtype)
+    rows, kind = int(num_rows), _dtypes.as_dtype(dtype) if wanted is None else wanted.real_dtype
+    if kind.is_numeric and min(rows, columns) > 0:  # the matrix as one row: ones at a constant distance
+        ones = _tandem.fill([min(rows, columns)], 1, kind)
+        matrix = reshape(records["strided_slice_grad"](ones, [rows * columns], [0], [columns + 1]), [rows, columns])
+    else:
+        matrix = one_hot(range(num_rows), columns, dtype=kind)
     matrix = matrix if wanted is None else cast(matrix, wanted)
     return matrix if batch_shape is None else broadcast_to(matrix, _sizes(batch_shape) + [int(num_rows), columns])
+
+
+def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
+    """A new axis of `depth` that holds on_value where the index says, off_value elsewhere; the dtype is that of the values."""
+    indices = _tandem.to_tensor(indices)
+    if dtype is None:
+        given = [_tandem.to_tensor(value).dtype for value in (on_value, off_value) if value is not None]
+        if len(set(given)) > 1:
+            raise TypeError(f"dtype {given[0]!r} of on_value does not match dtype {given[1]!r} of off_value")
+        dtype = given[0] if given else _dtypes.float32
+    if indices.dtype.is_integer and indices.dtype not in (_dtypes.uint8, _dtypes.int32, _dtypes.int64):
+        indices = cast(indices, _dtypes.int64)
+    return records["one_hot"](indices, depth, 1 if on_value is None else on_value, 0 if off_value is None else off_value, -1 if axis is None else axis, dtype)
+
+
+@takes_others
+def transpose(a, perm=None, conjugate=False, name="transpose"):
+    """The axes in another order, reversed where none is given; `conjugate` changes the sign of imaginary parts too."""
+    turned = records["transpose"](a, perm)
+    if not conjugate or not turned.dtype.is_complex:
+        return turned
+    from ._complex import conj
+
+    return conj(turned)
 
 
 # --- Shapes. ---
@@ -208,6 +242,7 @@ def expand_dims(input, axis, name=None):
     return _tandem.expand_dims(input, int(axis))
 
 
+@takes_others
 def squeeze(input, axis=None, name=None):
     """The tensor without its axes of size 1, or without those named."""
     return _tandem.squeeze(input, axis)
@@ -216,23 +251,32 @@ def squeeze(input, axis=None, name=None):
 @takes_others
 def stack(values, axis=0, name="stack"):
     """Tensors of one shape, joined along a new axis."""
-    return concat([expand_dims(value, axis) for value in _converted(values)], axis)
+    if isinstance(values, (list, tuple)) and axis in (0, -1) and values and all(isinstance(value, (int, float)) for value in values):
+        return _tandem.to_tensor(list(values))
+    rows = [expand_dims(value, axis) for value in _converted(values)]
+    return concat(rows, axis) if rows else zeros([0])
 
 
+@takes_others
 def unstack(value, num=None, axis=0, name="unstack"):
     """The slices along an axis, as a list."""
     tensor = _tandem.to_tensor(value)
+    if not -tensor.ndim <= axis < tensor.ndim:
+        raise ValueError(f"Argument `axis` = {axis} not in range [{-tensor.ndim}, {tensor.ndim})")
     if num is not None and num != tensor.shape[axis]:
         raise InvalidArgumentError(f"E0102 unstack: axis {axis} of {tensor.shape} has {tensor.shape[axis]} parts, but num={num}")
-    return [squeeze(part, axis) for part in split(tensor, tensor.shape[axis], axis)]
+    return [squeeze(part, axis) for part in split(tensor, tensor.shape[axis], axis)] if tensor.shape[axis] else []
 
 
+@takes_others
 def split(value, num_or_size_splits, axis=0, num=None, name="split"):
     """Parts along an axis: so many equal ones, or of the sizes given."""
     tensor = _tandem.to_tensor(value)
-    axis = axis + tensor.ndim if axis < 0 else axis
+    if not -tensor.ndim <= axis < tensor.ndim:
+        raise InvalidArgumentError(f"E0103 split: axis {axis} is outside a tensor of rank {tensor.ndim}; axes go from {-tensor.ndim} to {tensor.ndim - 1}")
+    axis = int(axis) % tensor.ndim
     total = tensor.shape[axis]
-    if hasattr(num_or_size_splits, "__index__"):
+    if hasattr(num_or_size_splits, "__index__") and not getattr(num_or_size_splits, "ndim", 0):
         count = num_or_size_splits.__index__()
         if count < 1 or total % count:
             raise InvalidArgumentError(f"E0104 split: axis {axis} of size {total} does not divide into {count} equal parts")
@@ -265,7 +309,7 @@ def tile(input, multiples, name=None):
     tensor = _tandem.to_tensor(input)
     times, sizes = _sizes(multiples), tensor.shape.as_list()
     if len(times) != len(sizes):
-        raise ValueError(f"tile: multiples {times} needs one number an axis of {tensor.shape}")
+        raise InvalidArgumentError(f"tile: multiples {times} needs one number an axis of {tensor.shape}")
     spread = reshape(tensor, [n for s in sizes for n in (1, s)])
     spread = broadcast_to(spread, [n for pair in zip(times, sizes) for n in pair])
     return reshape(spread, [t * s for t, s in zip(times, sizes)])
@@ -382,6 +426,7 @@ def leaky_relu(features, alpha=0.2, name=None):
 
 def silu(features, beta=1.0, name=None):
     """x * sigmoid(beta * x), elementwise."""
+    features = features if hasattr(features, "__tandem_op__") else _tandem.to_tensor(features)
     if isinstance(beta, (int, float)) and beta == 1:
         return records["silu"](features)
     return features * sigmoid(features * beta)

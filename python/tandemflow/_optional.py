@@ -9,7 +9,9 @@ class Optional:
 
     @classmethod
     def from_value(cls, value):
-        return cls(value, None, True)
+        from . import _tandem, nest
+
+        return cls(nest.map_structure(lambda leaf: leaf if hasattr(leaf, "_dataset_parts") or hasattr(leaf, "element_spec") else _tandem.to_tensor(leaf), value), None, True)
 
     @classmethod
     def empty(cls, element_spec):

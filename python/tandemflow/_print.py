@@ -1,4 +1,5 @@
 """tf.print."""
+import struct
 import sys
 
 from . import _tandem
@@ -11,22 +12,33 @@ _STREAMS = {"stdout": lambda: sys.stdout, "stderr": lambda: sys.stderr}
 _ESCAPES = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "'": "\\'", "\\": "\\\\"})
 
 
-def _number(value):
+def _float32(value):
+    """Six digits where they say which number it is, else nine."""
+    short = format(value, ".6g")
+    return short if value != value or struct.pack("f", float(short)) == struct.pack("f", value) else format(value, ".9g")
+
+
+def _float64(value):
+    short = format(value, ".15g")
+    return short if value != value or float(short) == value else format(value, ".17g")
+
+
+def _number(value, of_float):
     if isinstance(value, bytes):
         return f'"{value.decode("utf-8", "replace").translate(_ESCAPES)}"'
     if isinstance(value, float):
-        return format(value, ".6g")
+        return of_float(value)
     return {True: "1", False: "0"}[value] if isinstance(value, bool) else str(value)
 
 
-def _rows(values, most, indent):
+def _rows(values, most, indent, of_float):
     """Nested lists as TensorFlow prints them: the first and the last `most` of every axis."""
     if not isinstance(values, list):
-        return _number(values)
+        return _number(values, of_float)
     deep = bool(values) and isinstance(values[0], list)
     cut = most >= 0 and len(values) > 2 * most
     shown = [*values[:most], None, *values[len(values) - most :]] if cut else values
-    texts = ["..." if item is None else _rows(item, most, indent + 1) for item in shown]
+    texts = ["..." if item is None else _rows(item, most, indent + 1, of_float) for item in shown]
     return "[" + ("\n" * _depth(values) + " " * (indent + 1) if deep else " ").join(texts) + "]"
 
 
@@ -63,13 +75,13 @@ def _text(value, most):
         return f"'{type(value).__name__}({parts})'"
     if isinstance(value, (_tandem.Tensor, _tandem.Variable)):
         array = value.numpy()
-        return _rows(array.tolist() if hasattr(array, "tolist") else array, most, 0)
+        return _rows(array.tolist() if hasattr(array, "tolist") else array, most, 0, _float64 if value.dtype.name == "float64" else _float32)
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key!r}: {_inside(value[key], most)}" for key in _sorted_keys(value)) + "}"
     if isinstance(value, (list, tuple)):
         items = ", ".join(_inside(item, most) for item in value)
         return f"[{items}]" if isinstance(value, list) else f"({items})"
-    return str(value)
+    return value if isinstance(value, str) else repr(value)
 
 
 def _stream(output_stream):

@@ -1,7 +1,10 @@
 """tf.py_function and tf.numpy_function: Python inside a traced function, called each time it runs."""
+import functools
+
 from . import _dtypes, _tandem, nest
 from ._gradient import GradientTape, UnconnectedGradients, dense
 from ._specs import TensorSpec
+from .errors import InvalidArgumentError, OpError, OutOfRangeError, ResourceExhaustedError, UnimplementedError, UnknownError
 
 
 def _is_spec(value):
@@ -24,6 +27,35 @@ def _declared(tout, who):
     return specs, single
 
 
+_CLASSES = [(NotImplementedError, UnimplementedError), ((ValueError, TypeError), InvalidArgumentError), (MemoryError, ResourceExhaustedError), (StopIteration, OutOfRangeError)]
+
+
+def _raised(func):
+    """The function, whose exceptions become TensorFlow's; who catches Python's class still catches them."""
+
+    def call(*args):
+        try:
+            return func(*args)
+        except OpError:
+            raise
+        except Exception as error:
+            theirs = next((made for given, made in _CLASSES if isinstance(error, given)), UnknownError)
+            raise _both(theirs, type(error))(f"{type(error).__name__}: {error}") from error
+
+    return call
+
+
+@functools.lru_cache(maxsize=64)
+def _both(theirs, kind):
+    """A class that is TensorFlow's and Python's."""
+    if issubclass(theirs, kind):
+        return theirs
+    try:
+        return type(theirs.__name__, (theirs, kind), {"__str__": Exception.__str__, "__init__": Exception.__init__})
+    except TypeError:  # of classes that cannot be one
+        return theirs
+
+
 def _dtype_of(item):
     return item.dtype if _is_spec(item) else _dtypes.as_dtype(item)
 
@@ -39,23 +71,28 @@ def _results(value, tout, who):
     return [_tandem.to_tensor(item, dtype) for item, dtype in zip(values, dtypes)]
 
 
-def _with_gradient(func, inputs, tout, who):
-    """The gradient of `func`: its inputs, then a gradient for each result; gives one for each floating input."""
-    count = len(inputs)
+class _Gradient:
+    """The gradient of `function`, which takes and gives lists of tensors: of its `count` inputs, followed by a gradient for
+    each result, it makes one for each floating input. Python computes it when the plan comes to it."""
 
-    def gradient(tensors):
-        values, given = tensors[:count], tensors[count:]
+    def __init__(self, function, count):
+        self._function, self._count = function, count
+
+    def __call__(self, tensors):
+        values, given = tensors[: self._count], tensors[self._count :]
         with GradientTape() as tape:
             sources = [value for value in values if value.dtype.is_floating]
             tape.watch(sources)
-            results = _results(func(*values), tout, who)
+            results = self._function(values)
         pairs = [(result, weight) for result, weight in zip(results, given) if result.dtype.is_floating]
         targets, weights = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         if not targets:
             return [_tandem.fill(source.shape, 0, source.dtype) for source in sources]
         return [dense(g) for g in tape.gradient(targets, sources, weights, unconnected_gradients=UnconnectedGradients.ZERO)]
 
-    return gradient
+    def differentiated(self, count):
+        """Its own gradient, when it is called with `count` tensors."""
+        return _Gradient(self, count)
 
 
 def _call(who, func, inputs, tout, run, gradient):
@@ -77,10 +114,9 @@ def py_function(func=None, inp=None, Tout=None, name=None):  # noqa: N803  Tenso
     """
     if func is None:
         return lambda decorated: lambda *args: py_function(decorated, args, Tout, name)
-    return _call(
-        "py_function", func, inp, Tout, lambda tensors: _results(func(*tensors), Tout, "py_function"),
-        lambda tensors: _with_gradient(func, tensors, Tout, "py_function"),
-    )  # fmt: skip
+    func = _raised(func) if callable(func) else func
+    run = lambda tensors: _results(func(*tensors), Tout, "py_function")  # noqa: E731
+    return _call("py_function", func, inp, Tout, run, lambda tensors: _Gradient(run, len(tensors)))
 
 
 def numpy_function(func=None, inp=None, Tout=None, stateful=True, name=None):  # noqa: N803  TensorFlow's name

@@ -129,9 +129,6 @@ class RaggedTensor(RaggedFactories):
     def _dataset_parts(self):
         return _composites.ragged_parts(self.flat_values, self.nested_row_splits)
 
-    def _to_arrays(self):
-        return self
-
     def __tandem_op__(self, name, args, kwargs):
         from . import _ragged_ops
 
@@ -243,7 +240,19 @@ def ragged_stack(values, axis=0, name=None):
 
 
 def ragged_range(starts, limits=None, deltas=1, dtype=None, name=None, row_splits_dtype=_dtypes.int64):
-    """A row of numbers for each pair of ends."""
-    starts, limits = ([0] * len(_tandem.as_ints(starts)), starts) if limits is None else (starts, limits)
-    rows = [list(range(a, b, int(deltas))) for a, b in zip(_tandem.as_ints(starts), _tandem.as_ints(limits))]
-    return ragged_constant(rows, dtype or _dtypes.int32, ragged_rank=1)
+    """A row of numbers for each pair of ends; single numbers stand for all rows."""
+    import numpy
+
+    starts, limits = (0, starts) if limits is None else (starts, limits)
+    given = [_tandem.to_tensor(value) if dtype is None else _tandem.to_tensor(value, dtype) for value in (starts, limits, deltas)]
+    order = [_dtypes.int32, _dtypes.int64, _dtypes.float32, _dtypes.float64]
+    dtype = max((value.dtype for value in given), key=order.index)
+    arrays = numpy.broadcast_arrays(*(numpy.atleast_1d(value.numpy()).astype(dtype.as_numpy_dtype) for value in given))
+    if not numpy.all(arrays[2]):
+        from .errors import InvalidArgumentError
+
+        raise InvalidArgumentError("Requires delta != 0")
+    lengths = numpy.maximum(0, numpy.ceil((arrays[1] - arrays[0]) / arrays[2])).astype("int64")
+    rows = [start + delta * numpy.arange(length, dtype=start.dtype) for start, delta, length in zip(arrays[0], arrays[2], lengths)]
+    values = numpy.concatenate(rows) if rows else numpy.zeros(0, dtype.as_numpy_dtype)
+    return RaggedTensor.from_row_lengths(_tandem.to_tensor(values, dtype), lengths).with_row_splits_dtype(row_splits_dtype)

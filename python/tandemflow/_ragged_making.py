@@ -1,5 +1,6 @@
 """The ways to make a tf.RaggedTensor, and the forms that the division into rows may be asked for."""
 from . import _dtypes, _ops, _tandem
+from .errors import InvalidArgumentError
 
 
 def _values(values):
@@ -15,7 +16,7 @@ class RaggedFactories:
         values, numbers = _values(values), splits.numpy()
         length = len(values) if isinstance(values, RaggedFactories) else values.shape[0]
         if not len(numbers) or numbers[0] != 0 or (numbers[1:] < numbers[:-1]).any() or numbers[-1] != length:
-            raise ValueError(f"RaggedTensor: row_splits must rise from 0 to {length}, the number of values, got {numbers.tolist()}")
+            raise InvalidArgumentError(f"RaggedTensor: row_splits must rise from 0 to {length}, the number of values, got {numbers.tolist()}")
         return cls(values, splits)
 
     @classmethod
@@ -39,7 +40,7 @@ class RaggedFactories:
         ids = _tandem.as_ints(value_rowids)
         count = int(nrows) if nrows is not None else (ids[-1] + 1 if ids else 0)
         if ids != sorted(ids) or ids and not 0 <= ids[0] <= ids[-1] < count:
-            raise ValueError(f"RaggedTensor: value_rowids must rise from 0 to less than nrows={count}, got {ids}")
+            raise InvalidArgumentError(f"RaggedTensor: value_rowids must rise from 0 to less than nrows={count}, got {ids}")
         lengths = [0] * count
         for row in ids:
             lengths[row] += 1

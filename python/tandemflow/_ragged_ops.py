@@ -1,6 +1,7 @@
 """What ops do with ragged tensors: elementwise ones work on the values, reductions and joins on the rows."""
 from . import _dtypes, _ops, _tandem
 from ._ragged import RaggedTensor, from_rows
+from .errors import InvalidArgumentError
 
 _ONE = """abs acos acosh asin asinh atan atanh cast ceil cos cosh digamma elu erf erfc exp expm1 floor gelu hard_sigmoid identity invert
 is_finite is_inf is_nan leaky_relu lgamma log log1p log_sigmoid logical_not negative one_hot reciprocal relu relu6 rint round rsqrt selu
@@ -39,7 +40,7 @@ def _values_beside(value, like, dtype):
             a.shape == b.shape and bool(_ops.reduce_all(_ops.equal(a, b)).numpy()) for a, b in zip(value.nested_row_splits, like.nested_row_splits)
         )
         if not same:
-            raise ValueError(f"ragged tensors of one row structure are needed, got {value.shape} and {like.shape} with other row lengths")
+            raise InvalidArgumentError(f"ragged tensors of one row structure are needed, got {value.shape} and {like.shape} with other row lengths")
         return value.flat_values
     beside = _tandem.to_tensor_beside(value, dtype)
     if beside.ndim == 0 or beside.ndim <= like.flat_values.ndim - 1:

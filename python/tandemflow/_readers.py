@@ -1,21 +1,17 @@
 """Datasets over files: records, lines, CSV."""
 import os
 
+from . import _dataset_checks as check
 from . import _dtypes, _tandem
 from ._dataset import AUTOTUNE, Dataset
 from ._specs import TensorSpec
-from .errors import InvalidArgumentError
+from .errors import InvalidArgumentError, NotFoundError
 
 
 def _files(filenames):
     if isinstance(filenames, Dataset):
         return [os.fsdecode(name) for name in filenames.as_numpy_iterator()]
-    if isinstance(filenames, (str, bytes, os.PathLike)):
-        return [os.fsdecode(filenames)]
-    if hasattr(filenames, "numpy"):
-        filenames = filenames.numpy()
-        filenames = [filenames] if isinstance(filenames, bytes) else filenames
-    return [os.fsdecode(name) for name in filenames]
+    return check.names(filenames)
 
 
 def _read(make, filenames, num_parallel_reads):
@@ -57,7 +53,7 @@ class FixedLengthRecordDataset(Dataset):
                  num_parallel_reads=None, name=None):  # fmt: skip
         size, header, footer = int(record_bytes), int(header_bytes or 0), int(footer_bytes or 0)
         if size < 1:
-            raise ValueError(f"FixedLengthRecordDataset: record_bytes must be at least 1, got {size}")
+            raise InvalidArgumentError(f"FixedLengthRecordDataset: record_bytes must be at least 1, got {size}")
 
         def records():
             for file in _files(filenames):
@@ -70,8 +66,11 @@ def _records(file, compression_type, size, header, footer):
     import gzip
     import zlib
 
-    with gzip.open(file) if compression_type == "GZIP" else open(file, "rb") as stream:
-        data = stream.read()
+    try:
+        with gzip.open(file) if compression_type == "GZIP" else open(file, "rb") as stream:
+            data = stream.read()
+    except FileNotFoundError as error:
+        raise NotFoundError(f"{file}; {error.strerror}") from None
     data = zlib.decompress(data) if compression_type == "ZLIB" else data
     body = data[header : len(data) - footer]
     if len(body) % size:
@@ -129,6 +128,8 @@ def make_csv_dataset(file_pattern, batch_size, column_names=None, column_default
     """Batches of columns by name, and of the label if one is named; dtypes are inferred where they are not given."""
     patterns = [file_pattern] if isinstance(file_pattern, (str, os.PathLike)) else file_pattern
     files = [os.fsdecode(f) for f in Dataset.list_files(patterns, shuffle=False).as_numpy_iterator()]
+    if column_names is None and not header:
+        raise ValueError("Expected `column_names` or `header` arguments. Neither is provided.")
     kind = compression_type or ""
     inferred = _tandem.infer_csv(files[0], field_delim, header, use_quote_delim, na_value, kind, num_rows_for_inference or 2**40)
     names = list(column_names) if column_names is not None else [name for _, _, name in inferred]
@@ -155,7 +156,7 @@ def make_csv_dataset(file_pattern, batch_size, column_names=None, column_default
         dataset = dataset.shuffle(shuffle_buffer_size, shuffle_seed)
     if num_epochs != 1:
         dataset = dataset.repeat(num_epochs)
-    dataset = dataset.batch(batch_size)
+    dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None)
     if label_name is not None:
         dataset = dataset.map(lambda row: ({name: value for name, value in row.items() if name != label_name}, row[label_name]))
     return dataset.prefetch(AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size)

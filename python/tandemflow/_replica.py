@@ -44,6 +44,24 @@ def current():
     return getattr(state, "replica", None)
 
 
+def share_of(mean):
+    """What a replica contributes to a mean over the whole batch: these, and their gradients, are added up."""
+    share = _share()
+    return mean if share == 1 else mean * share
+
+
+def mean_of(share):
+    """The mean over the rows of the replica that contributes this."""
+    return share if _share() == 1 else share / _share()
+
+
+def _share():
+    """1 also where whoever runs the replica weighs what it gives."""
+    replica = current()
+    whole = replica is None or replica.weighs_losses or not replica.total
+    return 1 if whole else replica.rows / replica.total
+
+
 def snapshot():
     """What this thread has. Stacks are copied: what a replica pushes is seen by no other."""
     return [(one, {k: list(v) if isinstance(v, list) else v for k, v in one.__dict__.items()}) for one in _states]
@@ -72,6 +90,6 @@ def update_device(variable):
 
 
 def assigned_together(variable, method, value):
-    """Assigns a variable that was made with an aggregation, inside a replica: once, for all. False: it is not for all."""
+    """Assigns a variable that was made with an aggregation or in a scope, inside a replica: once, for all. False: it is not for all."""
     context = current()
     return context is not None and context.assign_together(variable, method, value)

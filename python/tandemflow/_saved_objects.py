@@ -4,6 +4,7 @@ import json
 
 from . import _tandem
 from ._arguments import Arguments, specs_in
+from ._checkpoint import Checkpoint
 from ._concrete import ConcreteFunction, OpenConcreteFunction
 from ._function import Function
 from ._module import Module, children
@@ -74,7 +75,7 @@ class _Collector:
         if isinstance(value, (list, tuple, dict)):
             kind = "dict" if isinstance(value, dict) else "list"
             return self._with_children(value, {"kind": kind}, children(value), name)
-        if isinstance(value, Module) or hasattr(value, "_saved_parts"):
+        if isinstance(value, Module) or hasattr(value, "_saved_parts") or isinstance(value, Checkpoint):
             return self._with_children(value, {"kind": "object"}, _parts(value), name)
         if hasattr(value, "trainable_variables") and hasattr(value, "variables"):  # a layer, an optimizer
             return self._with_children(value, {"kind": "object"}, [("_variables", list(value.variables))], name)
@@ -131,10 +132,24 @@ def _parts(value):
     """(name, part) of an object: its attributes and traced methods."""
     if hasattr(value, "_saved_parts"):
         return value._saved_parts()
+    if isinstance(value, Checkpoint):
+        return value._checkpoint_children()
     methods = [
         (name, getattr(value, name)) for name in dir(type(value)) if isinstance(inspect.getattr_static(type(value), name), Function)
     ]
     return children(value) + methods
+
+
+def _only_signature(root):
+    """As in TensorFlow: the only function of an object with an input_signature is its default signature, if it gives tensors."""
+    if isinstance(root, (Function, ConcreteFunction)):
+        return {}
+    found = [part for _, part in _parts(root) if isinstance(part, Function) and part.input_signature is not None]
+    if len(found) != 1 or any(spec.shape.rank is None for spec in specs_in(found[0].input_signature)):
+        return {}
+    results = found[0].get_concrete_function().structured_outputs
+    flat = results.values() if isinstance(results, dict) else results if isinstance(results, (list, tuple)) else [results]
+    return {"serving_default": found[0]} if flat and all(isinstance(one, TensorSpec) for one in flat) else {}
 
 
 def collect(root, signatures):
@@ -145,7 +160,7 @@ def collect(root, signatures):
     if number is None:
         raise ValueError(f"tf.saved_model.save takes a tf.Module, a Keras model or a tf.function, got {type(root).__name__}")
     if signatures is None:
-        signatures = getattr(root, "_default_signatures", dict)()
+        signatures = root._default_signatures() if hasattr(root, "_default_signatures") else _only_signature(root)
     if not isinstance(signatures, dict):
         signatures = {"serving_default": signatures}
     for name, function in signatures.items():
@@ -161,7 +176,7 @@ def collect(root, signatures):
 # --- Loading ---
 
 
-class _Restored(Module):
+class Restored(Module):
     """What tf.saved_model.load gives: the attributes of the object that was saved."""
 
     def __init__(self):
@@ -259,7 +274,7 @@ def _by_name(results):
 
 def _restore_functions(saved):
     """Of a file that C++ wrote: functions of tensors by name, each giving a list."""
-    root = _Restored()
+    root = Restored()
     root._variables = saved.variables()
     for number, name in enumerate(saved.names()):
 
@@ -285,7 +300,7 @@ def restore(saved):
             signature = node["signature"]
             made.append(Function(_Body(saved, node), signature and from_json(signature, []), node["name"], autograph=False))
         else:
-            made.append({"list": list, "dict": dict, "object": _Restored}.get(kind, lambda: None)())
+            made.append({"list": list, "dict": dict, "object": Restored}.get(kind, lambda: None)())
     for node, value in zip(notes["nodes"], made):
         for name, number in node.get("children", {}).items():
             if isinstance(value, list):
@@ -296,7 +311,7 @@ def restore(saved):
                 setattr(value, name, made[number])
     root = made[notes["root"]]
     if isinstance(root, Function):
-        function, root = root, _Restored()
+        function, root = root, Restored()
         setattr(root, "__call__", function)
         setattr(root, function.name, function)
     if notes["signatures"]:

@@ -65,7 +65,8 @@ def segment_prod(data, segment_ids, name=None):
 def segment_mean(data, segment_ids, name=None):
     """The mean of the rows of each segment; ids ascend."""
     ids, count = _sorted_segments("segment_mean", segment_ids)
-    return unsorted_segment_mean(data, ids, count)
+    data = _tensor(data)
+    return cast(unsorted_segment_mean(data, ids, count), data.dtype)
 
 
 def _segment_extreme(op, data, segment_ids):
@@ -112,7 +113,10 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=_dtypes.in
 def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=_dtypes.int32, name=None):
     """The number of the bin each value falls into; what is outside the range falls into the first or last."""
     values = _tensor(values)
-    low, high = (float(v) for v in _tensor(value_range, values.dtype).numpy())
+    ends = _tensor(value_range, values.dtype)
+    if ends.shape.as_list() != [2]:
+        raise InvalidArgumentError(f"histogram_fixed_width: value_range must be two numbers, got shape {ends.shape}")
+    low, high = (float(v) for v in ends.numpy())
     if not low < high or int(nbins) < 1:
         raise InvalidArgumentError(f"histogram_fixed_width: needs value_range[0] < value_range[1] and nbins > 0, got [{low}, {high}], {nbins}")
     place = cast(values, _dtypes.float64) * (nbins / (high - low)) - low * nbins / (high - low)

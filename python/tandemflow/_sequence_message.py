@@ -24,6 +24,15 @@ def feature_bytes(feature):
     return _Entry.parse(_Parts.parse(features).parts[0]).value
 
 
+def example_bytes(example):
+    """The bytes of an Example of which some features hold no list, which C++ does not write."""
+    entries = [
+        _Entry(key=name, value=b"" if feature.WhichOneof("kind") is None else feature_bytes(feature)).to_bytes()
+        for name, feature in sorted(example.features.feature.items())
+    ]
+    return _Parts(parts=[_Parts(parts=entries).to_bytes()]).to_bytes()
+
+
 def _feature(data):
     entry = _Entry(key="f", value=data).to_bytes()
     return Example.FromString(_Parts(parts=[_Parts(parts=[entry]).to_bytes()]).to_bytes()).features.feature["f"]

@@ -1,11 +1,7 @@
 """tf.SparseTensor: the places and values of a tensor that is zero elsewhere; to_dense makes one that ops take."""
-from collections import namedtuple
-
 from . import _composites, _dtypes, _ops, _tandem
 from ._shape import TensorShape
 from ._specs import TensorSpec, TypeSpec
-
-SparseTensorValue = namedtuple("SparseTensorValue", "indices values dense_shape")
 
 
 class SparseTensor:
@@ -61,9 +57,6 @@ class SparseTensor:
 
     def _dataset_parts(self):
         return _composites.sparse_parts(self._indices, self._values, self.dense_shape)
-
-    def _to_arrays(self):
-        return SparseTensorValue(self._indices.numpy(), self._values.numpy(), self.dense_shape.numpy())
 
     def __mul__(self, other):
         from ._sparse_ops import scaled

@@ -6,6 +6,8 @@ import numpy
 from . import _dtypes, _ops, _tandem
 from ._gradient import custom_gradient
 from ._on_host import computed
+from ._py_function import py_function
+from ._specs import TensorSpec
 
 _SMALLEST = 1e-300
 
@@ -21,17 +23,23 @@ def _operands(*values):
 
 
 def _elementwise(function, gradient):
-    """A function of float64 arrays as one of tensors; gradient(result, *tensors) gives a factor for each, or None."""
+    """A function of float64 arrays as one of tensors; gradient(*tensors) gives a factor for each, or None.
+
+    A traced function calls it each time it runs, and its gradient then, too: that of one Bessel function is made of others,
+    so that tracing it beforehand would never end.
+    """
 
     def op(*values, name=None):
         tensors = _operands(*values)
+        if not _tandem.executing_eagerly():
+            return py_function(op, tensors, TensorSpec(tensors[0].shape, tensors[0].dtype))
 
         @custom_gradient
         def run(*xs):
             out = computed(lambda *arrays: function(*(array.astype("float64") for array in arrays)), list(xs), (xs[0].shape, xs[0].dtype))
 
             def grad(upstream):
-                factors = gradient(out, *xs)
+                factors = gradient(*xs)
                 found = [_ops.zeros_like(x) if factor is None else upstream * factor for x, factor in zip(xs, factors)]
                 return found if len(found) > 1 else found[0]
 
@@ -137,7 +145,7 @@ def _polygamma(n, x):
 def _scaled_bessel(order, x):
     """exp(-|x|) I(x) by the trapezoidal rule over its integral, which converges as fast as the integrand is smooth."""
     size = numpy.abs(x)
-    points = 64 + int(16 * math.sqrt(min(float(size.max(initial=0.0)), 1e8)))
+    points = 64 + int(16 * math.sqrt(min(float(size[numpy.isfinite(size)].max(initial=0.0)), 1e8)))
     angles = (numpy.arange(points) + 0.5) * (math.pi / points)
     total = numpy.zeros(numpy.shape(x))
     for angle in angles:
@@ -168,15 +176,15 @@ def _named(name, doc, function, gradient):
     return op
 
 
-igamma = _named("igamma", "The regularised lower incomplete gamma function P(a, x).", _lower_gamma, lambda out, a, x: (None, _gamma_density(a, x)))
-igammac = _named("igammac", "The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).", lambda a, x: 1.0 - _lower_gamma(a, x), lambda out, a, x: (None, -_gamma_density(a, x)))
-betainc = _named("betainc", "The regularised incomplete beta function I_x(a, b).", _incomplete_beta, lambda out, a, b, x: (None, None, _beta_density(a, b, x)))
-zeta = _named("zeta", "The Hurwitz zeta function of x and q.", _hurwitz, lambda out, x, q: (None, -x * zeta(x + 1.0, q)))
-_positive_polygamma = _named("polygamma", "The derivative of order a >= 1 of digamma at x.", _polygamma, lambda out, a, x: (None, _positive_polygamma(a + 1.0, x)))
-bessel_i0e = _named("bessel_i0e", "exp(-|x|) times the modified Bessel function of order 0.", lambda x: _scaled_bessel(0, x), lambda out, x: (bessel_i1e(x) - _ops.sign(x) * out,))
-bessel_i1e = _named("bessel_i1e", "exp(-|x|) times the modified Bessel function of order 1.", lambda x: _scaled_bessel(1, x), lambda out, x: (bessel_i0e(x) - out * (_ops.sign(x) + _ops.divide_no_nan(_ops.ones_like(x), x)) - _at_zero(x),))
-bessel_i0 = _named("bessel_i0", "The modified Bessel function of order 0.", lambda x: _bessel(0, x), lambda out, x: (bessel_i1(x),))
-bessel_i1 = _named("bessel_i1", "The modified Bessel function of order 1.", lambda x: _bessel(1, x), lambda out, x: (bessel_i0(x) - _ops.divide_no_nan(out, x) - _at_zero(x),))
+igamma = _named("igamma", "The regularised lower incomplete gamma function P(a, x).", _lower_gamma, lambda a, x: (None, _gamma_density(a, x)))
+igammac = _named("igammac", "The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).", lambda a, x: 1.0 - _lower_gamma(a, x), lambda a, x: (None, -_gamma_density(a, x)))
+betainc = _named("betainc", "The regularised incomplete beta function I_x(a, b).", _incomplete_beta, lambda a, b, x: (None, None, _beta_density(a, b, x)))
+zeta = _named("zeta", "The Hurwitz zeta function of x and q.", _hurwitz, lambda x, q: (None, -x * zeta(x + 1.0, q)))
+_positive_polygamma = _named("polygamma", "The derivative of order a >= 1 of digamma at x.", _polygamma, lambda a, x: (None, _positive_polygamma(a + 1.0, x)))
+bessel_i0e = _named("bessel_i0e", "exp(-|x|) times the modified Bessel function of order 0.", lambda x: _scaled_bessel(0, x), lambda x: (bessel_i1e(x) - _ops.sign(x) * bessel_i0e(x),))
+bessel_i1e = _named("bessel_i1e", "exp(-|x|) times the modified Bessel function of order 1.", lambda x: _scaled_bessel(1, x), lambda x: (bessel_i0e(x) - bessel_i1e(x) * (_ops.sign(x) + _ops.divide_no_nan(_ops.ones_like(x), x)) - _at_zero(x),))
+bessel_i0 = _named("bessel_i0", "The modified Bessel function of order 0.", lambda x: _bessel(0, x), lambda x: (bessel_i1(x),))
+bessel_i1 = _named("bessel_i1", "The modified Bessel function of order 1.", lambda x: _bessel(1, x), lambda x: (bessel_i0(x) - _ops.divide_no_nan(bessel_i1(x), x) - _at_zero(x),))
 
 
 def _at_zero(x):

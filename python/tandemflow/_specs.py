@@ -60,13 +60,35 @@ class TensorSpec(TypeSpec):
         return f"TensorSpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r})"
 
 
+class NoneTensorSpec(TypeSpec):
+    """None, where an element of a dataset has it."""
+
+    __slots__ = ()
+
+    def is_compatible_with(self, value):
+        return value is None or isinstance(value, NoneTensorSpec)
+
+    def __eq__(self, other):
+        return isinstance(other, NoneTensorSpec)
+
+    def __hash__(self):
+        return hash(NoneTensorSpec)
+
+    def __repr__(self):
+        return "NoneTensorSpec()"
+
+
 class DatasetSpec(TypeSpec):
     """A dataset as an element of another: what window() gives."""
 
     __slots__ = ("element_spec",)
 
-    def __init__(self, element_spec):
+    def __init__(self, element_spec, dataset_shape=()):
         self.element_spec = element_spec
+
+    @classmethod
+    def from_value(cls, value):
+        return cls(value.element_spec)
 
     def __eq__(self, other):
         return self.element_spec == other.element_spec if isinstance(other, DatasetSpec) else NotImplemented

@@ -195,8 +195,9 @@ class TensorArray:
         return array
 
     def split(self, value, lengths, name=None):
-        """The array of the parts of `value` along its first axis."""
-        array = self
+        """The array of the parts of `value` along its first axis, which may have different lengths."""
+        array = self._copy(self._elements, self._buffer)
+        array._infer_shape = False
         for number, part in enumerate(_ops.split(_tandem.to_tensor(value), _tandem.as_ints(lengths))):
             array = array.write(number, part)
         return array

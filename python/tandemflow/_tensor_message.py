@@ -18,6 +18,9 @@ class TensorMessage(Message):
         "half_val": Field(13, "int", repeated=True), "uint32_val": Field(16, "int", repeated=True), "uint64_val": Field(17, "int", repeated=True),
     }  # fmt: skip
 
+    def SerializeToString(self):  # noqa: N802  protobuf's name
+        return self.to_bytes()
+
 
 _LISTS = {"float32": "float_val", "float64": "double_val", "int64": "int64_val", "bool": "bool_val", "uint32": "uint32_val", "uint64": "uint64_val"}
 _HALVES = ("float16", "bfloat16")  # numbers in the lists are their bits
@@ -61,6 +64,18 @@ def tensor_of_message(message):
     if name == "bfloat16":
         return _ops.cast(_tandem.to_tensor((values.astype(numpy.uint32) << 16).view(numpy.float32).reshape(sizes)), name)
     return _tandem.to_tensor((values.view(numpy.float16) if name == "float16" else values).reshape(sizes).copy())
+
+
+def make_tensor_proto(values, dtype=None, shape=None, verify_shape=False, allow_broadcast=False):
+    """A tensor as a message; SerializeToString() gives its bytes."""
+    from . import _ops
+
+    return TensorMessage.parse(message_bytes(_ops.constant(values, dtype, shape)))
+
+
+def make_ndarray(tensor):
+    """The array of a message that make_tensor_proto made."""
+    return tensor_of_message(tensor).numpy()
 
 
 def serialize_tensor(tensor, name=None):

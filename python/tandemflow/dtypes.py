@@ -13,6 +13,11 @@ def saturate_cast(value, dtype, name=None):
         low, high = int(wanted.min), int(wanted.max)
         if value.dtype.is_integer:
             low, high = max(low, int(value.dtype.min)), min(high, int(value.dtype.max))
+        elif value.dtype.is_floating:  # the limit itself might be rounded up, beyond the range
+            digits = {"float16": 11, "bfloat16": 8, "float32": 24}.get(value.dtype.name, 53)
+            spare = max(0, high.bit_length() - digits)
+            high = min(high >> spare << spare, int(value.dtype.max))
+            low = max(low, int(value.dtype.min))
         value = _ops.minimum(_ops.maximum(value, low), high)
     return cast(value, wanted)
 

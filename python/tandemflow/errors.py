@@ -66,6 +66,10 @@ class DataLossError(OpError, ValueError):
     error_code = DATA_LOSS
 
 
+class BadFileError(DataLossError, InvalidArgumentError):
+    """What a reader of files refuses: TensorFlow says one or the other, by the kind of the file."""
+
+
 class ResourceExhaustedError(OpError, MemoryError, RuntimeError):
     """The memory of a device or of the host does not suffice."""
 
@@ -98,6 +102,17 @@ class FailedPreconditionError(OpError, RuntimeError):
 
 class OperatorNotAllowedInGraphError(FailedPreconditionError, TypeError):
     """A tensor of a traced function was used where a Python value is needed."""
+
+    def __new__(cls, *args):
+        as_array = cls is OperatorNotAllowedInGraphError and args and "was used as a NumPy array" in str(args[0])
+        return super().__new__(SymbolicArrayError if as_array else cls, *args)
+
+
+class SymbolicArrayError(OperatorNotAllowedInGraphError, NotImplementedError, AttributeError):
+    """A tensor of a traced function was used as a NumPy array: TensorFlow has no attribute numpy then, and no array."""
+
+    def __init__(self, *args):
+        super(FailedPreconditionError, self).__init__(*args)
 
 
 class InternalError(OpError, RuntimeError):
@@ -177,7 +192,7 @@ _CLASSES = {
     "too_late": FailedPreconditionError,
     "seed_needed": FailedPreconditionError,
     "file_error": NotFoundError,
-    "bad_file": DataLossError,
+    "bad_file": BadFileError,
     "no_gradient": NoGradientError,
     "tape_used_up": FailedPreconditionError,
     "symbolic_value": OperatorNotAllowedInGraphError,

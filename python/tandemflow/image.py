@@ -44,8 +44,7 @@ class ResizeMethod(str, enum.Enum):
 
 
 def _backwards(image, axis):
-    size = image.shape[axis]
-    return gather(image, _tandem.range(size - 1, -1, -1, _dtypes.int32), axis=axis % image.ndim)
+    return _tandem.reverse(image, [axis % image.ndim])
 
 
 def flip_left_right(image, name=None):

@@ -75,6 +75,8 @@ class TFRecordOptions:
 
     def __init__(self, compression_type=None, **tuning):
         self.compression_type = compression_type or ""
+        if self.compression_type not in ("", "GZIP", "ZLIB"):
+            raise ValueError(f'Not a valid compression_type: "{compression_type}"')
 
     @classmethod
     def get_compression_type_string(cls, options):
@@ -89,6 +91,7 @@ class TFRecordWriter:
 
     def write(self, record):
         value = record.numpy() if hasattr(record, "numpy") else record
+        value = value.encode() if isinstance(value, str) else value
         if not isinstance(value, bytes):
             raise TypeError(f"a record is bytes, such as example.SerializeToString(); got {type(value).__name__}")
         self._writer.write(value)
@@ -118,6 +121,8 @@ def decode_csv(records, record_defaults, field_delim=",", use_quote_delim=True, 
     records, defaults = _tandem.to_tensor(records), [_tandem.to_tensor(value) for value in record_defaults]
     lines = [line.decode() for line in numpy.asarray(records.numpy()).reshape(-1)]
     quoting = csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
+    if use_quote_delim:
+        _check_quotes(lines, field_delim)
     rows = list(csv.reader(lines, delimiter=field_delim, quoting=quoting))
     wanted = range(len(defaults)) if select_cols is None else select_cols
     for row in rows:
@@ -127,10 +132,23 @@ def decode_csv(records, record_defaults, field_delim=",", use_quote_delim=True, 
             raise InvalidArgumentError(f"decode_csv: expected {len(defaults)} fields but have {len(row)} in record {row}")
     columns = []
     for at, default in zip(wanted, defaults):
-        given = default.numpy().reshape(-1)[0] if default.shape.num_elements() else None
+        given = numpy.asarray(default.numpy(), object).reshape(-1)[0] if default.shape.num_elements() else None
         values = [_field(row[at], given, na_value, default.dtype, at) for row in rows]
-        columns.append(_tandem.to_tensor(numpy.array(values, object if default.dtype == _dtypes.string else None).reshape(records.shape.as_list()), default.dtype))
+        columns.append(_tandem.to_tensor(numpy.asarray(values, object if default.dtype == _dtypes.string else None).reshape(records.shape.as_list()), default.dtype))
     return columns
+
+
+def _check_quotes(lines, delimiter):
+    """Quotes stand around whole fields, and inside those twice."""
+    import re
+
+    between = re.escape(delimiter)
+    quoted = re.compile(f'(?:^|(?<={between}))"(?:[^"]|"")*"(?=$|{between})')
+    for line in lines:
+        if '"' in line and '"' in quoted.sub("", line):
+            from .errors import InvalidArgumentError
+
+            raise InvalidArgumentError(f"decode_csv: Unquoted fields cannot have quotes inside, and quoted fields must end with one: {line!r}")
 
 
 def _field(text, default, na_value, dtype, column):

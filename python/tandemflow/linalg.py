@@ -1,7 +1,7 @@
 """tf.linalg: matrices."""
 from . import _names
 from ._arrays import global_norm, l2_normalize, norm  # noqa: F401
-from ._matrices import diag, diag_part, matrix_transpose, trace  # noqa: F401
+from ._matrices import diag, diag_part, matrix_transpose, set_diag, trace  # noqa: F401
 from ._matrices import matrix_band_part as band_part  # noqa: F401
 from ._einsum import einsum, tensordot  # noqa: F401
 from ._ops import eye, matmul, transpose  # noqa: F401

@@ -48,8 +48,19 @@ def _mapping_like(structure, items):
 def flatten(structure, expand_composites=False):
     """The leaves from left to right; a leaf alone gives a list of one."""
     if not is_nested(structure):
-        return [structure]
-    return [leaf for part in _children(structure) for leaf in flatten(part)]
+        return _components(structure) if expand_composites else [structure]
+    return [leaf for part in _children(structure) for leaf in flatten(part, expand_composites)]
+
+
+def _components(leaf):
+    """The tensors that a ragged or sparse tensor, or rows of one, is made of."""
+    if hasattr(leaf, "nested_row_splits"):
+        return [leaf.flat_values, *leaf.nested_row_splits]
+    if hasattr(leaf, "dense_shape") and hasattr(leaf, "indices"):
+        is_sparse = not hasattr(leaf, "to_dense")
+        parts = [leaf.indices, leaf.values, leaf.dense_shape] if is_sparse else [leaf.values, leaf.indices, leaf.dense_shape]
+        return [part for part in parts if part is not None]
+    return [leaf]
 
 
 def _kind(structure):

@@ -62,29 +62,53 @@ def embedding_lookup(params, ids, max_norm=None, name=None):
 def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size=None):
     """The sum of the losses of the examples, divided by the size of the global batch: what one replica contributes."""
     loss = _tandem.to_tensor(per_example_loss)
+    if not loss.dtype.is_floating:
+        loss = _ops.cast(loss, "float32")
+    if not loss.ndim:
+        raise ValueError(
+            "Invalid value passed for `per_example_loss`. Expected a tensor with at least rank 1. Received per_example_loss="
+            f"{per_example_loss!r}"
+        )
     if sample_weight is not None:
-        loss = loss * sample_weight
+        weight = _ops.cast(_tandem.to_tensor(sample_weight), loss.dtype)
+        loss = loss * (_ops.expand_dims(weight, -1) if 0 < weight.ndim < loss.ndim else weight)
+    size = _checked_batch_size(global_batch_size) if global_batch_size is not None else _global_rows(loss.shape[0])
+    return _ops.divide_no_nan(reduce_sum(loss), _ops.cast(size, loss.dtype))
+
+
+def _global_rows(rows):
+    """The rows of the batch of which a replica has so many."""
+    replica = _replica_for("compute_average_loss")
+    if replica is None or replica.total is None:
+        return _tandem.to_tensor(rows)
+    return _tandem.to_tensor(replica.total if replica.rows == rows else rows * replica.num_replicas_in_sync)
+
+
+def _replica_for(name):
     replica = _replica.current()
     if replica is None and getattr(_replica.state, "strategies", None):
         raise RuntimeError(
-            "You are calling `compute_average_loss` in cross replica context, while it was expected to be called in replica context."
+            f"You are calling `{name}` in cross replica context, while it was expected to be called in replica context."
         )
-    if global_batch_size is None:
-        rows = loss.shape[0] if loss.ndim else 1
-        if replica is None:
-            global_batch_size = rows
-        else:
-            global_batch_size = replica.total if replica.rows == rows else rows * replica.num_replicas_in_sync
-    elif isinstance(global_batch_size, int) and global_batch_size < 0:
+    return replica
+
+
+def _checked_batch_size(given):
+    size = _tandem.to_tensor(given)
+    if size.ndim:
+        raise ValueError(f"global_batch_size must be scalar. Expected scalar shape, saw shape: {tuple(size.shape)}.")
+    if not size.dtype.is_integer:
+        raise TypeError(f'global_batch_size must be an integer. Expected "x" to be integer type. Found: tensor of dtype {size.dtype!r}')
+    if isinstance(given, int) and given < 0:
         from .errors import InvalidArgumentError
 
-        raise InvalidArgumentError(f"global_batch_size must be non-negative, got {global_batch_size}")
-    return reduce_sum(loss) / _ops.cast(_tandem.to_tensor(global_batch_size), loss.dtype)
+        raise InvalidArgumentError(f"global_batch_size must be non-negative, got {given}")
+    return size
 
 
 def scale_regularization_loss(regularization_loss):
     """The part of a loss of the variables that one replica contributes."""
-    replica = _replica.current()
+    replica = _replica_for("scale_regularization_loss")
     share = 1.0 if replica is None or replica.total is None else replica.rows / max(replica.total, 1)
     return reduce_sum(_tandem.to_tensor(regularization_loss)) * share
 

@@ -5,6 +5,7 @@ import enum
 import numpy as np
 
 from . import _dtypes, _names, _ops, _tandem
+from .errors import InvalidArgumentError
 
 _MASK = 2**64 - 1
 _GOLDEN = 0x9E3779B97F4A7C15  # spreads the draws of one call over the keys
@@ -22,7 +23,9 @@ class _Sequence:
         self._seed = int(seed or 0)
 
     def normal(self, shape, mean=0.0, stddev=1.0, dtype=_dtypes.float32):
-        return _tandem.random_normal(shape, float(mean), float(stddev), dtype, self._seed)
+        if _is_one(mean) and _is_one(stddev):
+            return _tandem.random_normal(shape, float(mean), float(stddev), dtype, self._seed)
+        return _tandem.random_normal(shape, 0.0, 1.0, dtype, self._seed) * _tandem.to_tensor_beside(stddev, dtype) + _tandem.to_tensor_beside(mean, dtype)
 
     def uniform(self, shape, low=0.0, high=1.0, dtype=_dtypes.float32):
         return _tandem.random_uniform(shape, float(low), float(high), dtype, self._seed)
@@ -34,7 +37,7 @@ class _Stateless:
     def __init__(self, seed):
         words = _tandem.as_ints(seed)
         if len(words) != 2:
-            raise ValueError(f"seed must have shape [2], got {len(words)} numbers")
+            raise InvalidArgumentError(f"seed must have shape [2], got {len(words)} numbers")
         self._key, self._counter, self._draws = words[0], words[1], 0
 
     def _words(self):
@@ -49,6 +52,11 @@ class _Stateless:
         return _ops.records["random_uniform"](shape, float(low), float(high), dtype, *self._words())
 
 
+def _is_one(number):
+    """Whether a parameter is one number; others broadcast with what is drawn."""
+    return not isinstance(number, (list, tuple)) and not getattr(number, "ndim", 0)
+
+
 def _bounds(minval, maxval, dtype):
     """maxval is 1 for floats and must be given for integers."""
     if maxval is None:
@@ -56,7 +64,7 @@ def _bounds(minval, maxval, dtype):
             raise ValueError("Must specify maxval for integer dtype")
         maxval = 1
     if _dtypes.as_dtype(dtype).is_integer and not 0 < int(maxval) - int(minval) <= 2**32:
-        raise ValueError(f"uniform: integers need 0 < maxval - minval <= 2^32, got [{minval}, {maxval})")
+        raise InvalidArgumentError(f"uniform: integers need 0 < maxval - minval <= 2^32, got [{minval}, {maxval})")
     return minval, maxval
 
 
@@ -74,10 +82,10 @@ def _truncated(source, shape, mean, stddev, dtype):
 def _categorical(source, logits, num_samples, dtype):
     logits = _tandem.to_tensor(logits)
     if logits.ndim != 2:
-        raise ValueError(f"categorical: logits must be [batch, classes], got {logits.shape}")
+        raise InvalidArgumentError(f"categorical: logits must be [batch, classes], got {logits.shape}")
     batch, classes = logits.shape
     if not classes:
-        raise ValueError(f"categorical: needs at least one class, got logits {logits.shape}")
+        raise InvalidArgumentError(f"categorical: needs at least one class, got logits {logits.shape}")
     below = _ops.cumsum(_ops.softmax(_ops.cast(logits, _dtypes.float64)), 1)
     drawn = source.uniform([batch, int(num_samples)], dtype=_dtypes.float64) * below[:, -1:]
     places = _ops.records["searchsorted"](below, drawn, "right", _dtypes.int64)
@@ -86,6 +94,8 @@ def _categorical(source, logits, num_samples, dtype):
 
 def _shuffled(source, value):
     value = _tandem.to_tensor(value)
+    if value.ndim == 0:
+        return value
     keys = source.uniform([value.shape[0]], -(2**31), 2**31 - 1, _dtypes.int32)
     return _ops.gather(value, _ops.records["argsort"](keys, "ascending"))
 
@@ -123,16 +133,11 @@ def _poisson(source, full, lam, dtype):
     parts = max(1, int(np.ceil(rates.max(initial=0.0) / 20)))
     rate = rates / parts
     most = int(rate.max(initial=0.0) + 12 * np.sqrt(rate.max(initial=0.0)) + 12)
-    total = np.zeros(full)
+    spread = _tandem.to_tensor(np.broadcast_to(rate, full).copy())
+    total = _ops.zeros(full, _dtypes.float64)
     for _ in builtins.range(parts):
-        u = source.uniform(full, dtype=_dtypes.float64).numpy()
-        term = np.broadcast_to(np.exp(-rate), u.shape).copy()
-        below = term.copy()
-        for k in builtins.range(most):
-            total += u >= below
-            term = term * rate / (k + 1)
-            below = below + term
-    return _ops.cast(_tandem.to_tensor(total, _dtypes.float64), dtype)
+        total = total + _tandem.poisson_counts(source.uniform(full, dtype=_dtypes.float64), spread, most)
+    return _ops.cast(total, dtype)
 
 
 # --- tf.random. ---
@@ -223,14 +228,20 @@ def stateless_poisson(shape, seed, lam, dtype=_dtypes.int32, name=None):
 
 def split(seed, num=2, alg="auto_select"):
     """Seeds made of one: [num, 2]."""
-    return _Stateless(seed).uniform([int(num), 2], -(2**31), 2**31 - 1, _dtypes.int64)
+    return _Stateless(seed).uniform([int(num), 2], -(2**31), 2**31 - 1, _seed_dtype(seed))
 
 
 def fold_in(seed, data, alg="auto_select"):
     """A seed made of one and a number."""
     first, second = _tandem.as_ints(seed)
     mixed = (second ^ (int(data) + 1) * _GOLDEN) & _MASK
-    return _Stateless([first, mixed - 2**64 if mixed >= 2**63 else mixed]).uniform([2], -(2**31), 2**31 - 1, _dtypes.int64)
+    return _Stateless([first, mixed - 2**64 if mixed >= 2**63 else mixed]).uniform([2], -(2**31), 2**31 - 1, _seed_dtype(seed))
+
+
+def _seed_dtype(seed):
+    """New seeds have the dtype of the one they are made of."""
+    dtype = _tandem.to_tensor(seed).dtype
+    return dtype if dtype in (_dtypes.int32, _dtypes.int64) else _dtypes.int64
 
 
 class Algorithm(enum.Enum):

@@ -1,11 +1,11 @@
 """tf.saved_model: objects with traced functions and variables, in a directory; nothing of Python is needed to run them."""
 import os
 
-from . import _tandem, errors
+from . import _tandem
 from ._saved_objects import collect, restore
 
 _FILE = "saved_model.tandem"
-_TENSORFLOWS = ("saved_model.pb", "saved_model.pbtxt")
+_TENSORFLOWS = "saved_model.pb"
 
 SERVING = "serve"
 DEFAULT_SERVING_SIGNATURE_DEF_KEY = "serving_default"
@@ -35,16 +35,18 @@ def save(obj, export_dir, signatures=None, options=None):
 
 
 def load(export_dir, tags=None, options=None):
-    """What `save` wrote: an object with the same attributes; its functions run as they were traced, its variables are new."""
+    """What `save` wrote, or TensorFlow: an object with the same attributes; its functions run as they were traced, its variables are new."""
     directory = os.fspath(export_dir)
     path = os.path.join(directory, _FILE) if os.path.isdir(directory) else directory
-    if not os.path.exists(path):
-        if any(os.path.exists(os.path.join(directory, name)) for name in _TENSORFLOWS):
-            raise errors.UnimplementedError(f"{directory} was written by TensorFlow; what tandemflow reads are .keras and .h5 files of models, and its own {_FILE}")
-        raise OSError(f"SavedModel file does not exist at: {path}")
-    return restore(_tandem.load_functions(path))
+    if os.path.exists(path):
+        return restore(_tandem.load_functions(path))
+    if os.path.exists(os.path.join(directory, _TENSORFLOWS)):
+        from ._graph_def.objects import load as load_tensorflows
+
+        return load_tensorflows(directory, tags)
+    raise OSError(f"SavedModel file does not exist at: {directory}/{{{_TENSORFLOWS}|{_FILE}}}")
 
 
 def contains_saved_model(export_dir):
     """Whether `load` would find something there."""
-    return os.path.isfile(os.path.join(os.fspath(export_dir), _FILE))
+    return any(os.path.isfile(os.path.join(os.fspath(export_dir), name)) for name in (_FILE, _TENSORFLOWS))

@@ -4,6 +4,7 @@ import numpy as np
 from . import _fourier, _names, _tandem
 from ._arrays import roll
 from ._complex import ComplexTensor, as_complex
+from ._matrices import matrix_transpose
 from ._ops import matmul, pad, reshape, transpose
 
 
@@ -44,6 +45,34 @@ def irfft(input, fft_length=None, name=None):
     """The way back of rfft."""
     z = as_complex(input)
     return _fourier.irfft(z._re, z._im, _length(fft_length))
+
+
+def _lengths(fft_length):
+    return (None, None) if fft_length is None else tuple(int(length) for length in np.asarray(fft_length).reshape(-1))
+
+
+def _turned(z):
+    """The last two axes of a complex tensor exchanged."""
+    return ComplexTensor(matrix_transpose(z._re), matrix_transpose(z._im))
+
+
+def rfft2d(input, fft_length=None, name=None):
+    """The Fourier transform of the last two axes of real numbers: the first half of the last one."""
+    rows, columns = _lengths(fft_length)
+    half = _turned(ComplexTensor(*_fourier.rfft(_fourier.as_float(input), columns)))
+    if rows is not None:
+        half = ComplexTensor(_fourier.fitted(half._re, rows), _fourier.fitted(half._im, rows))
+    return _turned(fft(half))
+
+
+def irfft2d(input, fft_length=None, name=None):
+    """The way back of rfft2d."""
+    rows, columns = _lengths(fft_length)
+    turned = _turned(as_complex(input))
+    if rows is not None:
+        turned = ComplexTensor(_fourier.fitted(turned._re, rows), _fourier.fitted(turned._im, rows))
+    back = _turned(ifft(turned))
+    return _fourier.irfft(back._re, back._im, columns)
 
 
 def fftshift(x, axes=None, name=None):

@@ -98,7 +98,7 @@ def substr(input, pos, len, unit="BYTE", name=None):  # noqa: A002  TensorFlow's
 
             raise InvalidArgumentError(f"pos {start} out of range for string {s!r}")
         start = start + total if start < 0 else start
-        part = whole[start : start + max(size, 0)]
+        part = whole[start:] if size < 0 else whole[start : start + size]
         return part.encode() if characters else part
 
     shape = numpy.broadcast_shapes(*[tuple(t.shape.as_list()) for t in (tensor, begin, count)])
@@ -107,12 +107,21 @@ def substr(input, pos, len, unit="BYTE", name=None):  # noqa: A002  TensorFlow's
 
 def _replacement(rewrite):
     """RE2's \\1 as Python's \\g<1>."""
-    return _re.sub(rb"\\(\d)", rb"\\g<\1>", _as_bytes(rewrite))
+    return _re.sub(r"\\(\d)", r"\\g<\1>", _characters(_as_bytes(rewrite)))
+
+
+def _characters(data):
+    """Bytes as characters, as RE2 sees them; what is no UTF-8 comes back as it was."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _bytes_of(text):
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _compiled(pattern):
     try:
-        return _re.compile(_as_bytes(pattern))
+        return _re.compile(_characters(_as_bytes(pattern)), _re.ASCII)  # classes such as \\w are those of ASCII in RE2
     except _re.error as error:
         raise InvalidArgumentError(f"E0104 Invalid pattern: {pattern}, error: {error}") from None
 
@@ -120,13 +129,15 @@ def _compiled(pattern):
 def regex_replace(input, pattern, rewrite, replace_global=True, name=None):
     """What matches the pattern replaced; \\1 stands for the first group."""
     compiled, new = _compiled(pattern), _replacement(rewrite)
-    return _each(lambda s: compiled.sub(new, s, count=0 if replace_global else 1), input)
+    if any(int(number) > compiled.groups for number in _re.findall(r"\\g<(\d)>", new)):
+        return _tandem.to_tensor(_text(input))  # RE2 leaves strings as they are when the rewrite names a group that is not there
+    return _each(lambda s: _bytes_of(compiled.sub(new, _characters(s), count=0 if replace_global else 1)), input)
 
 
 def regex_full_match(input, pattern, name=None):
     """Whether the whole string matches."""
     compiled = _compiled(pattern)
-    return _each(lambda s: compiled.fullmatch(s) is not None, input, _dtypes.bool)
+    return _each(lambda s: compiled.fullmatch(_characters(s)) is not None, input, _dtypes.bool)
 
 
 def to_number(input, out_type=_dtypes.float32, name=None):
@@ -135,10 +146,11 @@ def to_number(input, out_type=_dtypes.float32, name=None):
 
     def read(s):
         try:
-            return (float if dtype.is_floating else int)(s)
+            number = (float if dtype.is_floating else int)(s)
+            if dtype.is_integer and not dtype.min <= number <= dtype.max:
+                raise ValueError
+            return number
         except ValueError:
-            from .errors import InvalidArgumentError
-
             raise InvalidArgumentError(f"StringToNumberOp could not correctly convert string: {s.decode('utf-8', 'replace')}") from None
 
     return _each(read, input, dtype)
@@ -148,19 +160,28 @@ def to_hash_bucket_fast(input, num_buckets, name=None):
     """A number below num_buckets for each string, by its fingerprint; TensorFlow's numbers."""
     from .keras._engine.farmhash import fingerprint64
 
-    return _each(lambda s: fingerprint64(s) % int(num_buckets), input, _dtypes.int64)
+    buckets = _bucket_count(num_buckets)
+    return _each(lambda s: fingerprint64(s) % buckets, input, _dtypes.int64)
+
+
+def _bucket_count(number):
+    if int(number) < 1:
+        raise InvalidArgumentError(f"num_buckets must be at least 1, got {number}")
+    return int(number)
 
 
 def to_hash_bucket_strong(input, num_buckets, key, name=None):
     """The bucket of each string by a keyed hash; TensorFlow's numbers."""
     from .keras._engine.siphash import siphash
 
-    return _each(lambda s: siphash(s, key) % num_buckets, input, _dtypes.int64)
+    buckets = _bucket_count(num_buckets)
+    return _each(lambda s: siphash(s, key) % buckets, input, _dtypes.int64)
 
 
 def to_hash_bucket(input, num_buckets, name=None):
     """A number below num_buckets for each string, by MurmurHash; TensorFlow's numbers."""
-    return _each(lambda s: _murmur64(s) % int(num_buckets), input, _dtypes.int64)
+    buckets = _bucket_count(num_buckets)
+    return _each(lambda s: _murmur64(s) % buckets, input, _dtypes.int64)
 
 
 def _murmur64(data, seed=0xDECAFCAFFE):
@@ -183,6 +204,12 @@ def as_string(input, precision=-1, scientific=False, shortest=False, width=-1, f
     import numpy
 
     tensor = _tandem.to_tensor(input)
+    if len(fill) > 1:
+        raise InvalidArgumentError(f"as_string: Fill string must be one or fewer characters, got {fill!r}")
+    if scientific and shortest:
+        raise InvalidArgumentError("as_string: Cannot select both scientific and shortest notation")
+    if precision >= 0 and not tensor.dtype.is_floating:
+        raise InvalidArgumentError(f"as_string: precision not supported for datatype {tensor.dtype.name}")
     pad = f"{fill}{width}" if width > 0 else ""
     digits = f".{precision}" if precision >= 0 else ""
     form = f"%{pad}{digits}{'e' if scientific else 'g' if shortest else 'f'}"
@@ -226,8 +253,13 @@ def join(inputs, separator="", name=None):
     ragged = [value for value in inputs if isinstance(value, RaggedTensor)]
     if ragged:
         return ragged[0].with_flat_values(join([value.flat_values if isinstance(value, RaggedTensor) else value for value in inputs], separator))
+    if not inputs:
+        return _tandem.to_tensor("")
     tensors = [_text(value) for value in inputs]
-    shape = numpy.broadcast_shapes(*[tuple(t.shape.as_list()) for t in tensors])
+    shapes = {tuple(t.shape.as_list()) for t in tensors if t.ndim}
+    if len(shapes) > 1:
+        raise InvalidArgumentError(f"join: tensors must have one shape or be scalars, got {', '.join(str(t.shape) for t in tensors)}")
+    shape = next(iter(shapes), ())
     glue = _as_bytes(separator)
     return _computed(lambda *arrays: numpy.vectorize(lambda *parts: glue.join(parts), otypes=[object])(*arrays), tensors, TensorShape(shape), _dtypes.string)
 

@@ -33,6 +33,8 @@ class FloatList(_List):
 
     @staticmethod
     def _checked(value):
+        if isinstance(value, (str, bytes)):
+            raise TypeError(f"must be real number, not {type(value).__name__}")
         return float(value)
 
 
@@ -101,11 +103,12 @@ class Example(_Message):
 
     def SerializeToString(self):  # noqa: N802  protobuf's name
         """The bytes of the message, keys in order."""
-        lists = {}
-        for name, feature in self.features.feature.items():
-            kind = feature.WhichOneof("kind") or "bytes_list"
-            lists[name] = (kind, getattr(feature, kind).value)
-        return _tandem.serialize_example(lists)
+        kinds = {name: feature.WhichOneof("kind") for name, feature in self.features.feature.items()}
+        if None in kinds.values():
+            from . import _sequence_message
+
+            return _sequence_message.example_bytes(self)
+        return _tandem.serialize_example({name: (kind, getattr(self.features.feature[name], kind).value) for name, kind in kinds.items()})
 
     def ParseFromString(self, data):  # noqa: N802  protobuf's name
         self.features = Features()

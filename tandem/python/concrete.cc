@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <array>
 
 #include "tandem/autodiff/explain.h"
@@ -66,10 +67,8 @@ Tensors tensors_in(PyObject* list) {
 
 bool takes_long(const GraphFunction& function) {
   if (function.like == &effects_op) return true;  // Python called from it must not wait for the lock that its caller holds
-  std::size_t bytes = 0;
-  for (const Node& node : function.graph().nodes)
-    for (const TensorSpec& spec : node.outputs) bytes += spec.bytes();
-  return bytes >= kLongOpBytes;
+  const auto has_parts = [](const Node& node) { return node.owner != nullptr; };  // loops, of which nobody knows how long they take
+  return std::ranges::any_of(function.graph().nodes, has_parts) || takes_long(function.graph().work());
 }
 
 PyObject* run_concrete(const std::shared_ptr<const GraphFunction>& function, std::span<const TensorRef> arguments,

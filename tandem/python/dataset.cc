@@ -7,6 +7,7 @@
 
 #include "tandem/data/node.h"
 #include "tandem/data/session.h"
+#include "tandem/data/sources.h"
 #include "tandem/python/convert.h"
 #include "tandem/python/dataset_values.h"
 
@@ -107,9 +108,17 @@ PaddedBatchOptions padding(nb::handle shapes, nb::handle values, bool drop_remai
 }
 
 /// A dataset that a Python function made.
-Dataset handle_of(nb::handle object) {
-  const Value value = to_value(object);
-  return value.dataset();
+Dataset checked_dataset(const char* stage, const Value& made) {
+  if (made.leaves().size() != 1 || !made.leaves()[0].dataset)
+    raise(PyExc_TypeError, stage, ": the function must return a `Dataset` object, got ", made.spec().to_string());
+  return made.dataset();
+}
+ElementFunction to_dataset_function(const char* stage, nb::object callable) {
+  return {[stage, function = to_function(std::move(callable), Recording::never)](const Value& value) {
+            const Value made = function(value);
+            return with_lock([&] { return Value(checked_dataset(stage, made)); });
+          },
+          Recording::never};
 }
 
 void add_functional(nb::class_<Dataset>& c) {
@@ -119,9 +128,9 @@ void add_functional(nb::class_<Dataset>& c) {
   c.def("map_blocks", [](const Dataset& d, nb::object f) { return d.map(to_function(std::move(f), Recording::blocks)); });
   c.def("filter", [](const Dataset& d, nb::object f) { return d.filter(to_function(std::move(f))); });
   c.def("take_while", [](const Dataset& d, nb::object f) { return d.take_while(to_function(std::move(f))); });
-  c.def("flat_map", [](const Dataset& d, nb::object f) { return d.flat_map(to_function(std::move(f), Recording::never)); });
+  c.def("flat_map", [](const Dataset& d, nb::object f) { return d.flat_map(to_dataset_function("flat_map", std::move(f))); });
   c.def("interleave", [](const Dataset& d, nb::object f, std::int64_t cycle, std::int64_t block, std::int64_t calls) {
-    return d.interleave(to_function(std::move(f), Recording::never), {.cycle_length = cycle, .block_length = block, .num_parallel_calls = calls});
+    return d.interleave(to_dataset_function("interleave", std::move(f)), {.cycle_length = cycle, .block_length = block, .num_parallel_calls = calls});
   });
   c.def("scan", [](const Dataset& d, nb::handle state, nb::object f) { return d.scan(to_value(state), to_function(std::move(f))); });
   c.def("reduce", [](const Dataset& d, nb::handle state, nb::object f) {
@@ -138,7 +147,7 @@ void add_functional(nb::class_<Dataset>& c) {
     auto made = [reduce = shared(std::move(reduce))](std::int64_t number, const Dataset& window) {
       return with_lock([&] {
         const nb::object item = to_python(Value(window));
-        return handle_of((*reduce)(to_object(Tensor::scalar(number, DType::i64)), item));
+        return checked_dataset("group_by_window", to_value((*reduce)(to_object(Tensor::scalar(number, DType::i64)), item)));
       });
     };
     auto window = [size = shared(std::move(size))](std::int64_t number) {
@@ -175,6 +184,14 @@ void add_plain(nb::class_<Dataset>& c) {
     }
     return to_python(spec);
   });
+  c.def("exact_element_spec", [](const Dataset& d) {
+    ElementSpec spec;
+    {
+      const WithoutGil unlocked;
+      spec = d.node()->exact_spec();
+    }
+    return to_python(spec);
+  });
   c.def("save", [](const Dataset& d, const std::string& path) {
     const WithoutGil unlocked;
     d.save(path);
@@ -199,7 +216,7 @@ void add_datasets(nb::module_& module) {
   module.def("dataset_range", [](std::int64_t start, std::int64_t stop, std::int64_t step, nb::handle dtype) { return Dataset::range(start, stop, step, to_dtype(dtype.ptr())); });
   module.def("dataset_from_generator", from_generator);
   module.def("dataset_zip", [](nb::handle datasets) { return Dataset::zip(to_value(datasets)); });
-  module.def("dataset_sample_from", [](const std::vector<Dataset>& all, std::vector<double> weights, std::int64_t seed, bool stop) { return Dataset::sample_from_datasets(all, std::move(weights), seed, stop); });
+  module.def("dataset_sample_from", [](const std::vector<Dataset>& all, std::vector<double> weights, std::int64_t seed, bool stop, bool rerandomize) { return Dataset(data::make_sampled(all, std::move(weights), seed, stop, rerandomize)); });
   module.def("dataset_choose_from", [](const std::vector<Dataset>& all, const Dataset& choices, bool stop) { return Dataset::choose_from_datasets(all, choices, stop); });
   module.def("dataset_load", &Dataset::load);
 }

@@ -1,6 +1,7 @@
 #include "tandem/python/dataset_values.h"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "tandem/data/composite.h"
 #include "tandem/data/node.h"
@@ -14,6 +15,8 @@ struct Classes {
   nb::object dataset, tensor_spec, dataset_spec;
   nb::object of_parts;        // of a dict of tensors or specs: the ragged or sparse tensor, or its spec
   nb::object of_alternative;  // of what stands where a ragged or sparse tensor should: that tensor, for generators
+  nb::object names_of, named;  // what a structure says of a named tuple's class, and the named tuple of that and of its items
+  nb::object none_spec;        // what is known of None
 };
 Classes& classes() {
   static auto& all = *new Classes;  // lives as long as the interpreter
@@ -22,19 +25,36 @@ Classes& classes() {
 
 bool is_dataset(nb::handle object) { return nb::isinstance(object, classes().dataset); }
 
+/// None is a tuple without items that has a name, and no leaves; a named tuple's names are those of its class and fields.
+StructureRef none_structure() {
+  static const auto one = std::make_shared<Structure>(Structure::Kind::tuple, std::vector<std::string>{"None"}, std::vector<StructureRef>{});
+  return one;
+}
+bool is_none(const Structure& structure) { return structure == *none_structure(); }
+bool is_named_tuple(nb::handle object) { return PyTuple_Check(object.ptr()) && PyObject_HasAttrString(object.ptr(), "_fields"); }
+StructureRef tuple_structure(nb::handle tuple, std::vector<StructureRef> children) {
+  std::vector<std::string> names;
+  if (is_named_tuple(tuple))
+    for (nb::handle name : classes().names_of(nb::borrow(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(tuple.ptr())))))) names.push_back(nb::cast<std::string>(name));
+  return std::make_shared<Structure>(Structure::Kind::tuple, std::move(names), std::move(children));
+}
+/// Called with the items of a tuple one by one, as TensorFlow calls functions of elements; a named tuple stays one.
+bool is_several(const Structure& structure) { return structure.kind() == Structure::Kind::tuple && structure.names().empty(); }
+
 /// Walks a structure, making a Python value of each leaf.
 template <class F>
-nb::object build(const Structure& structure, std::size_t& leaf, F& make) {
+nb::object build(const Structure& structure, std::size_t& leaf, F& make, const nb::object& none) {
   if (structure.kind() == Structure::Kind::leaf) return make(leaf++);
+  if (is_none(structure)) return none;
   const auto& children = structure.children();
   if (structure.kind() == Structure::Kind::tuple) {
     nb::object out = nb::steal(checked(PyTuple_New(static_cast<Py_ssize_t>(children.size()))));
     for (std::size_t i = 0; i < children.size(); ++i)
-      PyTuple_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(i), build(*children[i], leaf, make).release().ptr());
-    return out;
+      PyTuple_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(i), build(*children[i], leaf, make, none).release().ptr());
+    return structure.names().empty() ? out : classes().named(nb::cast(structure.names()), out);
   }
   nb::dict out;
-  for (std::size_t i = 0; i < children.size(); ++i) out[structure.names()[i].c_str()] = build(*children[i], leaf, make);
+  for (std::size_t i = 0; i < children.size(); ++i) out[structure.names()[i].c_str()] = build(*children[i], leaf, make, none);
   return data::is_composite(structure) ? classes().of_parts(out) : nb::object(out);
 }
 
@@ -82,7 +102,9 @@ void append_spec(nb::handle specs, ElementSpec& out) {
   };
   if (PyTuple_Check(specs.ptr()) || PyList_Check(specs.ptr())) {
     for (nb::handle child : specs) add(child);
-    out.structure = Structure::tuple(std::move(children));
+    out.structure = tuple_structure(specs, std::move(children));
+  } else if (specs.is_none() || nb::isinstance(specs, classes().none_spec.type())) {
+    out.structure = none_structure();
   } else if (PyDict_Check(specs.ptr())) {
     for (auto [name, child] : nb::borrow<nb::dict>(specs)) {
       names.push_back(nb::cast<std::string>(nb::str(name)));
@@ -97,6 +119,10 @@ void append_spec(nb::handle specs, ElementSpec& out) {
 void append_leaves(nb::handle object, const Structure& structure, const ElementSpec& spec, Element& out) {
   if (structure.kind() == Structure::Kind::leaf) {
     out.emplace_back(leaf_tensor(object, spec.leaves[out.size()].dtype));
+    return;
+  }
+  if (is_none(structure)) {
+    if (!object.is_none()) fail(ErrorCode::invalid_argument, "an element must be None where its signature says None, got ", nb::repr(object).c_str());
     return;
   }
   if (data::is_composite(structure) && !PyDict_Check(object.ptr())) {
@@ -119,8 +145,9 @@ void append_leaves(nb::handle object, const Structure& structure, const ElementS
 
 }  // namespace
 
-void register_dataset_classes(nb::handle dataset, nb::handle tensor_spec, nb::handle dataset_spec, nb::handle of_parts, nb::handle of_alternative) {
-  classes() = {nb::borrow(dataset), nb::borrow(tensor_spec), nb::borrow(dataset_spec), nb::borrow(of_parts), nb::borrow(of_alternative)};
+void register_dataset_classes(nb::handle dataset, nb::handle tensor_spec, nb::handle dataset_spec, nb::handle of_parts, nb::handle of_alternative,
+                              nb::handle names_of, nb::handle named, nb::handle none_spec) {
+  classes() = {nb::borrow(dataset), nb::borrow(tensor_spec), nb::borrow(dataset_spec), nb::borrow(of_parts), nb::borrow(of_alternative), nb::borrow(names_of), nb::borrow(named), nb::borrow(none_spec)};
 }
 
 nb::object to_python(const Value& value) {
@@ -129,7 +156,7 @@ nb::object to_python(const Value& value) {
     const Leaf& one = value.leaves()[i];
     return one.dataset ? classes().dataset(nb::cast(Dataset(one.dataset))) : to_object(one.tensor);
   };
-  return build(*value.structure(), leaf, make);
+  return build(*value.structure(), leaf, make, nb::none());
 }
 
 nb::object to_python(const ElementSpec& spec) {
@@ -145,20 +172,22 @@ nb::object to_python(const ElementSpec& spec) {
     }
     return classes().tensor_spec(shape, nb::steal(dtype_object(one.dtype)));
   };
-  return build(*spec.structure, leaf, make);
+  return build(*spec.structure, leaf, make, classes().none_spec);
 }
 
 Value to_value(nb::handle object) {
   if (PyTuple_Check(object.ptr())) {
     std::vector<Value> items;
     for (nb::handle item : object) items.push_back(to_value(item));
-    return Value::tuple(std::move(items));
+    Value plain = Value::tuple(std::move(items));
+    return {tuple_structure(object, plain.structure()->children()), std::move(plain.leaves())};
   }
   if (PyDict_Check(object.ptr())) {
     std::vector<std::pair<std::string, Value>> items;
     for (auto [name, item] : nb::borrow<nb::dict>(object)) items.emplace_back(nb::cast<std::string>(nb::str(name)), to_value(item));
     return Value::map(std::move(items));
   }
+  if (object.is_none()) return {none_structure(), {}};
   if (is_dataset(object)) return Value(nb::cast<Dataset>(field(object, "_handle")));
   if (!is_tensor(object.ptr()) && !is_numpy(object.ptr()))
     if (const nb::object parts = parts_of(object); !parts.is_none()) return to_value(parts);
@@ -188,7 +217,7 @@ ElementFunction to_function(nb::object callable, Recording how) {
   return {[function = shared(std::move(callable))](const Value& value) {
             return with_lock([&] {
               const nb::object arguments = to_python(value);
-              const bool several = value.structure()->kind() == Structure::Kind::tuple;
+              const bool several = is_several(*value.structure());
               nb::object result = several ? nb::steal(checked(PyObject_CallObject(function->ptr(), arguments.ptr()))) : (*function)(arguments);
               // A list is mostly what tf.py_function gave: several tensors, not one.
               if (PyList_Check(result.ptr())) result = nb::steal(checked(PyList_AsTuple(result.ptr())));

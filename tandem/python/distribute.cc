@@ -9,6 +9,7 @@
 #include "tandem/op/shared_draws.h"
 #include "tandem/python/function_object.h"
 #include "tandem/python/module.h"
+#include "tandem/python/strategy_scope.h"
 #include "tandem/python/tensor_lists.h"
 
 namespace tandem::python {
@@ -106,6 +107,7 @@ void add_distribute(nb::module_& module) {
       .def("__exit__", [](TakenOver& self, nb::args) { self.exit(); });
   module.def("all_reduce", all_reduce);
   module.def("all_gather", all_gather);
+  module.def("set_strategy_scope", [](bool inside) { in_strategy_scope = inside; });
   add_group(module);
 }
 

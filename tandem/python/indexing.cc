@@ -74,6 +74,7 @@ class KeyReader {
   void take_slice(PyObject* item) {
     if (is_open(shape_) || is_open_slice(item)) return take_open_slice(item);
     refuse_late_bounds(reinterpret_cast<PySliceObject*>(item));
+    refuse_no_step(reinterpret_cast<PySliceObject*>(item)->step);
     Py_ssize_t start, stop, step;
     if (PySlice_Unpack(item, &start, &stop, &step) != 0) throw PythonErrorSet{};
     const Py_ssize_t count = PySlice_AdjustIndices(axis_size(), &start, &stop, step);
@@ -86,6 +87,10 @@ class KeyReader {
         fail(ErrorCode::cannot_trace, "a slice ends at a tensor that has no value yet: its size depends on values, so it cannot be part of a traced function; "
              "use tf.gather, or a mask");
   }
+  static void refuse_no_step(PyObject* step) {
+    if (PyLong_Check(step) && PyLong_AsLongLong(step) == 0) fail(ErrorCode::invalid_argument, "strides must be non-zero: a slice with step 0 has no end");
+    PyErr_Clear();  // of a number that is too large, which is another mistake
+  }
   static bool is_open_slice(PyObject* item) {
     auto* slice = reinterpret_cast<PySliceObject*>(item);
     return open_size_in(slice->start) || open_size_in(slice->stop);
@@ -93,8 +98,8 @@ class KeyReader {
   /// As Python adjusts indices, but so that what is compared is noted.
   void take_open_slice(PyObject* item) {
     auto* slice = reinterpret_cast<PySliceObject*>(item);
+    refuse_no_step(slice->step);
     const std::int64_t size = axis_size(), step = slice->step == Py_None ? 1 : to_integer(slice->step);
-    if (step == 0) raise(PyExc_ValueError, "slice step cannot be zero");
     const std::int64_t low = step < 0 ? -1 : 0, high = step < 0 ? size - 1 : size;
     const auto bound = [&](PyObject* given, std::int64_t missing) {
       if (given == Py_None) return missing;
@@ -104,7 +109,7 @@ class KeyReader {
     };
     const std::int64_t start = bound(slice->start, step < 0 ? high : low), stop = bound(slice->stop, step < 0 ? low : high);
     const bool some = step < 0 ? is_smaller_size(stop, start) : is_smaller_size(start, stop);
-    const std::int64_t count = !some ? 0 : step < 0 ? (start - stop - 1) / -step + 1 : (stop - start - 1) / step + 1;
+    const std::int64_t count = !some ? 0 : floor_of_sizes(step < 0 ? start - stop - 1 : stop - start - 1, std::abs(step)) + 1;
     selection_.shape.push_back(count);
     selection_.parts.push_back({start, step, count});
   }

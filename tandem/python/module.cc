@@ -64,6 +64,8 @@ NB_MODULE(_tandem, module) {
     PyType_Modified(of);
   }, "Gives Tensor or Variable methods that are written in Python.");
   add_functions(module);
+  add_unique(module);
+  add_poisson(module);
   add_runtime(module);
   add_config(module);
   add_tape(module);

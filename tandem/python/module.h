@@ -29,5 +29,7 @@ void add_control_flow(nb::module_& module);
 void add_python_calls(nb::module_& module);
 void add_dataset_loops(nb::module_& module);
 void add_graph_nodes(nb::module_& module);
+void add_unique(nb::module_& module);  // the different values of a vector
+void add_poisson(nb::module_& module);
 
 }  // namespace tandem::python

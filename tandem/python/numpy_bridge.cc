@@ -7,6 +7,7 @@
 #include "tandem/python/convert.h"
 #include "tandem/python/errors.h"
 #include "tandem/core/lent_memory.h"
+#include "tandem/op/ops.h"
 
 namespace tandem::python {
 namespace {
@@ -187,7 +188,11 @@ bool is_plain(PyObject* value) {
 Tensor from_list(PyObject* array, std::optional<DType> dtype) {
   const Object list(checked(PyObject_CallMethod(array, "tolist", nullptr)));
   if (!is_plain(list.get())) refuse(array);
-  return to_tensor(list.get(), dtype);
+  const Tensor tensor = to_tensor(list.get(), dtype);
+  if (tensor.size() > 0) return tensor;
+  std::vector<std::int64_t> sizes;  // of an empty list nothing behind the empty axis is known
+  append_ints(Object(checked(PyObject_GetAttrString(array, "shape"))).get(), sizes);
+  return reshape(tensor, Shape(std::span<const std::int64_t>(sizes)));
 }
 
 /// A dense copy in native byte order. Widths that are not ours are widened when the dtype to be is known.

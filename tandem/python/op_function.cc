@@ -2,6 +2,7 @@
 #include <array>
 #include <vector>
 
+#include "tandem/op/ops.h"
 #include "tandem/python/convert.h"
 #include "tandem/python/objects.h"
 #include "tandem/python/run_op.h"
@@ -248,10 +249,20 @@ PyObject* outputs_to_python(std::span<Tensor> outputs) {
   return list.release();
 }
 
+/// A list of axes without any, which is not the same as no list: that means all of them.
+bool reduces_nothing(const OpDef& op, PyObject* axis) {
+  if (!axis || axis == Py_None || PyLong_Check(axis) || !op.name.starts_with("reduce_")) return false;
+  std::vector<std::int64_t> axes;
+  append_ints(axis, axes);
+  return axes.empty();
+}
+
 PyObject* call_op(const OpFunction& f, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
   const OpDef& op = *f.op;
   const Given given = match_arguments(f, args, positional, keywords);
   const Inputs inputs(op, given);
+  if (op.attrs.size() > 0 && op.attrs[0].name == "axis" && reduces_nothing(op, given[static_cast<std::size_t>(input_count(op))]))
+    return wrap(identity(*inputs.refs()[0]));
   std::array<Tensor, 8> outputs;
   const std::span<Tensor> results(outputs.data(), static_cast<std::size_t>(op.outputs));
   if (op.attrs.size() == 0) {

@@ -34,9 +34,18 @@ std::int64_t number_in(PyObject* value) {
   return PyLong_AsLongLong(number.get());
 }
 
-/// One of + - *, of sizes and integers.
+/// x / y rounded down, or what is left of x.
+std::int64_t divided(char op, std::int64_t x, std::int64_t y) {
+  if (y == 0) raise(PyExc_ZeroDivisionError, "integer division or modulo by zero");
+  if (is_open(y)) fail(ErrorCode::cannot_trace, "a division by an open size is reckoned");
+  const std::int64_t quotient = y > 0 ? floor_of_sizes(x, y) : floor_of_sizes(-x, -y);
+  return op == '/' ? quotient : x - y * quotient;
+}
+
+/// One of + - * / %, of sizes and integers; / rounds down.
 nb::object reckon(const char* op, nb::handle a, nb::handle b) {
   const std::int64_t x = number_in(a.ptr()), y = number_in(b.ptr());
+  if (*op == '/' || *op == '%') return nb::steal(size_object(divided(*op, x, y)));
   std::int64_t result;
   const bool overflows = *op == '+'   ? __builtin_add_overflow(x, y, &result)
                          : *op == '-' ? __builtin_sub_overflow(x, y, &result)

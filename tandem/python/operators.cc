@@ -67,6 +67,19 @@ PyObject* run_one(const OpDef& op, const Tensor& x) {
 /// What operands are given to before anything else; null when dtypes never mix. Lives as long as the interpreter.
 PyObject* promotion = nullptr;
 
+/// Whether nobody but a tensor could compute with the value: as with None, its class has no arithmetic of its own.
+bool only_tensors_know(PyObject* value) {
+  const PyNumberMethods* own = Py_TYPE(value)->tp_as_number;
+  return !own || !(own->nb_add || own->nb_subtract || own->nb_multiply || own->nb_true_divide || own->nb_floor_divide ||
+                   own->nb_remainder || own->nb_power || own->nb_matrix_multiply || own->nb_and || own->nb_or || own->nb_xor);
+}
+
+/// For a side that cannot be an operand: its own class is asked, or there is the error that converting it gives.
+PyObject* refused(PyObject* value) {
+  if (only_tensors_know(value)) to_tensor(value);
+  Py_RETURN_NOTIMPLEMENTED;
+}
+
 /// Converts both sides, a plain value to the other's dtype, and calls f(x, y). One of them is a tensor or
 /// variable.
 template <class F>
@@ -76,7 +89,8 @@ PyObject* with_operands(PyObject* a, PyObject* b, F f) {
     if (both.get() != Py_None) return f(value_of(PyTuple_GetItem(both.get(), 0)), value_of(PyTuple_GetItem(both.get(), 1)));
   }
   if (is_tensor(a) && is_tensor(b)) return f(tensor_of(a), tensor_of(b));
-  if (!can_be_operand(a) || !can_be_operand(b)) Py_RETURN_NOTIMPLEMENTED;
+  if (!can_be_operand(a)) return refused(a);
+  if (!can_be_operand(b)) return refused(b);
   if (has_own_dtype(a)) {
     const Tensor x = value_of(a);
     return f(x, to_tensor_beside(b, x.dtype()));

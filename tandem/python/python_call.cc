@@ -13,7 +13,7 @@ namespace {
 /// Calls Python with the values of its inputs each time a plan comes to it.
 struct PythonCall final : OpDef {
   std::shared_ptr<nb::object> function;
-  std::shared_ptr<nb::object> gradient;  // takes inputs and output gradients; None: there is none
+  std::shared_ptr<nb::object> gradient;  // takes inputs and output gradients; its differentiated() is its own; None: there is none
   Specs results;
 
   PythonCall(nb::object f, nb::object of_gradient, Specs specs)
@@ -58,7 +58,7 @@ struct PythonCall final : OpDef {
     for (std::size_t i = 0; i < results.size(); ++i) inputs.push_back(g.output_grad(static_cast<int>(i)));
     Tensors made;
     with_lock([&] {
-      const auto op = std::make_shared<PythonCall>(*gradient, nb::none(), wanted);
+      const auto op = std::make_shared<PythonCall>(*gradient, gradient->attr("differentiated")(inputs.size()), wanted);
       made = call_op(op, inputs);
     });
     std::size_t next = 0;

@@ -6,6 +6,7 @@
 #include "tandem/python/function_object.h"
 #include "tandem/python/numpy_bridge.h"
 #include "tandem/python/objects.h"
+#include "tandem/python/strategy_scope.h"
 #include "tandem/python/symbolic.h"
 
 namespace tandem::python {
@@ -98,11 +99,28 @@ PyObject* make(PyTypeObject*, PyObject* args, PyObject* keywords) {
     keep(variable.get(), "constraint", constraint);
     keep(variable.get(), "synchronization", synchronization);
     keep(variable.get(), "aggregation", aggregation);
+    if (in_strategy_scope) keep(variable.get(), "_mirrored", Py_True);
     return variable.release();
   });
 }
 
+/// A variable of a layer, an optimizer or a metric has a path, "dense/kernel", and is Keras' Variable: called by its last part.
+PyObject* path_of(PyObject* self) {
+  PyObject* attributes = reinterpret_cast<VariableObject*>(self)->attributes;
+  return attributes ? PyDict_GetItemString(attributes, "path") : nullptr;
+}
+
+/// As Keras shows its Variables.
+std::string described_by(PyObject* path, PyObject* self) {
+  const Variable& variable = variable_of(self);
+  const std::string start = "<Variable path=" + text_of(path) + ", shape=" + tuple_text(variable.shape()) + ", dtype=" + std::string(dtype_name(variable.dtype()));
+  if (variable.value().is_symbolic()) return start + ">";
+  const Object array(checked(PyObject_CallMethod(self, "numpy", nullptr)));
+  return start + ", value=" + text_of(array.get()) + ">";
+}
+
 std::string described(PyObject* self) {
+  if (PyObject* path = path_of(self)) return described_by(path, self);
   const Variable& variable = variable_of(self);
   const std::string shape = open_shape_of(self) ? text_of(open_shape_of(self)) : tuple_text(variable.shape());
   const std::string start = "<tf.Variable '" + variable.name() + ":0' shape=" + shape + " dtype=" + std::string(dtype_name(variable.dtype()));
@@ -119,19 +137,17 @@ PyObject* to_repr(PyObject* self) {
 }
 
 PyObject* get_dtype(PyObject* self, void*) {
-  return guarded([&] { return dtype_object(variable_of(self).dtype()); });
+  return guarded([&] {
+    Object dtype(dtype_object(variable_of(self).dtype()));
+    return path_of(self) ? checked(PyObject_GetAttrString(dtype.get(), "keras_name")) : dtype.release();
+  });
 }
 PyObject* get_shape(PyObject* self, void*) {
   return guarded([&] { return open_shape_of(self) ? Py_NewRef(open_shape_of(self)) : shape_object(variable_of(self).shape()); });
 }
 PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(variable_of(self).shape().rank()); }
-/// A variable of a layer has a path, "dense/kernel", and is called by its last part, as in Keras.
 PyObject* get_name(PyObject* self, void*) {
-  return guarded([&] {
-    PyObject* attributes = reinterpret_cast<VariableObject*>(self)->attributes;
-    const bool of_layer = attributes && PyDict_GetItemString(attributes, "path");
-    return text_object(variable_of(self).name() + (of_layer ? "" : ":0"));
-  });
+  return guarded([&] { return text_object(variable_of(self).name() + (path_of(self) ? "" : ":0")); });
 }
 /// What was said last; tapes go by how the variable was made, which gives frozen ones gradients that nobody asks for.
 constexpr const char* kTrainable = "_trainable";
@@ -151,6 +167,30 @@ PyObject* get_device(PyObject* self, void*) {
 }
 PyObject* get_priority(PyObject*, void*) { return PyFloat_FromDouble(100); }
 
+/// How replicas use it: as it was made, else as TensorFlow's default says.
+struct HowReplicasUseIt {
+  const char *name, *kinds, *fallback;
+};
+constexpr HowReplicasUseIt kAggregation{"aggregation", "VariableAggregation", "NONE"}, kSynchronization{"synchronization", "VariableSynchronization", "AUTO"};
+
+PyObject* get_how(PyObject* self, void* which) {
+  return guarded([&] {
+    const auto& [name, kinds, fallback] = *static_cast<const HowReplicasUseIt*>(which);
+    PyObject* attributes = reinterpret_cast<VariableObject*>(self)->attributes;
+    if (PyObject* given = attributes ? PyDict_GetItemString(attributes, name) : nullptr) return Py_NewRef(given);
+    const Object module(checked(PyImport_ImportModule("tandemflow._graph_names")));
+    const Object kind(checked(PyObject_GetAttrString(module.get(), kinds)));
+    const bool mirrored = attributes && PyDict_GetItemString(attributes, "_mirrored") && which == &kSynchronization;
+    return checked(PyObject_GetAttrString(kind.get(), mirrored ? "ON_WRITE" : fallback));
+  });
+}
+int set_how(PyObject* self, PyObject* value, void* which) {
+  const Object attributes(PyObject_GenericGetDict(self, nullptr));
+  if (!attributes.get()) return -1;
+  const char* name = static_cast<const HowReplicasUseIt*>(which)->name;
+  return value ? PyDict_SetItemString(attributes.get(), name, value) : PyDict_DelItemString(attributes.get(), name);
+}
+
 PyGetSetDef properties[] = {
     {"dtype", get_dtype, nullptr, "The dtype of the elements.", nullptr},
     {"shape", get_shape, nullptr, "The sizes of the axes.", nullptr},
@@ -158,17 +198,19 @@ PyGetSetDef properties[] = {
     {"name", get_name, nullptr, "The name, with TensorFlow's ':0'.", nullptr},
     {"trainable", get_trainable, set_trainable, "Whether tapes watch it by themselves.", nullptr},
     {"device", get_device, nullptr, "The device that holds the value.", nullptr},
+    {"aggregation", get_how, set_how, "What becomes of the values that replicas assign.", const_cast<HowReplicasUseIt*>(&kAggregation)},
+    {"synchronization", get_how, set_how, "When replicas agree about it.", const_cast<HowReplicasUseIt*>(&kSynchronization)},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"__array_priority__", get_priority, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 using Assign = const Variable& (Variable::*)(const Tensor&) const;
 
-/// A variable that was made with an aggregation is assigned by all replicas together (tandemflow/_replica.py); false: by the
-/// caller, alone.
+/// A variable that was made with an aggregation or in the scope of a strategy is assigned once for all replicas
+/// (tandemflow/_replica.py); false: by the caller, alone.
 bool assigned_together(PyObject* self, const char* method, PyObject* value) {
   PyObject* attributes = reinterpret_cast<VariableObject*>(self)->attributes;
-  if (!attributes || !PyDict_GetItemString(attributes, "aggregation")) return false;
+  if (!attributes || (!PyDict_GetItemString(attributes, "aggregation") && !PyDict_GetItemString(attributes, "_mirrored"))) return false;
   const Object module(checked(PyImport_ImportModule("tandemflow._replica")));
   const Object done(checked(PyObject_CallMethod(module.get(), "assigned_together", "OsO", self, method, value)));
   return PyObject_IsTrue(done.get()) == 1;

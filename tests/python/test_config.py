@@ -246,6 +246,23 @@ def test_memory_and_transfers_are_counted():
     assert run(code, **POCL) == ["['d2h', 'h2d'] ['bytes', 'count', 'seconds'] 8000000 2 0", "4000000", "True True", "True True"]
 
 
+def test_what_is_copied_to_measure_the_machine_is_not_counted(tmp_path):
+    code = """
+    import numpy as np
+    a = tf.constant(np.ones((1000, 1000), "float32"))
+    with tf.device("/GPU:0"):
+        b = a + a
+    tf.test.experimental.sync_devices()
+    before = tf.config.experimental.get_transfer_stats()
+    c = a * a  # where it should run is asked for the first time, and measured
+    tf.test.experimental.sync_devices()
+    after = tf.config.experimental.get_transfer_stats()
+    print(before["h2d"]["bytes"], after == before)
+    """
+    assert run(code, **POCL, TANDEM_CACHE_DIR=str(tmp_path)) == ["4000000 True"]
+    assert list(tmp_path.rglob("*.json")), "the machine was measured"
+
+
 def test_details_name_the_device_and_its_driver():
     code = """
     cpu, gpu = tf.config.list_physical_devices()
@@ -260,6 +277,7 @@ def test_settings_that_are_kept_have_tensorflows_defaults():
     c = tf.config
     print(c.get_soft_device_placement(), c.experimental.get_synchronous_execution(), c.threading.get_intra_op_parallelism_threads(),
           c.threading.get_inter_op_parallelism_threads(), repr(c.optimizer.get_jit()), c.get_dedicated_cores())
+    print(c.optimizer.get_experimental_options())
     c.set_soft_device_placement(False); c.experimental.set_synchronous_execution(False)
     c.threading.set_intra_op_parallelism_threads(1); c.threading.set_inter_op_parallelism_threads(3); c.optimizer.set_jit(True)
     print(c.get_soft_device_placement(), c.experimental.get_synchronous_execution(), c.threading.get_intra_op_parallelism_threads(),
@@ -270,7 +288,7 @@ def test_settings_that_are_kept_have_tensorflows_defaults():
         print((tf.constant(1) + 1).numpy())
     """
     lines = run(code)
-    assert lines == ["True True 0 0 '' {'compute': [], 'driver': [], 'data': []}", "False False 1 3 'autoclustering'", "2"]
+    assert lines == ["True True 0 0 '' {'compute': [], 'driver': [], 'data': []}", "{'disable_model_pruning': False, 'disable_meta_optimizer': False}", "False False 1 3 'autoclustering'", "2"]
 
 
 def test_without_soft_placement_a_missing_device_is_tensorflows_error():
@@ -378,6 +396,44 @@ def test_scopes_of_every_kind():
         tf.device("/foo")
     with pytest.raises(ValueError, match="got 5"):
         tf.device(5)
+
+
+@pytest.mark.parametrize(
+    "text, parts, long",
+    [
+        ("/gpu:1", (None, None, None, "GPU", 1), "/device:GPU:1"),
+        ("cpu", (None, None, None, "CPU", None), "/device:CPU:*"),
+        ("/device:GPU:*", (None, None, None, "GPU", None), "/device:GPU:*"),
+        ("/job:a/replica:1/task:2/device:gpu:3", ("a", 1, 2, "GPU", 3), "/job:a/replica:1/task:2/device:GPU:3"),
+        ("", (None,) * 5, ""),
+    ],
+)  # fmt: skip
+def test_a_device_spec_is_a_name_in_parts(text, parts, long):
+    spec = tf.DeviceSpec.from_string(text)
+    assert (spec.job, spec.replica, spec.task, spec.device_type, spec.device_index) == parts
+    assert spec.to_string() == long and spec == tf.DeviceSpec(*parts) and hash(spec) == hash(tf.DeviceSpec(*parts))
+
+
+def test_a_device_spec_is_a_scope_and_takes_parts_of_another():
+    gpu = tf.DeviceSpec(device_type="GPU", device_index=0)
+    x = tf.constant([1.0])
+    with tf.device(gpu):
+        assert tf.explain(x + x, verbose=False).requested == "/GPU:0"
+    assert gpu.replace(device_index=2).make_merged_spec(tf.DeviceSpec(task=1)).to_string() == "/task:1/device:GPU:2"
+    assert repr(gpu) == "<DeviceSpec(job=None, replica=None, task=None, device_type=GPU, device_index=0)>"
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("/foo", "Unknown attribute 'foo' is encountered while parsing the device spec: '/foo'."),
+        ("/cpu:0/gpu:1", "Multiple device types are not allowed while parsing the device spec: /cpu:0/gpu:1."),
+        ("/task:a", "invalid literal"),
+    ],
+)  # fmt: skip
+def test_a_text_that_is_no_device_spec_is_refused_as_by_tensorflow(text, message):
+    with pytest.raises(ValueError, match=message.replace(".", r"\.")):
+        tf.DeviceSpec.from_string(text)
 
 
 def test_placements_are_logged_as_tensorflow_does(capfd):

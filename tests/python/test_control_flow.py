@@ -227,6 +227,20 @@ def test_py_function_has_gradients():
     assert gradient(tf.constant(2.0)).numpy() == 12
 
 
+def test_py_function_has_second_gradients_in_a_traced_function():
+    @tf.function
+    def second(x):
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                y = tf.py_function(lambda a: a * a * a, [x], tf.TensorSpec([], tf.float32))
+            slope = inner.gradient(y, x)
+        return outer.gradient(slope, x)
+
+    assert second(tf.constant(3.0)).numpy() == 18
+
+
 def test_numpy_function_and_what_python_raises():
     f = tf.function(lambda x: tf.numpy_function(np.sort, [x], tf.TensorSpec([3], tf.float32)))
     assert f(tf.constant([3.0, 1.0, 2.0])).numpy().tolist() == [1, 2, 3]

@@ -88,3 +88,24 @@ def test_a_traced_tensor_used_as_a_python_value_is_a_type_error():
     with pytest.raises(tf.errors.OperatorNotAllowedInGraphError, match="was used as a Python bool") as caught:
         tf.function(lambda x: 1 if x > 0 else 2, autograph=False)(tf.constant(1))
     assert isinstance(caught.value, TypeError)
+
+
+class Adding:
+    """A value that knows what to do with tensors, though they do not know it."""
+
+    __radd__ = __add__ = lambda self, other: "added"
+
+
+def test_operators_refuse_what_is_no_value_as_tensorflow_does():
+    x, variable, numbers = tf.constant([1.0]), tf.Variable([1.0]), tf.constant([1])
+    for call in (
+        lambda: x + None, lambda: None + x, lambda: x - None, lambda: x * None, lambda: x / None, lambda: x // None, lambda: x % None,
+        lambda: x**None, lambda: x @ None, lambda: x < None, lambda: None >= x, lambda: variable + None, lambda: None * variable,
+        lambda: numbers & None, lambda: tf.add(x, None), lambda: tf.function(lambda a: a + None)(x),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=r"Attempt to convert a value \(None\) with an unsupported type \(<class 'NoneType'>\) to a Tensor."):
+            call()
+    with pytest.raises(ValueError, match="unsupported type \\(<class 'object'>\\)"):
+        x + object()
+    assert (x == None) is False and (x != None) is True  # noqa: E711
+    assert x + Adding() == Adding() + x == "added"

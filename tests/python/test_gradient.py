@@ -1,4 +1,5 @@
 """Variables and gradient tapes."""
+import math
 import threading
 
 import numpy as np
@@ -206,3 +207,65 @@ def test_the_hessian_times_a_vector_is_a_derivative_forwards_of_a_gradient():
     assert accumulator.jvp(gradient).numpy().tolist() == [6, 0]
     with pytest.raises(ValueError, match=r"shape \(2,\) has a tangent of shape \(3,\)"):
         tf.autodiff.ForwardAccumulator(v, tf.ones([3]))
+
+
+IMAGES = np.random.default_rng(0).normal(size=(1, 4, 4, 2)).astype("float32")
+STEPS = np.array([-4.0, -0.7, 0.3, 7.0], "float32")
+
+
+@pytest.mark.parametrize("name,function,x", [
+    *((f.__name__, f, STEPS) for f in (tf.nn.relu, tf.nn.relu6, tf.nn.leaky_relu, tf.nn.crelu, tf.keras.activations.hard_sigmoid, tf.abs)),
+    ("max_pool2d", lambda x: tf.nn.max_pool2d(x, 2, 2, "VALID"), IMAGES),
+    ("max_pool1d", lambda x: tf.nn.max_pool1d(x[0], 2, 2, "VALID"), IMAGES),
+    ("max_pool3d", lambda x: tf.nn.max_pool3d(x[:, None], [1, 2, 2], [1, 2, 2], "VALID"), IMAGES),
+])  # fmt: skip
+def test_second_gradients_of_what_is_piecewise_linear_are_zeros_and_not_none(name, function, x):
+    def second(x):
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                y = function(x)
+            dx = inner.gradient(y, x)
+        return outer.gradient(dx, x)
+
+    for run in (second, tf.function(second)):
+        np.testing.assert_array_equal(run(tf.constant(x)), np.zeros_like(x), err_msg=name)
+
+
+def test_first_gradients_of_activations_with_corners_are_steps():
+    x = tf.constant([-4.0, 0.0, 2.0, 6.0, 7.0, math.nan])
+    for function, expected in [
+        (tf.nn.relu6, [0, 0, 1, 0, 0, 0]),
+        (lambda v: tf.keras.activations.soft_shrink(v, 2.0), [1, 0, 0, 1, 1, 0]),
+        (tf.keras.activations.hard_sigmoid, [0, 1 / 6, 1 / 6, 0, 0, 0]),
+        (lambda v: tf.nn.leaky_relu(v, 0.25), [0.25, 0.25, 1, 1, 1, 0.25]),
+    ]:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = function(x)
+        np.testing.assert_allclose(tape.gradient(y, x), expected, rtol=1e-6)
+
+
+def test_lgamma_has_gradients_of_every_order():
+    x = tf.constant([0.3, 1.0, 4.5], tf.float64)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        orders = [tf.math.lgamma(x)]
+        for _ in range(4):
+            orders.append(tape.gradient(orders[-1], x))
+    zeta3 = 1.2020569031595942
+    np.testing.assert_allclose(orders[3][1], -2 * zeta3, rtol=1e-12)
+    for order in (3, 4):
+        n = order - 1  # lgamma's derivative of this order is the polygamma function n
+        k = np.arange(200000)[:, None] + x.numpy()
+        expected = (-1) ** (n + 1) * math.factorial(n) * ((k ** -(n + 1.0)).sum(0) + (k[-1] + 0.5) ** -n / n)
+        np.testing.assert_allclose(orders[order], expected, rtol=1e-9)
+
+
+def test_acosh_has_no_gradient_where_it_has_no_value():
+    x = tf.constant([-2.0, 0.5, 2.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.math.acosh(x)
+    np.testing.assert_allclose(tape.gradient(y, x), [math.nan, math.nan, 3**-0.5], rtol=1e-6)

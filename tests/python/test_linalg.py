@@ -95,6 +95,59 @@ def test_parts_and_products():
     np.testing.assert_allclose(unit * length, d)
 
 
+def packed_band(matrix, low, high, align, padding):
+    """What TensorFlow's documentation says of MatrixDiagPartV3, element by element."""
+    rows, columns = matrix.shape
+    width = min(rows + min(high, 0), columns - max(low, 0))
+    out = np.full((high - low + 1, width), padding, matrix.dtype)
+    for row, k in zip(out, range(high, low - 1, -1)):
+        diagonal = np.diagonal(matrix, k)
+        above, below = align.split("_")
+        left = "LEFT" in ((above, below) if k == 0 else (above,) if k > 0 else (below,))
+        first = 0 if left else width - len(diagonal)
+        row[first : first + len(diagonal)] = diagonal
+    return out
+
+
+@pytest.mark.parametrize("align", ["RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"])
+@pytest.mark.parametrize("shape", [(3, 4), (4, 3), (3, 3), (1, 5)])
+def test_bands_are_taken_set_and_spread_as_tensorflow_aligns_them(shape, align):
+    a = matrices(2, *shape)
+    rows, columns = shape
+    for low in range(1 - rows, columns):
+        for high in range(low + 1, columns):
+            packed = linalg.diag_part(a, k=(low, high), padding_value=9.0, align=align)
+            np.testing.assert_array_equal(packed, [packed_band(m, low, high, align, 9.0) for m in a])
+            inside = np.subtract.outer(np.arange(columns), np.arange(rows)).T
+            inside = (inside >= low) & (inside <= high)
+            spread = linalg.diag(packed, k=(low, high), num_rows=rows, num_cols=columns, padding_value=7.0, align=align)
+            np.testing.assert_array_equal(spread, np.where(inside, a, 7.0))
+            np.testing.assert_array_equal(linalg.set_diag(-a, packed, k=[low, high], align=align), np.where(inside, a, -a))
+
+
+def test_bands_have_tensorflows_sizes_gradients_and_errors():
+    packed = tf.constant([[0.0, 8, 9], [1, 2, 3], [4, 5, 0]])
+    expected = [[1, 8, 0], [4, 2, 9], [0, 5, 3]]
+    np.testing.assert_array_equal(linalg.diag(packed, k=(-1, 1)), expected)
+    np.testing.assert_array_equal(tf.function(lambda x: linalg.diag(x, k=(-1, 1)))(packed), expected)
+    assert linalg.diag(packed, k=(0, 2), num_cols=4).shape == (3, 4)
+    np.testing.assert_array_equal(linalg.diag_part([[True, False], [True, True]], k=tf.constant([0, 1]), padding_value=True), [[True, False], [True, True]])
+    with tf.GradientTape() as tape:
+        tape.watch(packed)
+        y = tf.reduce_sum(linalg.diag(packed, k=(-1, 1)) ** 2)
+    np.testing.assert_array_equal(tape.gradient(y, packed), [[0, 16, 18], [2, 4, 6], [8, 10, 0]])
+    for call, message in [
+        (lambda: linalg.diag_part(packed, k=(1, -1)), "must not be larger"),
+        (lambda: linalg.diag_part(packed, k=(-3, 0)), "out of bound: -3"),
+        (lambda: linalg.diag(packed, k=(-1, 1), num_rows=5, num_cols=5), "do not fit 5 rows and 5 columns"),
+        (lambda: linalg.diag(packed, k=(0, 1)), "has 2 diagonals"),
+        (lambda: linalg.diag_part(packed, k=(0, 1), align="CENTER"), "align must be one of"),
+        (lambda: linalg.set_diag(packed, [[1.0, 2.0]], k=(0, 1)), "have the shape"),
+    ]:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            call()
+
+
 def check_gradient(function, a):
     """The tape's gradient of a scalar against central differences, in every direction."""
     x = tf.constant(a)

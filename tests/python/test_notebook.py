@@ -35,7 +35,7 @@ def test_every_cell_runs_and_timeit_is_ipythons(cells):
 
 def test_tensors_datasets_models_and_explanations_show_as_tables(cells):
     assert re.search(r"<caption>Tensor, shape \(2, 2\), float32, CPU:0</caption>.*<td>8</td><td>11</td>", html_with(cells, "<td>16</td>"))
-    assert "<caption>Dataset, 16 elements</caption>" in html_with(cells, "Dataset,") and "(32, 20)" in html_with(cells, "Dataset,")
+    assert "<caption>Dataset, 16 elements</caption>" in html_with(cells, "Dataset,") and "(None, 20)" in html_with(cells, "Dataset,")
     model = html_with(cells, "Layer (type)")
     assert "<td>dense (Dense)</td><td>(None, 32)</td><td>672</td>" in model and "Total params: 738" in model
     assert "matmul" in html_with(cells, "<td>reason</td>").lower()

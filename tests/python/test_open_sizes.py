@@ -29,6 +29,10 @@ def traces_of(function, signature=ROWS, sizes=SIZES, make=None):
     return traced.experimental_get_tracing_count()
 
 
+def rows_by_len(x):
+    return len(x)
+
+
 def rows_of(x):
     return tf.shape(x)[0]
 
@@ -58,6 +62,11 @@ SERVED = {
     "the last, by its number": lambda x: x[rows_of(x) - 1],
     "an index that is known later": lambda x: x[tf.argmax(x[:, 0])],
     "backwards": lambda x: x[::-1],
+    "a number of rows by len": lambda x: x * tf.cast(rows_by_len(x), tf.float32),
+    "a range in steps": lambda x: tf.range(0, rows_of(x) * 2, 3),
+    "a range down in steps": lambda x: tf.range(rows_of(x), -5, -2),
+    "rows that are left over": lambda x: tf.zeros([rows_of(x) % 4 + 1]),
+    "as many as pages": lambda x: tf.zeros([-(-rows_of(x) // 2)]),
     "columns": lambda x: x[:, 1:],
     "a new axis": lambda x: x[:, tf.newaxis, :] + x[..., tf.newaxis],
     "tile": lambda x: tf.tile(x, [2, 1]),
@@ -216,9 +225,9 @@ def test_a_program_that_leaves_the_trace_sees_no_size_either():
 
 
 def test_why_a_function_is_traced_for_each_size_can_be_read():
-    f = tf.function(lambda x: x[tf.shape(x)[0] // 2 :], input_signature=ROWS)
-    for size in (3, 4):
-        assert f(tf.ones([size, 3])).shape == (size - size // 2, 3)
+    f = tf.function(lambda x: x[::2] + x[1::2], input_signature=ROWS)  # of one size only where the number of rows is even
+    for size in (4, 6):
+        assert f(tf.ones([size, 3])).shape == (size // 2, 3)
     assert "its sizes cannot be left open" in f.retraces()[-1].reason
 
 
@@ -325,3 +334,66 @@ def test_what_is_printed_follows_the_size(capfd):
     show(tf.ones([2])), show(tf.ones([3]))
     assert capfd.readouterr().err.split("\n")[:2] == ["rows 2 [1 1]", "rows 3 [1 1 1]"]
     assert show.experimental_get_tracing_count() == 1
+
+
+# Slices whose ends depend on the size: those of one or two rows may be traced by themselves, all others share a trace.
+SLICED = {
+    "the first half": lambda x: x[: rows_of(x) // 2],
+    "the second half": lambda x: x[rows_of(x) // 2 :],
+    "both halves": lambda x: tf.concat([x[rows_of(x) // 2 :], x[: rows_of(x) // 2]], 0),
+    "every second": lambda x: x[::2],
+    "every second, from the second": lambda x: x[1::2],
+    "every third, backwards": lambda x: x[::-3],
+    "every second of those inside": lambda x: x[1:-1:2],
+    "a quarter as a half of a half": lambda x: x[: rows_of(x) // 2][: rows_of(x) // 2 // 2],
+    "half of its length": lambda x: x[: len(x) // 2],
+    "a mean of a half": lambda x: tf.reduce_mean(x[::2]) + tf.reduce_mean(x, axis=0),
+    "a half, twice": lambda x: tf.reshape(tf.tile(x[: rows_of(x) // 2], [2, 1]), [2, -1]),
+    "a product with the half": lambda x: tf.matmul(x[::2], x[::2], transpose_a=True),
+}
+
+
+@pytest.mark.parametrize("name", SLICED)
+def test_parts_of_the_batch_need_one_trace(name):
+    function = SLICED[name]
+    assert traces_of(function, sizes=[8, 5, 6, 7, 13, 16, 31]) == 1
+    traces_of(function, sizes=[9, 3, 4, 10])
+    traces_of(lambda x: function(x) * 1.0, sizes=[6, 4, 5])
+
+
+def test_the_gradient_of_a_part_of_the_batch_needs_one_trace():
+    w = tf.Variable(2.0)
+
+    def gradient(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(w * x[::2] ** 2) + tf.reduce_sum(w * x[: rows_of(x) // 3])
+        return tape.gradient(loss, w)
+
+    assert traces_of(gradient, sizes=[7, 4, 5, 9, 12]) == 1
+
+
+def test_parts_of_two_open_sizes_need_one_trace():
+    def part(x):
+        return x[::2, ::3], x[: tf.shape(x)[0] // 2, : tf.shape(x)[1] // 4]
+
+    signature = [tf.TensorSpec([None, None])]
+    assert traces_of(part, signature, [8, 9, 17], lambda n: [numbers(n, n + 5)]) == 1
+
+
+def test_a_loop_over_len_needs_one_trace():
+    @tf.function(input_signature=[tf.TensorSpec([None])])
+    def total(x):
+        found = 0.0
+        for i in range(len(x)):
+            found += x[i]
+        return found
+
+    assert [float(total(tf.range(float(size)))) for size in (2, 3, 7)] == [1, 3, 21]
+    assert total.experimental_get_tracing_count() == 1
+
+
+def test_more_parts_than_there_are_numbers_for_are_traced_for_each_size():
+    def many(x):
+        return [tf.reduce_sum(x[: rows_of(x) // divisor]) for divisor in range(2, 10)]
+
+    assert traces_of(many, sizes=[12, 30]) == 2

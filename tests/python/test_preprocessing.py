@@ -212,3 +212,30 @@ def test_numbers_outside_the_vocabulary_are_refused_where_there_is_no_place_for_
 def test_without_splitting_a_row_of_words_is_one_sample():
     layer = layers.TextVectorization(split=None, output_mode="count", vocabulary=["a", "b"])
     np.testing.assert_array_equal(layer(tf.constant(["a", "b", "a!", "c"])).numpy(), [1, 2, 1])
+
+
+def test_lookups_give_whole_numbers_except_for_weights_as_in_keras():
+    made = [
+        (lambda **kw: layers.StringLookup(vocabulary=["a", "b"], **kw), ["a", "z"]),
+        (lambda **kw: layers.IntegerLookup(vocabulary=[3, 4], **kw), [3, 9]),
+        (lambda **kw: layers.TextVectorization(vocabulary=["a", "b"], **kw), ["a", "z b"]),
+    ]
+    for make, values in made:
+        for mode, dtype in [("int", "int64"), ("one_hot", "int64"), ("multi_hot", "int64"), ("count", "int64"), ("tf_idf", "float32")]:
+            layer = make(output_mode=mode, **({"idf_weights": [0.5, 0.6]} if mode == "tf_idf" else {}))
+            if mode == "one_hot" and isinstance(layer, layers.TextVectorization):
+                continue  # one sample has several words
+            assert layer(tf.constant(values)).dtype == dtype, (layer, mode)
+            assert next(iter(tf.data.Dataset.from_tensors(values).map(layer))).dtype == dtype, (layer, mode)
+            symbolic = layer(keras.Input((1,), dtype="int64" if isinstance(values[0], int) else "string"))
+            assert symbolic.dtype == ("int64" if mode == "int" else "float32")  # what Keras announces
+
+
+def test_encoded_lookups_mix_with_floats_in_a_model():
+    words, numbers = keras.Input((1,), dtype="int64"), keras.Input((2,))
+    hot = layers.IntegerLookup(vocabulary=[1, 2], output_mode="one_hot")(words)
+    joined = layers.Concatenate()([hot, numbers])
+    model = keras.Model([words, numbers], [joined, layers.Dense(1, kernel_initializer="ones")(joined)])
+    joined, dense = model([tf.constant([[2], [7]]), tf.constant([[0.5, 1.0], [2.0, 3.0]])])
+    np.testing.assert_array_equal(joined, [[0, 0, 1, 0.5, 1], [1, 0, 0, 2, 3]])
+    np.testing.assert_array_equal(dense, [[2.5], [6]])

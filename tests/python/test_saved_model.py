@@ -117,6 +117,28 @@ def test_signatures_take_names_and_give_dicts(directory):
         tf.saved_model.save(module, directory, signatures={"power": module.power})
 
 
+def test_the_only_function_with_an_input_signature_is_the_default_signature(directory):
+    class One(tf.Module):
+        @tf.function(input_signature=[FLOATS])
+        def double(self, x):
+            return x * 2.0
+
+        @tf.function
+        def other(self, x):
+            return x
+
+    tf.saved_model.save(One(), directory)
+    signatures = tf.saved_model.load(directory).signatures
+    assert list(signatures) == ["serving_default"]
+    np.testing.assert_array_equal(signatures["serving_default"](tf.constant(data(2)))["output_0"], data(2) * 2)
+
+
+def test_the_objects_of_a_checkpoint_are_saved(directory):
+    tf.saved_model.save(tf.train.Checkpoint(v=tf.Variable(1.5), parts=[tf.Variable(2)]), directory)
+    loaded = tf.saved_model.load(directory)
+    assert float(loaded.v) == 1.5 and int(loaded.parts[0]) == 2
+
+
 def test_what_runs_only_in_python_is_refused_by_name(directory):
     @tf.function(input_signature=[FLOATS])
     def speaks(x):
@@ -141,7 +163,7 @@ def test_files_that_are_wrong_are_refused(directory, tmp_path):
         tf.saved_model.load(directory)
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / "saved_model.pb").write_bytes(b"")
-    with pytest.raises(tf.errors.UnimplementedError, match="written by TensorFlow"):
+    with pytest.raises(tf.errors.DataLossError, match="has no graphs"):
         tf.saved_model.load(tmp_path / "theirs")
 
 

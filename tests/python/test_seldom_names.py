@@ -158,6 +158,33 @@ def test_special_functions_and_their_gradients():
         m.igamma(tf.constant(2), tf.constant(3))
 
 
+def test_special_functions_and_their_gradients_are_the_same_in_a_traced_function():
+    x = tf.constant([0.5, 1.25, 3.0])
+    for function in (tf.math.bessel_i0, tf.math.bessel_i1, tf.math.bessel_i0e, tf.math.bessel_i1e, lambda v: tf.math.zeta(tf.constant(3.0), v)):
+
+        def slope(v, function=function):
+            with tf.GradientTape() as tape:
+                tape.watch(v)
+                y = function(v)
+            return tape.gradient(y, v)
+
+        def bend(v, slope=slope):
+            with tf.GradientTape() as tape:
+                tape.watch(v)
+                y = slope(v)
+            return tape.gradient(y, v)
+
+        near(tf.function(function)(x), function(x))
+        near(tf.function(slope)(x), slope(x))
+        near(tf.function(bend)(x), bend(x))
+        with tf.GradientTape() as tape:  # outside the traced function
+            tape.watch(x)
+            y = tf.function(function)(x)
+        near(tape.gradient(y, x), slope(x))
+        differences = (np.array(slope(x + 1e-2)) - np.array(slope(x - 1e-2))) / 2e-2
+        near(bend(x), differences, rtol=1e-2)
+
+
 # --- Values made of tensors. ---
 
 

@@ -18,7 +18,6 @@ OTHERWISE = {
     "nn.leaky_relu/float64": "alpha is a float32 there",
     "nn.softmax/float32": "a NaN makes some of its row zero there, and NaN here",
     "nn.softmax/bfloat16": "a NaN makes some of its row zero there, and NaN here",
-    "reduce_mean/int32": "the sum wraps here, and is kept in int64 there",
 }
 # Of the dtype a result is computed in, in units of its last place.
 EPSILON = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}

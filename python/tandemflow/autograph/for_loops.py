@@ -87,7 +87,7 @@ class _Elements:
     def __init__(self, dataset):
         self._dataset = dataset
         self._begun = None
-        self.spec = dataset.element_spec
+        self.spec = dataset._exact_spec
         self.is_known = all(leaf.shape.is_fully_defined() for leaf in self._tensor_specs())
 
     def _tensor_specs(self):

@@ -5,6 +5,7 @@ from .. import _dtypes, _loops, _ops, _tandem
 from .._branch_values import Returned, Undefined
 from .._control_flow import assert_value
 from .._loops import is_symbolic
+from .._open_size import OpenSize
 from .convert import convert, mark_converted
 from .for_loops import for_stmt  # noqa: F401
 from .lazy_range import LazyRange
@@ -160,6 +161,12 @@ def _range(*args):
     return LazyRange.from_arguments(*args) if any(map(is_symbolic, args)) else builtins.range(*args)
 
 
+def _len(values):
+    if is_symbolic(values) and len(values.shape) > 0 and isinstance(values.shape[0], OpenSize):
+        return _tandem.sizes_tensor(values, _dtypes.int32)[0]
+    return len(values)
+
+
 def _int(value=0, *base):
     return _ops.cast(value, _dtypes.int32) if is_symbolic(value) else int(value, *base)
 
@@ -190,6 +197,18 @@ def _sum(values, *start):
     return _ops.reduce_sum(values, 0) if is_symbolic(values) and not start else sum(values, *start)
 
 
+def _sorted(values, /, *, key=None, reverse=False):
+    if not is_symbolic(values):
+        return sorted(values, key=key, reverse=reverse)
+    from .. import _arrays, _map_fn
+
+    direction = "DESCENDING" if reverse else "ASCENDING"
+    if key is None:
+        return _arrays.sort(values, 0, direction)
+    order = _arrays.argsort(_map_fn.vectorized_map(convert(key), values), 0, direction, stable=True)
+    return _ops.gather(values, order)
+
+
 def _enumerate(values, start=0):
     from .._dataset import Dataset
 
@@ -204,12 +223,14 @@ def _zip(*values, **options):
 
 _BUILTINS = {
     builtins.range: _range,
+    builtins.len: _len,
     builtins.int: _int,
     builtins.float: _float,
     builtins.bool: _bool,
     builtins.max: _extreme(max, _ops.maximum, _ops.reduce_max),
     builtins.min: _extreme(min, _ops.minimum, _ops.reduce_min),
     builtins.sum: _sum,
+    builtins.sorted: _sorted,
     builtins.enumerate: _enumerate,
     builtins.zip: _zip,
 }

@@ -21,4 +21,12 @@ def as_str_any(value, encoding="utf-8"):
     return as_text(value, encoding) if isinstance(value, bytes) else str(value)
 
 
-__getattr__, __dir__ = _names.lazy(__name__)
+def __getattr__(name):
+    if name == "v2":  # the names of this version
+        import tandemflow
+
+        return tandemflow
+    return _lazy(name)
+
+
+_lazy, __dir__ = _names.lazy(__name__)

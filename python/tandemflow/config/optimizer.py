@@ -1,7 +1,7 @@
 """tf.config.optimizer: switches of graph compilation under TensorFlow's names."""
 
 _jit = ""
-_options = {}
+_options = {"disable_model_pruning": False, "disable_meta_optimizer": False}
 
 
 def set_jit(enabled):
@@ -21,5 +21,5 @@ def set_experimental_options(options):
 
 
 def get_experimental_options():
-    """What was set."""
+    """What was set, and TensorFlow's two defaults."""
     return dict(_options)

@@ -1,8 +1,15 @@
 """tf.data.experimental: names from before they moved into Dataset."""
-import enum
-
 from .. import nest
 from .._optional import Optional  # noqa: F401
+from .._dataset_options import (  # noqa: F401
+    AutoShardPolicy,
+    AutotuneAlgorithm,
+    AutotuneOptions,
+    DistributeOptions,
+    ExternalStatePolicy,
+    OptimizationOptions,
+    ThreadingOptions,
+)
 from .._dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset  # noqa: F401
 from .._readers import CsvDataset, make_csv_dataset  # noqa: F401
 
@@ -70,7 +77,7 @@ def bucket_by_sequence_length(element_length_func, bucket_boundaries, bucket_bat
 
 def dense_to_ragged_batch(batch_size, drop_remainder=False, row_splits_dtype="int64"):
     """Dataset.ragged_batch, to be applied."""
-    return lambda dataset: dataset.ragged_batch(batch_size, drop_remainder)
+    return lambda dataset: dataset.ragged_batch(batch_size, drop_remainder, row_splits_dtype)
 
 
 def dense_to_sparse_batch(batch_size, row_shape):
@@ -104,7 +111,7 @@ def from_list(elements, name=None):
     """A dataset of the elements of a list."""
     elements = list(elements)
     if not elements:
-        raise ValueError("from_list: `elements` must have at least one element, got an empty list")
+        raise ValueError("Invalid `elements`. `elements` should not be empty. If you want an empty dataset, use `tf.data.Dataset.range(0)`.")
     return Dataset.from_tensor_slices(nest.map_structure(lambda *parts: list(parts), *elements))
 
 
@@ -175,14 +182,5 @@ def load(path, element_spec=None, compression=None, reader_func=None):
 def Counter(start=0, step=1, dtype="int64"):  # noqa: N802  TensorFlow's name
     """Numbers without end."""
     end = 2**62 if step > 0 else -(2**62)
-    return Dataset.range(start, end, step, output_type=dtype)
-
-
-class AutoShardPolicy(enum.IntEnum):
-    """How a dataset is divided among workers; options take it, datasets are divided by element."""
-
-    OFF = -1
-    AUTO = 0
-    FILE = 1
-    DATA = 2
-    HINT = 3
+    numbers = Dataset.range(start, end, step, output_type=dtype)
+    return numbers._next(numbers._handle.assert_cardinality(INFINITE_CARDINALITY))

@@ -28,7 +28,9 @@ class ReplicaContext:
         self._strategy = strategy
         self.replica_id_in_sync_group = replica
         self.begin, self.rows, self.total = begin, rows, total  # of the global batch: its rows here, and all
-        self.weighs_losses = False  # whether the losses of replicas are added up, weighted by their rows
+        self.leads = True  # runs before the others
+        self.in_step = False  # of a model: losses are those of the whole batch
+        self.weighs_losses = False  # whether who runs it weighs its loss by its rows; else losses are shares already
         self._runner = None  # what lets it meet the others; None: it is the only one
 
     @property
@@ -61,6 +63,10 @@ class ReplicaContext:
             return [result if alone else select(result, by_replica.index(i)) for i in range(len(brought))]
 
         return self._meet("merge_call", (self.replica_id_in_sync_group, (tuple(args), dict(kwargs or {}))), merge)
+
+    def together(self, what, function):
+        """function() once, when all replicas have come here; its result is for all."""
+        return self._meet(what, None, lambda brought: [function()] * len(brought))
 
     def apply_together(self, apply, pairs):
         """`apply(pairs)` once, with the gradients of all replicas added up."""
@@ -97,11 +103,19 @@ class ReplicaContext:
 
     def assign_together(self, variable, method, value):
         """`variable.assign(value)`, or assign_add or assign_sub, once, with what the variable's aggregation makes of the values
-        of all replicas. False where each replica assigns for itself."""
-        how = getattr(variable.aggregation, "name", str(variable.aggregation).upper())
+        of all replicas; without one, what the first replica brings. Metrics are assigned by one replica after another. All happens
+        where variables are updated: what lies there survives the loss of a device, and no device waits for another. False where
+        there is one replica only."""
+        aggregation = getattr(variable, "aggregation", "NONE")
+        how = getattr(aggregation, "name", str(aggregation).upper())
         on_read = getattr(getattr(variable, "synchronization", None), "name", "") == "ON_READ"
-        if self._runner is None or how == "NONE" or (on_read and how == "SUM" and method != "assign"):
-            return False  # what is added by one replica after another is the sum
+        if self._runner is None:
+            return False
+        if how == "NONE" or (on_read and how == "SUM" and method != "assign"):  # what is added one after another is the sum
+            if self.leads or how == "SUM" or not getattr(variable, "_mirrored", False):
+                with replica_left(), device(self._strategy.home):
+                    getattr(variable, method)(value)
+            return True
 
         def merge(brought):
             values = [value for _, value in sorted(brought, key=lambda pair: pair[0])]
@@ -203,15 +217,18 @@ def entered(strategy):
             "outer `with strategy.scope():` first."
         )
     stack.append(strategy)
+    _tandem.set_strategy_scope(True)
     try:
         yield strategy
     finally:
         stack.pop()
+        _tandem.set_strategy_scope(bool(stack))
 
 
 def experimental_set_strategy(strategy):
     """The strategy for all that follows on this thread; None ends it."""
     _state.strategies = [] if strategy is None else [strategy]
+    _tandem.set_strategy_scope(strategy is not None)
 
 
 @contextlib.contextmanager
@@ -226,11 +243,24 @@ def replica_entered(context):
 
 
 @contextlib.contextmanager
+def replica_left():
+    """Inside, nothing is done for a replica."""
+    before = current_replica()
+    _state.replica = None
+    try:
+        yield
+    finally:
+        _state.replica = before
+
+
+@contextlib.contextmanager
 def entered_again(strategy):
     """Inside a replica the strategy is that of the run, in whatever scope it was called."""
     before = getattr(_state, "strategies", [])
     _state.strategies = [strategy]
+    _tandem.set_strategy_scope(True)
     try:
         yield
     finally:
         _state.strategies = before
+        _tandem.set_strategy_scope(bool(before))

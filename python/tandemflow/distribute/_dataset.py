@@ -111,6 +111,10 @@ class _Groups:
     def element_spec(self):
         return (self._dataset.element_spec,) * self._count
 
+    @property
+    def _exact_spec(self):
+        return (self._dataset._exact_spec,) * self._count
+
     def __iter__(self):
         return _GroupIterator(iter(self._dataset), self._count, self.element_spec)
 

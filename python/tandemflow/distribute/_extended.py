@@ -41,8 +41,8 @@ class StrategyExtended:
         return result if group else [result]
 
     def variable_created_in_scope(self, v):
-        """Every variable can be used in every replica, wherever it was made."""
-        return True
+        """Whether it was made in the scope of a strategy. In a replica any variable can be used, wherever it was made."""
+        return hasattr(v, "_mirrored")
 
     def update_non_slot(self, colocate_with, fn, args=(), kwargs=None, group=True):
         """fn(*args) once, where the variables are."""

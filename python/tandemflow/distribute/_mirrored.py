@@ -13,6 +13,10 @@ def _short(name):
     return f"/{kind.upper()}:{index or 0}"
 
 
+class DuplicateDevices(ValueError, AssertionError):
+    """TensorFlow asserts that there are none."""
+
+
 def check_devices(devices):
     """Short names of devices that exist; raises ValueError, naming those that do, else."""
     names = [_short(device) for device in devices]
@@ -22,7 +26,7 @@ def check_devices(devices):
             raise ValueError(f"Device {name} is not available; the devices are {', '.join(known)}")
     doubled = [name for name in names if names.count(name) > 1]
     if doubled:
-        raise ValueError(f"No duplicates allowed in `devices` argument: {doubled[0]} is given twice; a replica needs a device of its own")
+        raise DuplicateDevices(f"No duplicates allowed in `devices` argument: {doubled[0]} is given twice; a replica needs a device of its own")
     return names
 
 

@@ -67,7 +67,7 @@ class Strategy:
         def body_of(i):
             def body(runner):
                 context = ReplicaContext(self, i, begins[i], rows[i], sum(rows))
-                context._runner = runner
+                context._runner, context.leads = runner, i == active[0]
                 with replica_entered(context), device(self.devices[i]), _tandem.Draws(draws, begins[i], rows[i], sum(rows)):
                     return function(i)
 
@@ -101,7 +101,7 @@ class Strategy:
             return map_replicas(one, value)
         if axis is None and len(self.devices) > 1 and reduce_op is ReduceOp.SUM:
             raise ValueError(f"A non-DistributedValues value {value} cannot be reduced with the given reduce op {reduce_op}.")
-        return value if axis is None else one((value,))
+        return value if axis is None else one((value,) * len(self.devices))  # every replica has it
 
     def gather(self, value, axis):
         """The values of all replicas, one after another along an axis."""
@@ -117,9 +117,11 @@ class Strategy:
         return map_replicas(join, value)
 
     def experimental_local_results(self, value):
-        """The values of all replicas as a tuple; a variable is the same in each."""
+        """The values of all replicas as a tuple; a variable is the same in each, and a structure is taken apart."""
         if isinstance(value, DistributedValues):
             return value.values
+        if isinstance(value, (list, tuple, dict)):
+            return tuple(select(value, i) for i in range(len(self.devices)))
         return (value,) * (len(self.devices) if isinstance(value, _tandem.Variable) else 1)
 
     def experimental_distribute_values_from_function(self, value_fn):

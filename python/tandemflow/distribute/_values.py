@@ -29,6 +29,9 @@ class InputContext:
         self.input_pipeline_id = input_pipeline_id
         self.num_replicas_in_sync = num_replicas_in_sync
 
+    def __str__(self):
+        return f"tf.distribute.InputContext(input pipeline id {self.input_pipeline_id}, total: {self.num_input_pipelines})"
+
     def get_per_replica_batch_size(self, global_batch_size):
         if global_batch_size % self.num_replicas_in_sync:
             raise ValueError(

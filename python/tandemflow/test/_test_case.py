@@ -119,6 +119,26 @@ class TestCase(unittest.TestCase):
     def assertAllInSet(self, target, expected_set):  # noqa: N802
         self._assert_all(lambda x: np.isin(x, list(expected_set)), target, f"in {expected_set}", None)
 
+    # --- Of absl's TestCase, which TensorFlow's is. ---
+
+    def assertLen(self, container, expected_len, msg=None):  # noqa: N802
+        self.assertEqual(len(container), expected_len, msg)
+
+    def assertEmpty(self, container, msg=None):  # noqa: N802
+        self.assertLen(container, 0, msg)
+
+    def assertNotEmpty(self, container, msg=None):  # noqa: N802
+        self.assertGreater(len(container), 0, msg)
+
+    def assertStartsWith(self, actual, expected_start, msg=None):  # noqa: N802
+        self.assertTrue(actual.startswith(expected_start), msg or f"{actual!r} does not start with {expected_start!r}")
+
+    def assertEndsWith(self, actual, expected_end, msg=None):  # noqa: N802
+        self.assertTrue(actual.endswith(expected_end), msg or f"{actual!r} does not end with {expected_end!r}")
+
+    def assertBetween(self, value, minv, maxv, msg=None):  # noqa: N802
+        self.assertTrue(minv <= value <= maxv, msg or f"{value!r} is not between {minv!r} and {maxv!r}")
+
     def assertShapeEqual(self, input_a, input_b, msg=None):  # noqa: N802
         self.assertEqual(tuple(input_a.shape), tuple(input_b.shape), msg)
 

@@ -1,6 +1,6 @@
 """tf.compat.v1: what programs of the current version still take from there. Sessions and placeholders are not here."""
 from ... import _names
-from . import logging  # noqa: F401
+from . import gfile, logging  # noqa: F401
 
 
 def enable_eager_execution(*args, **kwargs):
@@ -30,6 +30,26 @@ def disable_eager_execution():
 disable_v2_behavior = disable_eager_execution
 
 
+def global_variables_initializer():
+    """Nothing: a variable has its value at once."""
+
+
+local_variables_initializer = tables_initializer = global_variables_initializer
+
+
+def placeholder(dtype, shape=None, name=None):
+    """Refused, as in TensorFlow outside of a graph."""
+    raise RuntimeError("tf.placeholder() is not compatible with eager execution: take the value as an argument of a tf.function")
+
+
+def div(x, y, name=None):
+    """x / y; of whole numbers rounded down."""
+    from ..._ops import convert_to_tensor
+
+    x = convert_to_tensor(x)
+    return x / y if x.dtype.is_floating else x // y
+
+
 def to_float(x, name=None):
     """tf.cast(x, tf.float32)."""
     from ..._ops import cast
@@ -49,14 +69,14 @@ _MOVED = {
     "log": "math.log", "random_normal": "random.normal", "random_uniform": "random.uniform", "truncated_normal": "random.truncated_normal",
     "multinomial": "random.categorical", "matrix_inverse": "linalg.inv", "matrix_determinant": "linalg.det", "diag": "linalg.tensor_diag",
     "lgamma": "math.lgamma", "erf": "math.erf", "is_nan": "math.is_nan", "is_inf": "math.is_inf", "is_finite": "math.is_finite",
-    "ceil": "math.ceil", "rsqrt": "math.rsqrt", "log1p": "math.log1p", "div": "math.divide", "floor_div": "math.floordiv", "mod": "math.mod",
+    "ceil": "math.ceil", "rsqrt": "math.rsqrt", "log1p": "math.log1p", "floor_div": "math.floordiv", "mod": "math.mod",
     "string_split": "strings.split", "string_join": "strings.join", "string_to_number": "strings.to_number", "regex_replace": "strings.regex_replace",
     "decode_raw": "io.decode_raw", "decode_csv": "io.decode_csv", "parse_example": "io.parse_example", "parse_single_example": "io.parse_single_example",
     "read_file": "io.read_file", "write_file": "io.write_file", "FixedLenFeature": "io.FixedLenFeature", "VarLenFeature": "io.VarLenFeature",
-    "gfile": "io.gfile", "sparse_to_dense": "sparse.to_dense", "unsorted_segment_sum": "math.unsorted_segment_sum", "segment_sum": "math.segment_sum",
+    "sparse_to_dense": "sparse.to_dense", "unsorted_segment_sum": "math.unsorted_segment_sum", "segment_sum": "math.segment_sum",
 }  # fmt: skip
 # What only sessions and graphs have; tf says what to use instead.
-_OF_SESSIONS = {"Session", "InteractiveSession", "placeholder", "get_variable", "variable_scope", "global_variables_initializer", "get_default_graph"}
+_OF_SESSIONS = {"Session", "InteractiveSession", "get_variable", "variable_scope", "get_default_graph"}
 _own, _own_names = _names.lazy(__name__)
 
 
