@@ -43,6 +43,9 @@ Pair gpu_and_cpu(F body, int rounds = 4) {
 /// Every op at a size that fills the device: its time there against its time on the CPU.
 std::vector<Row> gpu_op_rows(const std::vector<std::string>& names);
 
+/// Likewise ops on arrays, and the larger ops of networks with their gradients.
+std::vector<Row> gpu_array_rows(const std::vector<std::string>& names);
+
 /// The work of a child process of the GPU rows; false when `mode` is none of theirs.
 bool run_gpu_child(const std::string& mode);
 

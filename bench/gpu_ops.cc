@@ -113,7 +113,6 @@ std::vector<Row> gpu_op_rows(const std::vector<std::string>& names) {
     std::vector<Call> calls = op->scalar ? long_sample(*op) : std::vector<Call>{};
     for (auto [at, end] = sized.equal_range(op->name); at != end; ++at) calls.push_back(at->second);
     if (gpu()->kernels().of(*op).empty()) std::fprintf(stderr, "%s has no kernel on the GPU\n", std::string(op->name).c_str());
-    else if (calls.empty() && op->arity() > 0 && !op->name.starts_with("conv2d")) std::fprintf(stderr, "%s has no size here\n", std::string(op->name).c_str());
     for (std::size_t i = 0; i < calls.size(); ++i)
       rows.push_back(timed(*op, calls.size() == 1 ? std::string(op->name) : text(op->name, "/", i + 1), calls[i]));
   }
@@ -128,6 +127,7 @@ std::vector<Row> gpu_op_rows(const std::vector<std::string>& names) {
   if (wanted("range")) rows.push_back(made("range", [] { range(0, 1 << 20, 1, DType::f32); }));
   if (wanted("random_normal")) rows.push_back(made("random_normal", [] { random_normal({1 << 20}); }));
   if (wanted("random_uniform")) rows.push_back(made("random_uniform", [] { random_uniform({1 << 20}); }));
+  for (Row& row : gpu_array_rows(names)) rows.push_back(std::move(row));
   return rows;
 }
 

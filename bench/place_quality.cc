@@ -7,7 +7,7 @@
 #include "bench/harness.h"
 #include "bench/place_graphs.h"
 #include "tandem/place/list_scheduler.h"
-#include "tandem/place/local_search.h"
+#include "tandem/place/latest_starts.h"
 #include "tandem/place/solver.h"
 
 namespace tandem::bench {

@@ -15,6 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from goals import met
 from peers import environment
 from python_rows import ROWS as PYTHON_ROWS
 
@@ -50,10 +51,10 @@ def arguments(words):
     return names, json_file
 
 
-def native_rows(names):
-    """Runs tandem_bench; its report as a dictionary, or None when no row has such a name."""
+def native_rows(names, shown=False):
+    """Runs tandem_bench; its report as a dictionary, or None when no row has such a name. `shown`: with its rows as they come."""
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
-        done = subprocess.run([BUILD / "tandem_bench", *names, "--json", out.name], stdout=subprocess.DEVNULL,
+        done = subprocess.run([BUILD / "tandem_bench", *names, "--json", out.name], stdout=None if shown else subprocess.DEVNULL,
                               stderr=subprocess.PIPE, text=True)
         if done.returncode == 2:
             return None
@@ -149,15 +150,6 @@ def add_peers(rows, threads):
     return None
 
 
-def met(row):
-    """Whether the goal is met; None where there is none to compare with."""
-    words = row["goal"].split()
-    if len(words) != 2 or (row["reference"] == "PyTorch" and not row["reference_value"]):
-        return None
-    limit = float(words[1])
-    return row["ratio"] <= limit if words[0] == "<=" else row["ratio"] >= limit
-
-
 def show(rows):
     print(f"{'name':32} {'value':>10} {'unit':7} {'reference':32} {'its value':>10} {'ratio':>7}  goal")
     for row in rows:
@@ -201,8 +193,8 @@ def main():
     names, json_file = arguments(sys.argv[1:])
     if "--ops" in names:
         return op_rows([name for name in names if name != "--ops"], json_file)
-    print("bench: measuring; this takes a few minutes", flush=True)
-    report = native_rows(names)
+    print("bench: measuring; this takes a few minutes; rows of Python, strategies and PyTorch come last", flush=True)
+    report = native_rows(names, shown=True)
     if report is None:
         report = native_rows(["eager_add"])  # for machine and date
         report["rows"] = []

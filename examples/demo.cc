@@ -1,10 +1,9 @@
-// The main job: list the devices, train a classifier (100 -> 64 relu -> 10 softmax) with Adam on synthetic data,
-// then say which device and kernel each kind of op used, and why.
-#include <unistd.h>
-
+// The main job of scripts/demo: the devices, a classifier whose training step is one plan, work that both devices share, an op
+// that only one of them can do, and the same work on a machine one does not have. build/demo [MACHINE.json]
+#include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <map>
+#include <iomanip>
+#include <iostream>
 #include <string>
 
 #include "tandem/tandem.h"
@@ -13,8 +12,17 @@ using namespace tandem;
 
 namespace {
 
-constexpr std::int64_t kSamples = 20'000, kTest = 4'000, kFeatures = 100, kClasses = 10, kBatch = 32;
-constexpr int kEpochs = 5;
+constexpr std::int64_t kFeatures = 100, kClasses = 10;
+
+void title(const std::string& text) { std::cout << "\n== " << text << "\n" << std::flush; }
+
+void show_devices() {
+  for (const Device* device : default_runtime().devices()) {
+    const auto& known = device->properties();
+    std::cout << "  " << device->name().short_name() << "  " << known.description << ", " << known.cores
+              << (known.cores == 1 ? " core, " : " cores, ") << (known.memory_bytes >> 30) << " GiB\n";
+  }
+}
 
 struct Data {
   Tensor x;  // (samples, features)
@@ -27,94 +35,77 @@ Data make_data(std::int64_t samples, const Tensor& centres) {
   return {gather(centres, y) + random_normal({samples, kFeatures}, 0, 2), y};
 }
 
-struct Classifier {
-  Variable w1{random_normal({kFeatures, 64}, 0, 0.1), true, "w1"}, b1{zeros({64}), true, "b1"};
-  Variable w2{random_normal({64, kClasses}, 0, 0.1), true, "w2"}, b2{zeros({kClasses}), true, "b2"};
-
-  std::vector<Variable> variables() const { return {w1, b1, w2, b2}; }
-  Tensor logits(const Tensor& x) const {
-    const Tensor hidden = relu(bias_add(matmul(x, w1), b1));
-    return bias_add(matmul(hidden, w2), b2);
-  }
-};
-
-double accuracy(const Classifier& model, const Data& data) {
-  const Tensor predicted = argmax(softmax(model.logits(data.x)), -1, DType::i32);
-  return reduce_mean(cast(equal(predicted, data.y), DType::f32)).item<double>();
+void train() {
+  const Tensor centres = random_normal({kClasses, kFeatures});
+  const Data training = make_data(20'000, centres), unseen = make_data(4'000, centres);
+  Sequential model({Dense(64, "relu"), Dense(kClasses, "softmax")});
+  model.compile({.optimizer = "adam", .loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}});
+  model.fit(training.x, training.y, {.batch_size = 32, .epochs = 5});
+  std::cout << "Accuracy on 4000 samples it has not seen: " << 100 * model.evaluate(unseen.x, unseen.y).at("accuracy") << " %\n"
+            << "Where a prediction for 32 samples runs, and why:\n" << explain(model).to_text();
 }
 
-void show_progress(int epoch, std::int64_t step, std::int64_t steps, double loss, double seconds) {
-  if (step != steps && !isatty(STDOUT_FILENO)) return;  // in a file only the last state of an epoch is of use
-  const int done = static_cast<int>(20 * step / steps);
-  std::string bar;
-  for (int i = 0; i < 20; ++i) bar += i < done ? "━" : "─";
-  std::printf("\rEpoch %d/%d  %s  %ld/%ld  %.0f us/step  loss %.4f", epoch, kEpochs, bar.c_str(), step, steps,
-              seconds / static_cast<double>(step) * 1e6, loss);
-  if (step == steps) std::printf("\n");
-  std::fflush(stdout);
+Tensor chain(Tensor x) {
+  for (int i = 0; i < 4; ++i) x = matmul(x, x) * Tensor(0.01f);
+  return reduce_sum(x);
 }
 
-void train_epoch(int epoch, const Classifier& model, Optimizer& optimizer, const Data& data) {
-  const auto begin = std::chrono::steady_clock::now();
-  const std::int64_t steps = kSamples / kBatch;
-  for (std::int64_t step = 0; step < steps; ++step) {
-    const Tensor x = slice(data.x, {step * kBatch, 0}, {kBatch, kFeatures});
-    const Tensor y = slice(data.y, {step * kBatch}, {kBatch});
-    GradientTape tape;
-    const Tensor loss = reduce_mean(sparse_softmax_cross_entropy_with_logits(y, model.logits(x)));
-    const std::vector<Variable> variables = model.variables();
-    const Tensors gradients = tape.gradient(loss, Tensors(variables.begin(), variables.end()));
-    optimizer.apply_gradients(variables, gradients);
-    if ((step + 1) % 25 == 0 || step + 1 == steps) {
-      const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-      show_progress(epoch, step + 1, steps, loss.item<double>(), elapsed.count());
-    }
+/// Milliseconds of one call, the least of those of a second.
+template <class F>
+double milliseconds(F call) {
+  using Clock = std::chrono::steady_clock;
+  double best = 1e9;
+  for (const auto end = Clock::now() + std::chrono::seconds(1); Clock::now() < end;) {
+    const auto begin = Clock::now();
+    call().template item<double>();
+    best = std::min(best, std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
   }
+  return best;
 }
 
-/// Op by op what the event sink still holds of the last steps.
-void explain_ops() {
-  struct Use {
-    int count = 0;
-    double microseconds = 0;
-  };
-  std::map<std::string, std::pair<const Decision*, Use>> uses;
-  for (const Span& span : recorded_spans()) {
-    auto& [decision, use] = uses[span.decision->op];
-    decision = span.decision;
-    ++use.count;
-    use.microseconds += span.microseconds();
+/// Two chains of products that need nothing of each other: alone on each device, then wherever they finish first.
+auto share_work(const Tensors& inputs) {
+  const auto two_chains = [](const Tensor& a, const Tensor& b) { return chain(a) + chain(b); };
+  for (const Device* device : default_runtime().devices()) {
+    const std::string name = device->name().short_name();
+    const auto there = function([&](Tensor a, Tensor b) {
+      const DeviceScope scope(name);
+      return two_chains(a, b);
+    });
+    std::cout << "  " << name << " alone: " << milliseconds([&] { return there(inputs[0], inputs[1]); }) << " ms\n" << std::flush;
   }
-  std::printf("\nWhere the ops of the last steps ran, and why:\n%-42s %6s %9s  %-7s %-9s %s\n", "op", "calls", "us/call",
-              "device", "kernel", "reason");
-  for (const auto& [op, entry] : uses) {
-    const auto& [decision, use] = entry;
-    std::printf("%-42s %6d %9.2f  %-7s %-9s %s\n", op.c_str(), use.count, use.microseconds / use.count,
-                decision->device.c_str(), decision->kernel.c_str(), std::string(reason_name(decision->reason)).c_str());
-  }
-  if (!uses.empty()) std::printf("\nIn full, for one of them:\n  %s\n", uses.begin()->second.first->text().c_str());
+  const auto anywhere = function([=](Tensor a, Tensor b) { return two_chains(a, b); });
+  std::cout << "  without a scope: " << milliseconds([&] { return anywhere(inputs[0], inputs[1]); }) << " ms\n\n";
+  const Explanation why = explain(anywhere, inputs);
+  std::cout << why.summary() << '\n' << timeline_text(why);
+  return anywhere;
+}
+
+void fall_back() {
+  const DeviceScope scope("/GPU:0");
+  std::cout << explain(cholesky(Tensor::from<float>({4, 2, 2, 3}, {2, 2}))) << '\n';
 }
 
 }  // namespace
 
-int main() try {
-  std::printf("Devices:\n");
-  for (const Device* device : default_runtime().devices())
-    std::printf("  %s  %s, %d cores, %.1f GiB\n", device->name().short_name().c_str(),
-                device->properties().description.c_str(), device->properties().cores,
-                static_cast<double>(device->properties().memory_bytes) / (1 << 30));
-
+int main(int count, char** arguments) try {
   set_seed(1);
-  const Tensor centres = random_normal({kClasses, kFeatures});
-  const Data training = make_data(kSamples, centres), test = make_data(kTest, centres);
-  const Classifier model;
-  Adam optimizer;
-  std::printf("\nTraining 100 -> 64 relu -> 10 softmax on %ld samples, batch %ld, Adam:\n", kSamples, kBatch);
-  for (int epoch = 1; epoch <= kEpochs; ++epoch) train_epoch(epoch, model, optimizer, training);
-  explain_ops();
-  std::printf("\nAccuracy on %ld samples it has not seen: %.2f %%\n", kTest, 100 * accuracy(model, test));
+  std::cout << std::fixed << std::setprecision(2);
+  title("Devices");
+  show_devices();
+  title("A classifier, 100 -> 64 relu -> 10 softmax, batch 32, Adam: the whole training step is one plan");
+  train();
+  title("Two chains of four products of 512 x 512: every op runs where it finishes first");
+  const Tensors inputs{random_normal({512, 512}), random_normal({512, 512})};
+  const auto work = share_work(inputs);
+  title("An op that was asked for on /GPU:0 and has no kernel there");
+  fall_back();
+  if (count > 1) {
+    title("The same two chains on another machine, predicted");
+    std::cout << explain(work, inputs, {.machine = read_machine(arguments[1])}).summary() << '\n';
+  }
   return 0;
 } catch (const Error& error) {
-  std::fprintf(stderr, "%s\n", error.what());
+  std::cerr << error.what() << '\n';
   return 1;
 }

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "tandem/base/error.h"
 #include "tandem/base/text.h"
 #include "tandem/cli/commands.h"
 #include "tandem/cli/table.h"
@@ -65,10 +66,19 @@ void print_table(const Explanation& e) {
   if (e.ops.size() > kMostRows) std::cout << "and " << e.ops.size() - kMostRows << " more; --json prints all of them\n";
 }
 
+/// What only the graph as a whole shows, a cycle or too little memory, names the file too.
+Schedule place_file(const PlaceGraph& graph, const Machine& machine, const PlaceOptions& options) {
+  try {
+    return place(graph, machine, {.soft = options.soft, .visible = options.visible});
+  } catch (const Error& error) {
+    fail(error.code(), options.graph, ": ", error.message());
+  }
+}
+
 void run_place(const PlaceOptions& options) {
   const Machine machine = read_machine(options.machine);
   const PlaceGraph graph = read_place_graph(options.graph);
-  const Schedule schedule = place(graph, machine, {.soft = options.soft, .visible = options.visible});
+  const Schedule schedule = place_file(graph, machine, options);
   const Explanation explanation = explain(schedule, graph, machine);
   if (options.dot) std::cout << explanation.to_dot();
   else if (options.json) print_json(explanation);

@@ -69,6 +69,18 @@ def test_the_example_says_what_is_wrong_with_a_file(tmp_path):
     assert "E0502" in result.stderr and "x.keras" in result.stderr
 
 
+@pytest.mark.parametrize("gpus", ["0", "1"])
+def test_the_demo_trains_shares_work_and_says_why(gpus):
+    environment = dict(os.environ, TANDEM_OPENCL_CPU_AS_GPU=gpus, TF_CPP_MIN_LOG_LEVEL="2")
+    result = subprocess.run([ROOT / "build" / "demo", ROOT / "machines" / "rtx3080.json"], env=environment, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr
+    accuracy = float(result.stdout.split("it has not seen: ")[1].split()[0])
+    assert accuracy > 99
+    assert ("/GPU:0 alone: " in result.stdout) == (gpus == "1") and "without a scope: " in result.stdout
+    why = "has no kernel for float32" if gpus == "1" else "does not exist here"
+    assert why in result.stdout and "on desktop with an NVIDIA GeForce RTX 3080" in result.stdout
+
+
 @pytest.mark.parametrize("gpus", [0, 2])
 @pytest.mark.parametrize("name, expected", [
     ("both_devices", ["Matrix multiplication time on {short}: ", "Model processing complete: [64, 10] on {device}", "Asynchronous processing complete"]),

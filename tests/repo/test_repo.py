@@ -1,6 +1,7 @@
 """The rules of the repository itself, and the checkers that watch them."""
 import check_docs
 import check_layers
+import check_names
 
 
 def test_no_include_points_up_the_layers():
@@ -31,6 +32,17 @@ def test_only_the_runtime_includes_a_backend():
 
 def test_the_layer_check_complains_about_a_module_without_a_layer():
     assert check_layers.check_text("tandem/misc/a.cc", "")
+
+
+def test_no_class_exists_twice_under_one_name():
+    assert check_names.check_tree() == []
+
+
+def test_the_name_check_sees_namespaces_and_passes_over_what_no_other_file_sees():
+    step = "namespace tandem {\nstruct Step {\n};\n}  // namespace tandem\n"
+    hidden = "namespace tandem {\nnamespace {\nstruct Step {\n};\n}  // namespace\nstruct Plan::Step {\n};\n}  // namespace tandem\n"
+    assert check_names.check_texts({"a.h": step, "b.h": step}) == ["tandem::Step is defined in a.h and b.h"]
+    assert check_names.check_texts({"a.h": step, "b.cc": hidden, "c.h": step.replace("tandem", "tandem::cpu")}) == []
 
 
 def test_every_error_code_has_a_page():

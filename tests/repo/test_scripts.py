@@ -47,6 +47,23 @@ def test_figures_replace_only_what_is_between_the_markers():
     assert update.replace_between(f"a\n{begin}\nold\n{end}\nb", "new") == f"a\n{begin}\nnew\n{end}\nb"
 
 
+def row(name, ratio, goal, reference="goal 1 us", reference_value=1):
+    return {"name": name, "value": ratio, "unit": "us", "reference": reference, "reference_value": reference_value, "ratio": ratio, "goal": goal}
+
+
+def test_the_readme_says_how_many_goals_are_met_and_which_are_not():
+    update = load_update_readme()
+    rows = [row("matmul_1024", 0.9, ">= 0.95"), row("eager_add_2x2", 0.7, "<= 1"), row("other", 2.0, "<= 1"), row("free", 5.0, ""),
+            row("exp_1m", 0.0, "<= 1", "PyTorch", 0)]
+    report = {"machine": "two cores", "date": "2025-01-02", "rows": rows}
+    body = update.summary(report)
+    assert "Of 3 rows with a goal 1 met it; missed: matmul_1024, other." in body
+    assert "| matmul_1024 |" in body and "| eager_add_2x2 |" in body and "| other |" not in body
+    (readme, (_, short)), (page, (kind, whole)) = update.bodies(report).items()
+    assert (readme.name, page.name, kind) == ("README.md", "measured.md", "bench") and short == body and "| other |" in whole
+    assert "[all rows](docs/measured.md)" in body
+
+
 def peers_report():
     columns = {"tandemflow": {"best": 0.5}, "tensorflow": {"best": 2.0}, "torch": {"why": "wrong: differs"}}
     derived = {"to_tensorflow": 0.25, "to_fastest": 0.25, "by_median": 0.25, "fastest": "tensorflow", "of_limit": None}
@@ -59,7 +76,9 @@ def peers_report():
 def test_the_peers_figures_go_between_markers_of_their_own():
     update = load_update_readme()
     text = "<!-- bench:begin -->a<!-- bench:end -->\n<!-- peers:begin -->old<!-- peers:end -->\nrest"
-    made = update.updated(text, peers_report())
+    [(page, (kind, body))] = update.bodies(peers_report()).items()
+    made = update.replace_between(text, body, kind)
+    assert page.name == "README.md"
     assert made.startswith("<!-- bench:begin -->a<!-- bench:end -->") and made.endswith("rest") and "old" not in made
     assert "two cores, 2025-01-02, by `scripts/bench --peers --quick`: 3 rounds" in made
     assert "| fit \\| one epoch | - | 500 ms | 2.00 s | wrong | - | - | 0.250 | 0.250 | - |" in made
@@ -69,12 +88,12 @@ def test_the_peers_figures_go_between_markers_of_their_own():
 @pytest.mark.parametrize("report", [{}, [], {"workloads": {}}])
 def test_a_file_without_figures_is_refused_with_its_name(report):
     with pytest.raises(SystemExit, match="figures.json has neither"):
-        load_update_readme().updated("", report, "figures.json")
+        load_update_readme().bodies(report, "figures.json")
 
 
-def test_a_readme_without_the_markers_is_refused():
+def test_a_page_without_the_markers_is_refused():
     with pytest.raises(SystemExit, match="peers:begin"):
-        load_update_readme().updated("no markers", peers_report())
+        load_update_readme().replace_between("no markers", "body", "peers")
 
 
 def test_numbers_keep_the_digits_that_matter():
