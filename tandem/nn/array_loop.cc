@@ -31,8 +31,8 @@ Tensor host_rows(const Tensor& like, std::int64_t rows) {
 constexpr std::int64_t kRowsAhead = 8;
 
 void fetch_early(const char* row, std::size_t bytes) {
-  constexpr std::size_t kLine = 64, kMost = 1024;  // the processor follows longer rows by itself
-  for (std::size_t at = 0; at < std::min(bytes, kMost); at += kLine) __builtin_prefetch(row + at);
+  constexpr std::size_t kLine = 64, kMost = 4096;  // the processor follows longer rows by itself
+  for (std::size_t at = 0; at < std::min(bytes, kMost); at += kLine) __builtin_prefetch(row + at, 0, 2);
 }
 
 /// May a tensor that the function is given live on after the call: as a result, in a variable, or in what runs by itself?
