@@ -110,7 +110,7 @@ TEST(Fusion, AProductReadByOthersStaysAsItIs) {
 
 TEST(DevicesFusion, WhatFollowsAProductGivesWhatItsOpsGive) {
   for (const char* device : kDevices)
-    for (const auto& [m, k, n] : {std::array<std::int64_t, 3>{1, 5, 1}, {33, 100, 10}, {64, 300, 70}, {5, 2100, 17}, {200, 0, 9}}) {
+    for (const auto& [m, k, n] : {std::array<std::int64_t, 3>{1, 5, 1}, {33, 100, 10}, {64, 300, 70}, {5, 2100, 17}, {32, 784, 128}, {200, 0, 9}}) {
       const Tensors x{random_normal({m, k}), random_normal({k, n}, 0, 0.1), random_normal({n}), random_normal({m, n}), random_normal({})};
       const auto check = [&](const Body& body) { expect_as_eager(body, x, 1e-4, device); };
       check([](const Tensors& v) { return Tensors{relu(bias_add(matmul(v[0], v[1]), v[2]))}; });

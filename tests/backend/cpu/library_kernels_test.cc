@@ -50,6 +50,12 @@ TEST(LibraryMatmul, AnEmptySumIsZeroAndAnEmptyResultIsNothing) {
   }
 }
 
+TEST(LibraryMatmul, GivesTheSameBitsForAnyNumberOfThreadsWhenTheSumIsCut) {
+  for (bool ta : {false, true})
+    for (const auto& [m, k, n] : {std::array<std::int64_t, 3>{32, 784, 128}, {7, 1001, 133}, {64, 600, 512}})
+      check_matmul(DType::f32, ta ? Shape{k, m} : Shape{m, k}, {k, n}, ta, false, 1e-5);
+}
+
 TEST(LibraryMatmul, GivesTheSameBitsForAnyNumberOfThreadsWhenCutIntoBlocks) {
   for (bool ta : {false, true})
     for (bool tb : {false, true}) {
