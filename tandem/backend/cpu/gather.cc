@@ -20,33 +20,32 @@ GatherPlan gather_plan(const KernelCall& call) {
   return plan;
 }
 
-/// Looks at all indices before anything is written.
 template <class Index>
-void check_indices(const GatherPlan& plan, const Index* indices) {
-  parallel_ranges(plan.batch * plan.count, sizeof(Index), [&](std::int64_t first, std::int64_t last) {
-    const auto size = static_cast<std::uint64_t>(plan.size);
-    bool inside = true;
-    wide([&]() __attribute__((always_inline)) {
-      for (std::int64_t i = first; i < last; ++i) inside &= static_cast<std::uint64_t>(static_cast<std::int64_t>(indices[i])) < size;
-    });
-    if (inside) return;
-    for (std::int64_t i = first; i < last; ++i)
-      if (indices[i] < 0 || indices[i] >= plan.size)
-        fail(ErrorCode::index_out_of_range, "gather: index ", indices[i], " at position ", i, " is outside axis ",
-             plan.axis, " of size ", plan.size, "; indices count from 0 and negative ones are not wrapped");
+void check_indices(const GatherPlan& plan, const Index* indices, std::int64_t first, std::int64_t last) {
+  const auto size = static_cast<std::uint64_t>(plan.size);
+  bool inside = true;
+  wide([&]() __attribute__((always_inline)) {
+    for (std::int64_t i = first; i < last; ++i) inside &= static_cast<std::uint64_t>(static_cast<std::int64_t>(indices[i])) < size;
   });
+  for (std::int64_t i = first; !inside && i < last; ++i)
+    if (indices[i] < 0 || indices[i] >= plan.size)
+      fail(ErrorCode::index_out_of_range, "gather: index ", indices[i], " at position ", i, " is outside axis ",
+           plan.axis, " of size ", plan.size, "; indices count from 0 and negative ones are not wrapped");
 }
 
-/// kRun > 0: the bytes of a run known to the compiler, for runs of one element.
+/// kRun > 0: the bytes of a run known to the compiler, for runs of one element. Indices are checked a few at a time, just before
+/// they are used: where runs are short, reading the indices is most of the work.
 template <int kRun, class Index>
 void gather_runs(const GatherPlan& plan, const char* from, const Index* indices, char* to) {
+  constexpr std::int64_t kAtATime = 1024;
   const std::int64_t run = kRun > 0 ? kRun : plan.run;
   parallel_ranges(plan.blocks() * plan.count, run, [&](std::int64_t first, std::int64_t last) {
     while (first < last) {
-      const std::int64_t block = first / plan.count, end = std::min(last, (block + 1) * plan.count);
+      const std::int64_t block = first / plan.count, end = std::min({last, (block + 1) * plan.count, first + kAtATime});
       const char* slab = from + block * plan.size * run;
-      const Index* at = indices + plan.first_index(block) + first % plan.count;
-      for (; first < end; ++first) std::memcpy(to + first * run, slab + *at++ * run, run);
+      const std::int64_t begin = plan.first_index(block) + first % plan.count;
+      check_indices(plan, indices, begin, begin + end - first);
+      for (const Index* at = indices + begin; first < end; ++first) std::memcpy(to + first * run, slab + *at++ * run, run);
     }
   });
 }
@@ -54,8 +53,7 @@ void gather_runs(const GatherPlan& plan, const char* from, const Index* indices,
 template <class Index>
 void gather(const GatherPlan& plan, const KernelArgs& args) {
   const auto* indices = args.input<Index>(1);
-  check_indices(plan, indices);
-  if (plan.blocks() * plan.count * plan.run == 0) return;
+  if (plan.blocks() * plan.count * plan.run == 0) return check_indices(plan, indices, 0, plan.batch * plan.count);
   const char* from = args.input<char>(0);
   char* to = args.output<char>();
   switch (plan.run) {

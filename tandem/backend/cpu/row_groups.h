@@ -51,7 +51,7 @@ void put_groups(const RowGroups& groups, std::int64_t inner, const T* rows, T* t
   parallel_ranges(targets * blocks, bytes, [&](std::int64_t first, std::int64_t last) {
     wide([&]() __attribute__((always_inline)) {
       for (std::int64_t i = first; i < last; ++i) {
-        const std::int64_t column = i / targets * kColumns, target = i % targets, count = std::min(kColumns, inner - column);
+        const std::int64_t column = i % blocks * kColumns, target = i / blocks, count = std::min(kColumns, inner - column);
         const std::int64_t at = target * inner + column;
         start(at, at + count);
         T* __restrict out = to + at;

@@ -118,16 +118,15 @@ struct SegmentPlan {
 }
 
 /// The segment of row i, negative where the row is dropped.
-template <class Index>
-[[gnu::always_inline]] inline std::int64_t segment_of(const SegmentPlan& plan, std::string_view op, const Index* ids, std::int64_t i) {
-  const std::int64_t segment = ids[i];
+std::int64_t segment_of(const SegmentPlan& plan, std::string_view op, const void* ids, std::int64_t i) {
+  const std::int64_t segment = index_at(ids, plan.index, i);
   if (segment >= plan.segments) [[unlikely]] refuse_segment(op, segment, i, plan.segments);
   return segment;
 }
 
 /// Long rows: grouped by segment.
-template <Join kJoin, class T, class Index>
-void join_groups(const SegmentPlan& plan, std::string_view op, const T* data, const Index* ids, T* out, T empty) {
+template <Join kJoin, class T>
+void join_groups(const SegmentPlan& plan, std::string_view op, const T* data, const void* ids, T* out, T empty) {
   const RowGroups groups(plan.rows, plan.segments, [&](std::int64_t i) { return segment_of(plan, op, ids, i); });
   put_groups(
       groups, plan.inner, data, out, [=](std::int64_t first, std::int64_t last) __attribute__((always_inline)) { std::fill(out + first, out + last, empty); },
@@ -135,8 +134,8 @@ void join_groups(const SegmentPlan& plan, std::string_view op, const T* data, co
 }
 
 /// Short rows: added where they belong as they come.
-template <Join kJoin, class T, class Index>
-void join_short_rows(const SegmentPlan& plan, std::string_view op, const T* data, const Index* ids, T* out) {
+template <Join kJoin, class T>
+void join_short_rows(const SegmentPlan& plan, std::string_view op, const T* data, const void* ids, T* out) {
   for (std::int64_t i = 0; i < plan.rows; ++i) {
     const std::int64_t segment = segment_of(plan, op, ids, i);
     if (segment < 0) continue;
@@ -158,29 +157,30 @@ void join_numbers(const SegmentPlan& plan, std::string_view op, const T* __restr
   }
 }
 
-template <Join kJoin, class T, class Index>
+template <Join kJoin, class T>
 void join_rows(const SegmentPlan& plan, std::string_view op, const KernelArgs& args, T empty) {
   const T* data = args.input<T>();
-  const auto* ids = args.input<Index>(1);
+  const void* ids = args.inputs[1];
   T* out = args.output<T>();
   if (RowGroups::pays(plan.rows, plan.inner * static_cast<std::int64_t>(sizeof(T)))) return join_groups<kJoin>(plan, op, data, ids, out, empty);
   parallel_ranges(plan.segments * plan.inner, sizeof(T), [&](std::int64_t first, std::int64_t last) {
     wide([&]() __attribute__((always_inline)) { std::fill(out + first, out + last, empty); });
   });
-  if (plan.inner == 1) join_numbers<kJoin>(plan, op, data, ids, out);
-  else join_short_rows<kJoin>(plan, op, data, ids, out);
+  if (plan.inner != 1) return join_short_rows<kJoin>(plan, op, data, ids, out);
+  if (plan.index == DType::i32) join_numbers<kJoin>(plan, op, data, static_cast<const std::int32_t*>(ids), out);
+  else join_numbers<kJoin>(plan, op, data, static_cast<const std::int64_t*>(ids), out);
 }
 
-template <class T, class Index>
+template <class T>
 void join_segments(const SegmentPlan& plan, std::string_view op, const KernelArgs& args) {
   T empty = element_of<T>(empty_value<T>(plan.join));
   if constexpr (std::is_same_v<T, std::int64_t>)  // which a double does not hold
     if (plan.join == Join::min) empty = std::numeric_limits<T>::max();
   switch (plan.join) {
-    case Join::sum: return join_rows<Join::sum, T, Index>(plan, op, args, empty);
-    case Join::prod: return join_rows<Join::prod, T, Index>(plan, op, args, empty);
-    case Join::max: return join_rows<Join::max, T, Index>(plan, op, args, empty);
-    case Join::min: return join_rows<Join::min, T, Index>(plan, op, args, empty);
+    case Join::sum: return join_rows<Join::sum>(plan, op, args, empty);
+    case Join::prod: return join_rows<Join::prod>(plan, op, args, empty);
+    case Join::max: return join_rows<Join::max>(plan, op, args, empty);
+    case Join::min: return join_rows<Join::min>(plan, op, args, empty);
   }
 }
 
@@ -189,10 +189,7 @@ Prepared prepare_segments(const KernelCall& call) {
   SegmentPlan plan{.segments = out[0], .rows = call.shape(1).elements(), .index = call.dtype(1), .join = join_of(call.op)};
   for (int i = 1; i < out.rank(); ++i) plan.inner *= out[i];
   return by_dtype(call.dtype(), [&]<class T>(TypeTag<T>) -> Prepared {
-    return prepared([plan, op = call.op.name](const KernelArgs& args) {
-      if (plan.index == DType::i32) join_segments<T, std::int32_t>(plan, op, args);
-      else join_segments<T, std::int64_t>(plan, op, args);
-    });
+    return prepared([plan, op = call.op.name](const KernelArgs& args) { join_segments<T>(plan, op, args); });
   });
 }
 

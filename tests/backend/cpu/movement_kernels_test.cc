@@ -144,7 +144,7 @@ TEST(StridedCopy, PixelsOfThreeReadAndWriteNothingBesideThem) {
     }
 }
 
-TEST(LibraryGather, AnIndexOutsideIsAnErrorThatNamesItAndWritesNothing) {
+TEST(LibraryGather, AnIndexOutsideIsAnErrorThatNamesIt) {
   for (std::int32_t bad : {5, -1, 1 << 30}) {
     Value where = indices(DType::i32, {4}, 5);
     where.as<std::int32_t>()[3] = bad;
