@@ -1,6 +1,7 @@
 // Ops led by indices: gather and one_hot.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "tandem/backend/cpu/dense.h"
 #include "tandem/backend/cpu/library_kernels.h"
@@ -22,30 +23,40 @@ GatherPlan gather_plan(const KernelCall& call) {
 
 template <class Index>
 void check_indices(const GatherPlan& plan, const Index* indices, std::int64_t first, std::int64_t last) {
-  const auto size = static_cast<std::uint64_t>(plan.size);
-  bool inside = true;
+  // The sign bit of either shows an index outside; all of them are looked at together.
+  const auto largest = static_cast<Index>(std::min<std::int64_t>(plan.size - 1, std::numeric_limits<Index>::max()));
+  Index signs = 0;
   wide([&]() __attribute__((always_inline)) {
-    for (std::int64_t i = first; i < last; ++i) inside &= static_cast<std::uint64_t>(static_cast<std::int64_t>(indices[i])) < size;
+    Index all = 0;
+    for (std::int64_t i = first; i < last; ++i) all |= indices[i] | (largest - indices[i]);
+    signs = all;
   });
-  for (std::int64_t i = first; !inside && i < last; ++i)
+  for (std::int64_t i = first; signs < 0 && i < last; ++i)
     if (indices[i] < 0 || indices[i] >= plan.size)
       fail(ErrorCode::index_out_of_range, "gather: index ", indices[i], " at position ", i, " is outside axis ",
            plan.axis, " of size ", plan.size, "; indices count from 0 and negative ones are not wrapped");
 }
 
-/// kRun > 0: the bytes of a run known to the compiler, for runs of one element. Indices are checked a few at a time, just before
-/// they are used: where runs are short, reading the indices is most of the work.
+/// kRun > 0: the bytes of a run known to the compiler, for runs of one element.
+template <int kRun, class Index>
+void copy_runs(const char* slab, const Index* indices, std::int64_t count, std::int64_t run, char* to) {
+  if (kRun > 0) run = kRun;
+  for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + i * run, slab + indices[i] * run, run);
+}
+
+/// Indices are checked a few at a time, just before they are used: where runs are short, reading the indices is most of the work.
 template <int kRun, class Index>
 void gather_runs(const GatherPlan& plan, const char* from, const Index* indices, char* to) {
   constexpr std::int64_t kAtATime = 1024;
-  const std::int64_t run = kRun > 0 ? kRun : plan.run;
+  const std::int64_t run = plan.run;
   parallel_ranges(plan.blocks() * plan.count, run, [&](std::int64_t first, std::int64_t last) {
     while (first < last) {
       const std::int64_t block = first / plan.count, end = std::min({last, (block + 1) * plan.count, first + kAtATime});
       const char* slab = from + block * plan.size * run;
       const std::int64_t begin = plan.first_index(block) + first % plan.count;
       check_indices(plan, indices, begin, begin + end - first);
-      for (const Index* at = indices + begin; first < end; ++first) std::memcpy(to + first * run, slab + *at++ * run, run);
+      copy_runs<kRun>(slab, indices + begin, end - first, run, to + first * run);
+      first = end;
     }
   });
 }
