@@ -4,6 +4,7 @@
 
 #include "bench/gpu.h"
 #include "tandem/kernel/kernel.h"
+#include "tandem/op/network_records.h"
 #include "tandem/op/records.h"
 #include "tandem/op/samples.h"
 
@@ -59,6 +60,8 @@ std::multimap<std::string_view, Call> sized_calls() {
   add(matmul_op, {random_normal({32, 784}), random_normal({784, 128})}, false, false);
   add(matmul_op, {random_normal({32, 100}), random_normal({100, 64})}, false, false);
   add(matmul_op, {cube, cube}, false, true);
+  add(resize_bilinear_op, {image}, Ints{64, 64});
+  add(resize_bilinear_grad_op, {random_normal({32, 64, 64, 32})}, Ints{32, 32});
   const Tensor pooled = max_pool2d(image);
   add(max_pool2d_op, {image}, two, two, "valid");
   add(max_pool2d_grad_op, {image, pooled, pooled}, two, two, "valid");
@@ -77,10 +80,10 @@ std::multimap<std::string_view, Call> sized_calls() {
   add(pad_op, {matrix}, Ints{1, 1, 1, 1}, 0.0);
   add(broadcast_to_op, {random_normal({1024})}, Shape{1024, 1024});
   add(broadcast_to_op, {random_normal({1024, 1})}, Shape{1024, 1024});
-  add(gather_op, {matrix, indices({1024}, 1024)}, 0);
-  add(gather_op, {tall, indices({100'000}, 100'000)}, 0);
-  add(gather_grad_op, {matrix, indices({1024}, 1024)}, matrix.shape(), 0);
-  add(gather_grad_op, {tall, indices({100'000}, 100'000)}, tall.shape(), 0);
+  add(gather_op, {matrix, indices({1024}, 1024)}, 0, 0);
+  add(gather_op, {tall, indices({100'000}, 100'000)}, 0, 0);
+  add(gather_grad_op, {matrix, indices({1024}, 1024)}, matrix.shape(), 0, 0);
+  add(gather_grad_op, {tall, indices({100'000}, 100'000)}, tall.shape(), 0, 0);
   add(one_hot_op, {indices({10'000}, 100)}, 100, 1.0, 0.0, -1, DType::f32);
   add(*find_op("bias_add"), {tall, random_normal({10})});
   add(*find_op("bias_add"), {matrix, random_normal({1024})});

@@ -265,7 +265,7 @@ def unstack(value, num=None, axis=0, name="unstack"):
         raise ValueError(f"Argument `axis` = {axis} not in range [{-tensor.ndim}, {tensor.ndim})")
     if num is not None and num != tensor.shape[axis]:
         raise InvalidArgumentError(f"E0102 unstack: axis {axis} of {tensor.shape} has {tensor.shape[axis]} parts, but num={num}")
-    return [squeeze(part, axis) for part in split(tensor, tensor.shape[axis], axis)] if tensor.shape[axis] else []
+    return [_tandem.squeeze(part, axis) for part in split(tensor, tensor.shape[axis], axis)] if tensor.shape[axis] else []
 
 
 @takes_others
@@ -287,10 +287,10 @@ def split(value, num_or_size_splits, axis=0, num=None, name="split"):
             sizes[sizes.index(-1)] = total - sum(s for s in sizes if s != -1)
     if sum(sizes) != total:
         raise ValueError(f"split: the sizes {sizes} do not add up to {total}, the size of axis {axis}")
-    parts, begin, block = [], [0] * tensor.ndim, tensor.shape.as_list()
+    parts, begin, block, take = [], [0] * tensor.ndim, tensor.shape.as_list(), records["slice"]
     for part in sizes:
         block[axis] = part
-        parts.append(slice(tensor, begin, block))
+        parts.append(take(tensor, begin, block))
         begin[axis] += part
     return parts
 
@@ -330,26 +330,7 @@ def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name
     params, indices = _tandem.to_tensor(params), _tandem.to_tensor(indices)
     batch = int(batch_dims) + (indices.ndim if batch_dims < 0 else 0)
     at = batch if axis is None else int(axis) + (params.ndim if axis < 0 else 0)
-    if not batch:
-        return records["gather"](params, indices, at)
-    if not 0 < batch <= indices.ndim or not batch <= at < params.ndim or params.shape[:batch] != indices.shape[:batch]:
-        raise ValueError(f"gather: batch_dims {batch_dims} and axis {axis} do not fit params {params.shape} and indices {indices.shape}")
-    # The axis comes behind the batch; then batch and axis are one, and indices count along both.
-    order = [*builtins.range(batch), at, *builtins.range(batch, at), *builtins.range(at + 1, params.ndim)]
-    moved = params if at == batch else transpose(params, order)
-    sizes, rows = moved.shape.as_list(), 1
-    for size in sizes[:batch]:
-        rows *= size
-    first = reshape(range(0, rows, dtype=indices.dtype) * sizes[batch], indices.shape.as_list()[:batch] + [1] * (indices.ndim - batch))
-    # A bad index must not reach into the next row of the batch.
-    inside = logical_and(less(indices, sizes[batch]), greater_equal(indices, 0))
-    flat = where(inside, indices + first, ones_like(indices) * -1)
-    taken = records["gather"](reshape(moved, [rows * sizes[batch]] + sizes[batch + 1 :]), flat, 0)
-    if at == batch:
-        return taken
-    inner, middle = indices.ndim, at - batch  # [b..., i..., middle..., rest...] to [b..., middle..., i..., rest...]
-    back = [*builtins.range(batch), *builtins.range(inner, inner + middle), *builtins.range(batch, inner), *builtins.range(inner + middle, taken.ndim)]
-    return transpose(taken, back)
+    return records["gather"](params, indices, at, batch)
 
 
 def reshape(tensor, shape, name=None):

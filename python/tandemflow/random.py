@@ -111,18 +111,20 @@ def _gamma(source, full, alpha, beta, dtype):
     small = alpha < 1
     d = _ops.where(small, alpha + 1, alpha) - 1 / 3
     c = 1 / (3 * _ops.sqrt(d))
-    result = _ops.ones(full, dtype) * d
+    kept = _ops.ones(full, dtype)  # times d, the result
     done = _ops.zeros(full, _dtypes.bool)
     for _ in builtins.range(9):
         x = source.normal(full, dtype=dtype)
-        v = (1 + c * x) ** 3
+        root = 1 + c * x
+        v = root * root * root
         u = 1 - source.uniform(full, dtype=dtype)
-        safe = _ops.where(v > 0, v, _ops.ones_like(v))
-        fits = _ops.logical_and(v > 0, _ops.log(u) < 0.5 * x * x + d * (1 - safe + _ops.log(safe)))
-        result = _ops.where(_ops.logical_and(fits, _ops.logical_not(done)), d * safe, result)
+        positive = v > 0
+        safe = _ops.where(positive, v, _ops.ones_like(v))
+        fits = _ops.logical_and(positive, _ops.log(u) < 0.5 * x * x + d * (1 - safe + _ops.log(safe)))
+        kept = _ops.where(done, kept, _ops.where(fits, safe, kept))
         done = _ops.logical_or(done, fits)
-    power = _ops.where(small, (1 - source.uniform(full, dtype=dtype)) ** (1 / alpha), _ops.ones_like(result))
-    return result * power / beta
+    power = _ops.where(small, (1 - source.uniform(full, dtype=dtype)) ** (1 / alpha), _ops.ones_like(kept))
+    return d * kept * power / beta
 
 
 def _poisson(source, full, lam, dtype):

@@ -47,6 +47,12 @@ void read_attr(const AttrDef& def, const JsonValue& json, AttrWriter& writer) {
   }
 }
 
+/// A number that the file does not name: ops are given more attributes as versions go by, and these then mean what was before.
+void read_attr_or_default(const AttrDef& def, const JsonValue& attrs, AttrWriter& writer) {
+  if (def.kind == AttrKind::integer && !def.default_value.empty() && !attrs.find(def.name)) writer.put(static_cast<std::int64_t>(std::stoll(std::string(def.default_value))));
+  else read_attr(def, attrs.at(def.name), writer);
+}
+
 template <class T>
 Tensor tensor_of(const TensorSpec& spec, const std::vector<std::int64_t>& values, const JsonValue& json) {
   std::vector<T> out;
@@ -154,7 +160,7 @@ class FunctionReader {
     if (!op || op->data_dependent_shape) json.at("op").complain(text("there is no op '", name, "' here; a newer version may know it"));
     Node node{.op = op};
     AttrWriter writer(*op);
-    for (const AttrDef& def : op->attrs) read_attr(def, json.at("attrs").at(def.name), writer);
+    for (const AttrDef& def : op->attrs) read_attr_or_default(def, json.at("attrs"), writer);
     node.attrs = writer.done();
     return complete(std::move(node), json);
   }

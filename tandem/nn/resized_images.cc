@@ -7,30 +7,21 @@
 
 #include "tandem/base/nearest.h"
 #include "tandem/op/arrays.h"
+#include "tandem/op/network_ops.h"
 
 namespace tandem {
 namespace {
 
-/// One axis: pixels have their middle at half numbers.
-Tensor resized_axis(const Tensor& x, int axis, std::int64_t size, bool bilinear) {
+/// One axis, each new pixel the one in which its middle lies.
+Tensor nearest_along(const Tensor& x, int axis, std::int64_t size) {
   const std::int64_t from = x.shape()[axis];
   if (size == from) return x;
-  std::vector<std::int32_t> lower, upper;
-  std::vector<float> share;
+  std::vector<std::int32_t> places;
   for (std::int64_t i = 0; i < size; ++i) {
     const double middle = (static_cast<double>(i) + 0.5) * static_cast<double>(from) / static_cast<double>(size);
-    const double at = bilinear ? std::max(middle - 0.5, 0.0) : middle;
-    const auto below = static_cast<std::int32_t>(std::min<std::int64_t>(static_cast<std::int64_t>(at), from - 1));
-    lower.push_back(below);
-    upper.push_back(static_cast<std::int32_t>(std::min<std::int64_t>(below + 1, from - 1)));
-    share.push_back(static_cast<float>(at - std::floor(at)));
+    places.push_back(static_cast<std::int32_t>(std::min<std::int64_t>(static_cast<std::int64_t>(middle), from - 1)));
   }
-  const Tensor first = gather(x, Tensor::from(lower, Shape{size}), axis);
-  if (!bilinear) return first;
-  std::vector<std::int64_t> along(static_cast<std::size_t>(x.rank()), 1);
-  along[static_cast<std::size_t>(axis)] = size;
-  const Tensor weight = reshape(Tensor::from(share, Shape{size}), Shape(std::span<const std::int64_t>(along)));
-  return first + (gather(x, Tensor::from(upper, Shape{size}), axis) - first) * weight;
+  return gather(x, Tensor::from(places, Shape{size}), axis);
 }
 
 // --- Interpolations that look at more than two pixels of an axis: a matrix [size, from] ---
@@ -107,9 +98,9 @@ void check_interpolation(const LayerConfig& config, std::string_view interpolati
 }
 
 Tensor resized_images(const Tensor& images, std::int64_t height, std::int64_t width, const ResizeOptions& options) {
-  const bool nearest = options.interpolation == "nearest", plain = nearest || (options.interpolation == "bilinear" && !options.antialias);
-  const Tensor x = !nearest && !is_floating(images.dtype()) ? cast(images, DType::f32) : images;
-  if (plain) return resized_axis(resized_axis(x, 1, height, !nearest), 2, width, !nearest);
+  if (options.interpolation == "nearest") return nearest_along(nearest_along(images, 1, height), 2, width);
+  const Tensor x = is_floating(images.dtype()) ? images : cast(images, DType::f32);
+  if (options.interpolation == "bilinear" && !options.antialias) return resize_bilinear(x, height, width);
   return weighted_axis(weighted_axis(x, 1, height, options), 2, width, options);
 }
 

@@ -37,6 +37,8 @@ Tensor reverse(const Tensor& x, const Ints& axes);
 Tensor roll(const Tensor& x, const Ints& shift, const Ints& axes);
 /// A margin that is the tensor mirrored at its edge, "reflect" without the edge itself or "symmetric"; `paddings` as in pad.
 Tensor mirror_pad(const Tensor& x, const Ints& paddings, std::string_view mode = "reflect");
+/// Slices of params along an axis; the first batch_dims axes of params and indices go together.
+Tensor gather(const Tensor& params, const Tensor& indices, std::int64_t axis, std::int64_t batch_dims);
 /// indices [..., k] name positions in the first k axes.
 Tensor gather_nd(const Tensor& params, const Tensor& indices);
 Tensor scatter_nd(const Tensor& indices, const Tensor& updates, const Shape& shape);

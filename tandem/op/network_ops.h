@@ -1,4 +1,4 @@
-// The larger ops that networks are made of, as functions: normalisation, dropout, attention, recurrent layers.
+// The larger ops that networks are made of, as functions: normalisation, dropout, resizing, attention, recurrent layers.
 #pragma once
 #include "tandem/op/ops.h"
 
@@ -15,6 +15,10 @@ Tensor layer_normalization(const Tensor& x, const Tensor& scale, const Tensor& o
 
 /// Zeroes elements with the probability `rate` and scales the others up.
 Tensor dropout(const Tensor& x, double rate, std::int64_t seed = 0);
+
+// --- Images. ---
+/// [batch, height, width, channels] made `height` by `width`, each pixel between the four nearest ones.
+Tensor resize_bilinear(const Tensor& images, std::int64_t height, std::int64_t width);
 
 // --- Attention. ---
 struct AttentionOptions {

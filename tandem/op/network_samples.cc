@@ -66,6 +66,13 @@ Samples recurrent_samples(Maker m) {
   return m.done();
 }
 
+Samples resizing_samples(Maker m) {
+  for (const auto& [images, height, width] : {std::tuple<Shape, std::int64_t, std::int64_t>{{1, 3, 2, 2}, 6, 4}, {{2, 2, 3, 1}, 3, 7}, {{1, 5, 7, 3}, 2, 3},
+                                              {{2, 1, 1, 4}, 3, 2}, {{1, 4, 3, 5}, 4, 3}, {{1, 9, 8, 20}, 5, 17}, {{0, 2, 2, 3}, 4, 4}, {{1, 40, 30, 33}, 80, 61}})
+    m.add({m.input(images)}, Ints{height, width});
+  return m.done();
+}
+
 }  // namespace
 
 Samples network_samples(Maker m) {
@@ -75,6 +82,7 @@ Samples network_samples(Maker m) {
     return normalization_samples(m);
   if (&op == &dot_product_attention_op || &op == &dot_product_attention_grad_op) return attention_samples(m);
   if (op.name.starts_with("lstm") || op.name.starts_with("gru") || op.name.starts_with("simple_rnn")) return recurrent_samples(m);
+  if (&op == &resize_bilinear_op || &op == &resize_bilinear_grad_op) return resizing_samples(m);
   return {};
 }
 

@@ -28,6 +28,7 @@ std::span<const OpDef* const> op_list() {
              normalization_ops(),
              attention_ops(),
              recurrent_ops(),
+             resizing_ops(),
              loss_ops(),
              objective_ops(),
              shape_ops(),

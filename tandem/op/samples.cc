@@ -178,8 +178,8 @@ Samples loss_samples(Maker m) {
   for (const Shape& logits : {Shape{3, 10}, Shape{2, 3, 7}, Shape{1, 1}, Shape{0, 4}, Shape{70, 129}, Shape{2, 5000}}) {
     const Shape rows(logits.sizes().first(static_cast<std::size_t>(logits.rank() - 1)));
     for (DType label : {DType::i32, DType::i64}) {
-      const SampleInput labels = sparse ? Maker::input(rows, label, {0, static_cast<double>(logits[-1])})
-                                        : Maker::input(logits, m.dtype(), {0, 1});
+      SampleInput labels = sparse ? Maker::input(rows, label, {0, static_cast<double>(logits[-1])}) : Maker::input(logits, m.dtype(), {0.1, 1});
+      labels.shares = !sparse && !grad;  // only then the gradient is the loss's derivative
       if (grad) m.add({labels, m.input(logits), m.input(rows)});
       else m.add({labels, m.input(logits)});
       if (!sparse) break;
@@ -254,17 +254,23 @@ Samples linalg_samples(Maker m) {
   return m.done();
 }
 
+struct GatherCase {
+  Shape params, indices;
+  int axis, batch;
+};
+
 Samples gather_samples(Maker m) {
-  const bool grad = &m.op() == &gather_grad_op;
+  const GatherCase cases[] = {{{5}, {3}, 0, 0}, {{4, 3}, {2, 2}, 0, 0}, {{3, 5, 2}, {4}, 1, 0}, {{3, 4}, {}, -1, 0}, {{4, 3}, {0}, 0, 0},
+                              {{3, 5}, {3, 4}, 1, 1}, {{2, 3, 4, 2}, {2, 5}, 2, 1}, {{2, 3, 4}, {2, 3}, -1, 2}, {{30, 80}, {50}, 0, 0}};
   for (DType index : {DType::i32, DType::i64})
-    for (const auto& [params, indices, axis] : {std::tuple<Shape, Shape, int>{{5}, {3}, 0}, {{4, 3}, {2, 2}, 0}, {{3, 5, 2}, {4}, 1}, {{3, 4}, {}, -1}, {{4, 3}, {0}, 0}}) {
-      const int at = axis < 0 ? axis + params.rank() : axis;
-      const SampleInput picks = Maker::input(indices, index, {0, static_cast<double>(params[at])});
-      Ints gathered(params.begin(), params.begin() + at);
-      gathered.insert(gathered.end(), indices.begin(), indices.end());
-      gathered.insert(gathered.end(), params.begin() + at + 1, params.end());
-      if (grad) m.add({m.input(Shape(std::span<const std::int64_t>(gathered))), picks}, params, axis);
-      else m.add({m.input(params), picks}, axis);
+    for (const GatherCase& c : cases) {
+      const int at = c.axis < 0 ? c.axis + c.params.rank() : c.axis;
+      const SampleInput picks = Maker::input(c.indices, index, {0, static_cast<double>(c.params[at])});
+      Ints gathered(c.params.begin(), c.params.begin() + at);
+      gathered.insert(gathered.end(), c.indices.begin() + c.batch, c.indices.end());
+      gathered.insert(gathered.end(), c.params.begin() + at + 1, c.params.end());
+      if (&m.op() == &gather_grad_op) m.add({m.input(Shape(std::span<const std::int64_t>(gathered))), picks}, c.params, c.axis, c.batch);
+      else m.add({m.input(c.params), picks}, c.axis, c.batch);
     }
   return m.done();
 }

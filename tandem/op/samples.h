@@ -10,6 +10,7 @@ struct SampleInput {
   TensorSpec spec;
   Domain values;        // drawn from [low, high); integers too
   double diagonal = 0;  // added to the diagonal of each matrix
+  bool shares = false;  // each row is divided by its sum
 };
 
 struct OpSample {

@@ -1,5 +1,7 @@
 // Ops that pick elements by position.
+#include "tandem/op/arrays.h"
 #include "tandem/op/groups.h"
+#include "tandem/op/open_size.h"
 #include "tandem/op/records.h"
 #include "tandem/op/rules.h"
 
@@ -49,16 +51,23 @@ Tensors slice_grad(GradContext& g) {
   return {pad(g.output_grad(), paddings)};
 }
 
-/// params [a..., n, b...] and indices [i...] give [a..., i..., b...].
-Shape gathered_shape(const Shape& params, const Shape& indices, int axis) {
+/// params [b..., a..., n, c...] and indices [b..., i...] give [b..., a..., i..., c...], the b being the batch.
+Shape gathered_shape(const InferContext& c, const Shape& params, const Shape& indices) {
+  const int axis = normalize_axis(c.op.name, c.attrs.integer("axis"), params.rank());
+  const std::int64_t batch = c.attrs.integer("batch_dims");
+  const auto fits = [&] {
+    if (batch < 0 || batch > axis || batch > indices.rank()) return false;
+    for (int i = 0; i < static_cast<int>(batch); ++i)
+      if (!is_same_size(params[i], indices[i])) return false;
+    return true;
+  };
+  if (!fits())
+    fail(ErrorCode::shape_mismatch, c.op.name, ": the first batch_dims axes of params and indices must be the same, and axis must be none of them; got batch_dims ",
+         batch, ", axis ", axis, ", params ", params, " and indices ", indices);
   Ints sizes(params.begin(), params.begin() + axis);
-  sizes.insert(sizes.end(), indices.begin(), indices.end());
+  sizes.insert(sizes.end(), indices.begin() + batch, indices.end());
   sizes.insert(sizes.end(), params.begin() + axis + 1, params.end());
   return Shape(std::span<const std::int64_t>(sizes));
-}
-
-Tensor gather_backward(const Tensor& grad, const Tensor& indices, const Shape& params, std::int64_t axis) {
-  return apply(gather_grad_op, {grad, indices}, make_attrs(gather_grad_op, params, axis));
 }
 
 }  // namespace
@@ -77,18 +86,18 @@ const OpDef slice_op{
 
 const OpDef gather_op{
     .name = "gather",
-    .doc = "Slices of params along an axis, in the order of the indices.",
+    .doc = "Slices of params along an axis, in the order of the indices; the first batch_dims axes of both go together.",
     .inputs = {"params", "indices"},
-    .attrs = {{.name = "axis", .default_value = "0"}},
+    .attrs = {{.name = "axis", .default_value = "0"}, {.name = "batch_dims", .default_value = "0"}},
     .dtypes = kFixedSize,
     .free_dtypes = 0b10,
     .infer = [](const InferContext& c) {
       check_indices(c, 1);
-      const int axis = normalize_axis("gather", c.attrs.integer("axis"), c.shape(0).rank());
-      return Specs{{c.dtype(0), gathered_shape(c.shape(0), c.shape(1), axis)}};
+      return Specs{{c.dtype(0), gathered_shape(c, c.shape(0), c.shape(1))}};
     },
     .grad = [](GradContext& g) {
-      return Tensors{gather_backward(g.output_grad(), g.input(1), g.shape(0), g.attrs().integer("axis")), Tensor()};
+      const Attrs attrs = make_attrs(gather_grad_op, g.shape(0), g.attrs().integer("axis"), g.attrs().integer("batch_dims"));
+      return Tensors{apply(gather_grad_op, {g.output_grad(), g.input(1)}, attrs), Tensor()};
     },
     .grad_reads = {.inputs = 0b10},
     .flops_per_element = 0,
@@ -98,20 +107,19 @@ const OpDef gather_grad_op{
     .name = "gather_grad",
     .doc = "The gradient of gather: each slice added where it was taken from.",
     .inputs = {"grad", "indices"},
-    .attrs = {{.name = "params_shape", .kind = AttrKind::ints}, {.name = "axis", .default_value = "0"}},
+    .attrs = {{.name = "params_shape", .kind = AttrKind::ints}, {.name = "axis", .default_value = "0"}, {.name = "batch_dims", .default_value = "0"}},
     .dtypes = kNumeric,
     .free_dtypes = 0b10,
     .infer = [](const InferContext& c) {
       check_indices(c, 1);
       const Shape params(c.attrs.ints("params_shape"));
-      const int axis = normalize_axis("gather_grad", c.attrs.integer("axis"), params.rank());
-      if (gathered_shape(params, c.shape(1), axis) != c.shape(0))
+      if (gathered_shape(c, params, c.shape(1)) != c.shape(0))
         fail(ErrorCode::shape_mismatch, "gather_grad: gradient ", c.shape(0), " does not fit params ", params,
              " and indices ", c.shape(1));
       return Specs{{c.dtype(0), params}};
     },
     .grad = [](GradContext& g) {
-      return Tensors{gather(g.output_grad(), g.input(1), g.attrs().integer("axis")), Tensor()};
+      return Tensors{gather(g.output_grad(), g.input(1), g.attrs().integer("axis"), g.attrs().integer("batch_dims")), Tensor()};
     },
     .grad_reads = {.inputs = 0b10},
 };
@@ -149,8 +157,10 @@ Tensor slice(const Tensor& x, const Ints& begin, const Ints& size) {
   return apply(slice_op, {x}, make_attrs(slice_op, begin, sizes));
 }
 
-Tensor gather(const Tensor& params, const Tensor& indices, std::int64_t axis) {
-  return apply(gather_op, {params, indices}, make_attrs(gather_op, axis));
+Tensor gather(const Tensor& params, const Tensor& indices, std::int64_t axis) { return gather(params, indices, axis, 0); }
+
+Tensor gather(const Tensor& params, const Tensor& indices, std::int64_t axis, std::int64_t batch_dims) {
+  return apply(gather_op, {params, indices}, make_attrs(gather_op, axis, batch_dims));
 }
 
 Tensor one_hot(const Tensor& indices, std::int64_t depth, double on_value, double off_value, std::int64_t axis, DType dtype) {

@@ -24,7 +24,7 @@ Tensor put_back(const Tensor& values, const Tensor& places, const Shape& shape) 
   const Tensor first = reshape(range(0, static_cast<double>(rows), 1, DType::i64) * length, Ints{rows, 1});
   const Tensor flat = reshape(cast(places, DType::i64), Ints{rows, -1}) + first;
   const Tensor sum = apply(gather_grad_op, {reshape(values, Ints{-1}), reshape(flat, Ints{-1})},
-                           make_attrs(gather_grad_op, Shape{rows * length}, 0));
+                           make_attrs(gather_grad_op, Shape{rows * length}, 0, 0));
   return reshape(sum, shape);
 }
 

@@ -238,6 +238,13 @@ TEST(SavedFunction, AComplaintNamesThePlace) {
   EXPECT_NE(complaint(with(bytes, R"("variable":0)", R"("variable":7)")).find("there is no variable 7; there are 1"), std::string::npos);
 }
 
+TEST(SavedFunction, ANumberThatAnOlderFileDoesNotNameHasItsDefault) {
+  auto f = function([](Tensor x) { return gather(x, Tensor::from(std::vector<std::int32_t>{2, 0}, Shape{2}), 1); });
+  save_function(file("older.tandem"), f, {{DType::f32, {5, 3}}});
+  const std::string older = with(read_file(file("older.tandem")), R"("axis":1,"batch_dims":0)", R"("axis":1)");
+  EXPECT_EQ(complaint(older), "");
+}
+
 TEST(SavedFunction, AFunctionThatIsNotThereIsNamedWithThoseThatAre) {
   sample_bytes();
   EXPECT_THROW(load_function(file("sample.tandem"), "serve"), Error);

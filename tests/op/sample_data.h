@@ -1,23 +1,40 @@
 // Tensors with reproducible values, for tests over the op samples.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <random>
+#include <vector>
 
 #include "tandem/core/tensor.h"
 #include "tandem/op/samples.h"
 
 namespace tandem {
 
+/// Rows of positive numbers that add up to 1.
+inline std::vector<double> random_shares(const SampleInput& input, std::mt19937& engine) {
+  const std::int64_t classes = input.spec.shape()[-1];
+  std::uniform_real_distribution<double> real(input.values.low, input.values.high);
+  std::vector<double> values(static_cast<std::size_t>(input.spec.shape().elements()));
+  for (double& value : values) value = real(engine);
+  for (auto row = values.begin(); row != values.end(); row += classes) {
+    const double sum = std::accumulate(row, row + classes, 0.0);
+    std::for_each(row, row + classes, [&](double& value) { value /= sum; });
+  }
+  return values;
+}
+
 inline Tensor random_tensor(const SampleInput& input, std::mt19937& engine) {
   const TensorSpec& spec = input.spec;
+  const std::vector<double> shares = input.shares ? random_shares(input, engine) : std::vector<double>();
   std::uniform_real_distribution<double> real(input.values.low, input.values.high);
   Tensor tensor = Tensor::uninitialized(spec, host_memory(), nullptr);
   visit_dtype(spec.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     auto* out = static_cast<T*>(tensor.impl()->storage->address());
     for (std::int64_t i = 0; i < spec.shape().elements(); ++i) {
-      double value = is_floating(spec.dtype()) ? real(engine) : std::floor(real(engine));
+      double value = input.shares ? shares[static_cast<std::size_t>(i)] : is_floating(spec.dtype()) ? real(engine) : std::floor(real(engine));
       if (input.diagonal != 0 && i / spec.shape()[-1] % spec.shape()[-2] == i % spec.shape()[-1]) value += input.diagonal;
       if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) out[i] = T(static_cast<float>(value));
       else if constexpr (std::is_same_v<T, bool>) out[i] = value >= 1;

@@ -84,6 +84,20 @@ def test_ops_give(tensor, expected):
     assert values(tensor) == expected
 
 
+def test_the_gradient_of_labels_that_do_not_add_up_to_one_is_tensorflows():
+    # TensorFlow 2.21's answers; its kernel gives softmax - labels whatever the sum.
+    labels = tf.constant([[0.5, 0.2, 0.9], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 1.0, -1.0]])
+    logits = tf.constant([[1.0, 2.0, 0.5], [0.3, 0.2, 0.1], [1.0, 0.0, 2.0], [0.0, 1.0, 2.0]])
+    expected = [[-0.26877612, 0.4285317, -0.7597556], [0.36716542, 0.332225, 0.30060962], [-0.75527155, 0.09003057, 0.66524094], [-1.9099694, -0.75527155, 1.665241]]
+    for loss in (tf.nn.softmax_cross_entropy_with_logits, lambda a, b: tf.keras.losses.categorical_crossentropy(a, b, from_logits=True)):
+        for run in (lambda f: f, tf.function):
+            with tf.GradientTape() as tape:
+                tape.watch(logits)
+                value = run(loss)(labels, logits)
+            np.testing.assert_allclose(value.numpy(), [2.5929902, 0.0, 1.4076059, 5.8152113], rtol=1e-5)
+            np.testing.assert_allclose(tape.gradient(value, logits).numpy(), expected, rtol=1e-5)
+
+
 def test_networks_functions_are_right():
     logits = tf.constant([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]])
     soft = np.exp(logits.numpy()) / np.exp(logits.numpy()).sum(1, keepdims=True)

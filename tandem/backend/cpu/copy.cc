@@ -59,6 +59,21 @@ void copy_row(const T* from, std::int64_t step, std::int64_t length, T* to) {
     for (std::int64_t i = 0; i < length; ++i) to[i] = from[i * step];
 }
 
+/// `count` pixels of kLength elements. Three are moved as four, which is one load and one store: what is read too much lies in a
+/// neighbour, what is written too much is overwritten by the next one. The first and the last have no neighbour on one side.
+template <int kLength, class T>
+void copy_pixels(const T* from, std::int64_t step, std::int64_t count, T* to) {
+  constexpr int kMoved = kLength == 3 && sizeof(T) <= 4 ? 4 : kLength;
+  const auto move = [&](std::int64_t i, int length) __attribute__((always_inline)) { std::memcpy(to + i * kLength, from + i * step, length * sizeof(T)); };
+  if (kMoved == kLength || step == 0) {
+    for (std::int64_t i = 0; i < count; ++i) move(i, kLength);
+    return;
+  }
+  move(0, kLength);
+  for (std::int64_t i = 1; i + 1 < count; ++i) move(i, kMoved);
+  if (count > 1) move(count - 1, kLength);
+}
+
 /// Rows of a few elements, as many as the compiler knows: the channels of a picture.
 template <int kLength, class T>
 void copy_short_rows(const StridedCopy& copy, const T* from, T* to) {
@@ -66,11 +81,7 @@ void copy_short_rows(const StridedCopy& copy, const T* from, T* to) {
   const std::int64_t count = copy.sizes[axis], step = copy.steps[axis], bytes = count * kLength * static_cast<std::int64_t>(sizeof(T));
   parallel_ranges(copy.elements / (count * kLength), bytes, [&](std::int64_t first, std::int64_t end) {
     Odometer row(copy, axis, first);
-    for (std::int64_t r = first; r < end; ++r, row.advance()) {
-      const T* source = from + row.offset();
-      T* target = to + r * count * kLength;
-      for (std::int64_t i = 0; i < count; ++i, source += step, target += kLength) std::memcpy(target, source, kLength * sizeof(T));
-    }
+    for (std::int64_t r = first; r < end; ++r, row.advance()) copy_pixels<kLength>(from + row.offset(), step, count, to + r * count * kLength);
   });
 }
 

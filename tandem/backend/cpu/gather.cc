@@ -1,57 +1,62 @@
 // Ops led by indices: gather and one_hot.
+#include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "tandem/backend/cpu/dense.h"
 #include "tandem/backend/cpu/library_kernels.h"
 #include "tandem/backend/cpu/simd.h"
-#include "tandem/kernel/around_axis.h"
+#include "tandem/kernel/gather_sizes.h"
 
 namespace tandem::cpu {
 namespace {
 
-/// result (outer, count, run) from params (outer, size, run).
-struct GatherPlan {
-  int axis = 0;
-  std::int64_t outer = 1, size = 0, count = 0;
-  std::int64_t run = 1;  // bytes
+struct GatherPlan : GatherSizes {
+  std::int64_t run = 1;  // bytes of what one index picks
 };
 
 GatherPlan gather_plan(const KernelCall& call) {
-  const Shape& params = call.shape(0);
-  GatherPlan plan{.axis = normalize_axis("gather", call.attr().integer("axis"), params.rank()),
-                  .count = call.shape(1).elements(),
-                  .run = static_cast<std::int64_t>(dtype_size(call.dtype(0)))};
-  const AroundAxis around = around_axis(params, plan.axis);
-  plan.outer = around.outer;
-  plan.size = around.size;
-  plan.run *= around.inner;
+  GatherPlan plan{gather_sizes(call, call.shape())};
+  plan.run = plan.inner * static_cast<std::int64_t>(dtype_size(call.dtype()));
   return plan;
 }
 
-/// Looks at all indices before anything is written.
 template <class Index>
-void check_indices(const GatherPlan& plan, const Index* indices) {
-  parallel_ranges(plan.count, sizeof(Index), [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i)
-      if (indices[i] < 0 || indices[i] >= plan.size) [[unlikely]]
-        fail(ErrorCode::index_out_of_range, "gather: index ", indices[i], " at position ", i, " is outside axis ",
-             plan.axis, " of size ", plan.size, "; indices count from 0 and negative ones are not wrapped");
+void check_indices(const GatherPlan& plan, const Index* indices, std::int64_t first, std::int64_t last) {
+  // The sign bit of either shows an index outside; all of them are looked at together.
+  const auto largest = static_cast<Index>(std::min<std::int64_t>(plan.size - 1, std::numeric_limits<Index>::max()));
+  Index signs = 0;
+  wide([&]() __attribute__((always_inline)) {
+    Index all = 0;
+    for (std::int64_t i = first; i < last; ++i) all |= indices[i] | (largest - indices[i]);
+    signs = all;
   });
+  for (std::int64_t i = first; signs < 0 && i < last; ++i)
+    if (indices[i] < 0 || indices[i] >= plan.size)
+      fail(ErrorCode::index_out_of_range, "gather: index ", indices[i], " at position ", i, " is outside axis ",
+           plan.axis, " of size ", plan.size, "; indices count from 0 and negative ones are not wrapped");
 }
 
 /// kRun > 0: the bytes of a run known to the compiler, for runs of one element.
 template <int kRun, class Index>
+void copy_runs(const char* slab, const Index* indices, std::int64_t count, std::int64_t run, char* to) {
+  if (kRun > 0) run = kRun;
+  for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + i * run, slab + indices[i] * run, run);
+}
+
+/// Indices are checked a few at a time, just before they are used: where runs are short, reading the indices is most of the work.
+template <int kRun, class Index>
 void gather_runs(const GatherPlan& plan, const char* from, const Index* indices, char* to) {
-  const std::int64_t run = kRun > 0 ? kRun : plan.run;
-  parallel_ranges(plan.outer * plan.count, run, [&](std::int64_t first, std::int64_t last) {
-    const char* slab = from + first / plan.count * plan.size * run;
-    std::int64_t at = first % plan.count;
-    for (std::int64_t i = first; i < last; ++i) {
-      std::memcpy(to + i * run, slab + indices[at] * run, run);
-      if (++at == plan.count) {
-        at = 0;
-        slab += plan.size * run;
-      }
+  constexpr std::int64_t kAtATime = 1024;
+  const std::int64_t run = plan.run;
+  parallel_ranges(plan.blocks() * plan.count, run, [&](std::int64_t first, std::int64_t last) {
+    while (first < last) {
+      const std::int64_t block = first / plan.count, end = std::min({last, (block + 1) * plan.count, first + kAtATime});
+      const char* slab = from + block * plan.size * run;
+      const std::int64_t begin = plan.first_index(block) + first % plan.count;
+      check_indices(plan, indices, begin, begin + end - first);
+      copy_runs<kRun>(slab, indices + begin, end - first, run, to + first * run);
+      first = end;
     }
   });
 }
@@ -59,8 +64,7 @@ void gather_runs(const GatherPlan& plan, const char* from, const Index* indices,
 template <class Index>
 void gather(const GatherPlan& plan, const KernelArgs& args) {
   const auto* indices = args.input<Index>(1);
-  check_indices(plan, indices);
-  if (plan.outer * plan.count * plan.run == 0) return;
+  if (plan.blocks() * plan.count * plan.run == 0) return check_indices(plan, indices, 0, plan.batch * plan.count);
   const char* from = args.input<char>(0);
   char* to = args.output<char>();
   switch (plan.run) {

@@ -1,49 +1,58 @@
-// The gradient of gather: rows added where they were taken from. Each thread has columns of its own and adds the rows
-// in their order, so nothing depends on the number of threads and no two threads write one place.
+// The gradient of gather: rows added where they were taken from, in their order. No two threads write one place, so nothing
+// depends on their number.
 #include <algorithm>
 
 #include "tandem/backend/cpu/dense.h"
 #include "tandem/backend/cpu/library_kernels.h"
 #include "tandem/backend/cpu/reference/access.h"
-#include "tandem/kernel/around_axis.h"
+#include "tandem/backend/cpu/row_groups.h"
+#include "tandem/kernel/gather_sizes.h"
 
 namespace tandem::cpu {
 namespace {
 
-/// params (outer, size, inner); grad (outer, count, inner).
-struct Plan : AroundAxis {
-  std::int64_t count = 0;
-  DType index;
-};
-
-Plan plan_of(const KernelCall& call) {
-  const Shape& params = call.outputs[0].shape();
-  const int axis = normalize_axis("gather_grad", call.attr().integer("axis"), params.rank());
-  return {around_axis(params, axis), call.shape(1).elements(), call.dtype(1)};
-}
-
-std::int64_t checked_index(const Plan& plan, const void* indices, std::int64_t i) {
-  const std::int64_t index = index_at(indices, plan.index, i);
-  if (index < 0 || index >= plan.size)
+std::int64_t checked_index(const GatherSizes& sizes, const void* indices, std::int64_t i) {
+  const std::int64_t index = index_at(indices, sizes.index, i);
+  if (index < 0 || index >= sizes.size)
     fail(ErrorCode::index_out_of_range, "gather_grad: index ", index, " at position ", i, " is outside an axis of size ",
-         plan.size);
+         sizes.size);
   return index;
 }
 
+/// A single block whose rows are long: grouped by the row they were taken from.
 template <class T>
-void add_rows(const Plan& plan, const KernelArgs& args) {
-  std::fill_n(args.output<T>(), plan.outer * plan.size * plan.inner, T{0});
-  for (std::int64_t o = 0; o < plan.outer; ++o) {
-    const T* from = args.input<T>() + o * plan.count * plan.inner;
-    T* to = args.output<T>() + o * plan.size * plan.inner;
-    const std::int64_t column_bytes = plan.count * static_cast<std::int64_t>(sizeof(T));
-    parallel_ranges(plan.inner, column_bytes, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t i = 0; i < plan.count; ++i) {
-        T* row = to + checked_index(plan, args.inputs[1], i) * plan.inner;
-        for (std::int64_t k = first; k < last; ++k) row[k] += from[i * plan.inner + k];
+void add_groups(const GatherSizes& sizes, const KernelArgs& args) {
+  const RowGroups groups(sizes.count, sizes.size, [&](std::int64_t i) { return checked_index(sizes, args.inputs[1], i); });
+  T* out = args.output<T>();
+  put_groups(
+      groups, sizes.inner, args.input<T>(), out, [=](std::int64_t first, std::int64_t last) __attribute__((always_inline)) { std::fill(out + first, out + last, T{0}); },
+      [](T a, T b) __attribute__((always_inline)) { return static_cast<T>(a + b); });
+}
+
+/// A block after the other; threads share blocks.
+template <class T>
+void add_blocks(const GatherSizes& sizes, const KernelArgs& args) {
+  const std::int64_t inner = sizes.inner, block_size = sizes.size * inner;
+  for (std::int64_t i = 0; i < sizes.batch * sizes.count; ++i) checked_index(sizes, args.inputs[1], i);
+  parallel_ranges(sizes.blocks(), (block_size + sizes.count * inner) * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t first, std::int64_t last) {
+    wide([&]() __attribute__((always_inline)) {
+      for (std::int64_t block = first; block < last; ++block) {
+        T* to = args.output<T>() + block * block_size;
+        const T* from = args.input<T>() + block * sizes.count * inner;
+        std::fill_n(to, block_size, T{0});
+        for (std::int64_t i = 0; i < sizes.count; ++i, from += inner) {
+          T* row = to + index_at(args.inputs[1], sizes.index, sizes.first_index(block) + i) * inner;
+          for (std::int64_t k = 0; k < inner; ++k) row[k] = static_cast<T>(row[k] + from[k]);
+        }
       }
     });
-  }
+  });
+}
+
+template <class T>
+void add_rows(const GatherSizes& sizes, const KernelArgs& args) {
+  if (sizes.blocks() == 1 && RowGroups::pays(sizes.count, sizes.inner * static_cast<std::int64_t>(sizeof(T)))) add_groups<T>(sizes, args);
+  else add_blocks<T>(sizes, args);
 }
 
 Support supports(const KernelCall& call) {
@@ -54,12 +63,12 @@ Support supports(const KernelCall& call) {
 }
 
 Prepared prepare(const KernelCall& call) {
-  const Plan plan = plan_of(call);
+  const GatherSizes sizes = gather_sizes(call, call.outputs[0].shape());
   switch (call.dtype()) {
-    case DType::f32: return prepared([plan](const KernelArgs& args) { add_rows<float>(plan, args); });
-    case DType::f64: return prepared([plan](const KernelArgs& args) { add_rows<double>(plan, args); });
-    case DType::i32: return prepared([plan](const KernelArgs& args) { add_rows<std::int32_t>(plan, args); });
-    default: return prepared([plan](const KernelArgs& args) { add_rows<std::int64_t>(plan, args); });
+    case DType::f32: return prepared([sizes](const KernelArgs& args) { add_rows<float>(sizes, args); });
+    case DType::f64: return prepared([sizes](const KernelArgs& args) { add_rows<double>(sizes, args); });
+    case DType::i32: return prepared([sizes](const KernelArgs& args) { add_rows<std::int32_t>(sizes, args); });
+    default: return prepared([sizes](const KernelArgs& args) { add_rows<std::int64_t>(sizes, args); });
   }
 }
 

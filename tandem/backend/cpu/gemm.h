@@ -32,7 +32,11 @@ void onednn_gemm(const Gemm<float>& gemm);
 void onednn_gemm(const Gemm<BFloat16>& gemm);
 bool multiplies_bfloat16();
 
-/// Which of the two is faster for f32, by measurement.
+/// On the calling thread only, loops of our own for many rows of two to four numbers times a vector.
+void short_rows_gemm(const Gemm<float>& gemm);
+bool has_short_rows(const Gemm<float>& gemm);
+
+/// Whether OpenBLAS is faster than oneDNN for f32, by measurement.
 bool openblas_is_faster(const Gemm<float>& gemm);
 
 /// On the calling thread only, blocked loops of our own: int32 and int64 wrap, the 16-bit floats add up in float.

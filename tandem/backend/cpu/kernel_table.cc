@@ -59,6 +59,7 @@ KernelTable kernel_table() {
   for (const OpDef* op : {&lstm_op, &gru_op, &simple_rnn_op}) table.set(*op, with(recurrent_kernels(), reference_recurrent()));
   for (const OpDef* op : {&lstm_grad_op, &gru_grad_op, &simple_rnn_grad_op})
     table.set(*op, with(recurrent_grad_kernels(), reference_recurrent()));
+  for (const OpDef* op : {&resize_bilinear_op, &resize_bilinear_grad_op}) table.set(*op, with(resizing_kernels(), reference_resizing()));
   table.set(argmax_op, with(argmax_kernels(), reference_argmax()));
   table.set(transpose_op, with(transpose_kernels(), reference_transpose()));
   table.set(concat_op, with(concat_kernels(), reference_concat()));

@@ -342,6 +342,13 @@ Support jit_matmul(const KernelCall& call) {
   return support ? tiles_serve(plan_of<float>(call).whole, followed) : support;
 }
 
+Support short_rows_matmul(const KernelCall& call) {
+  if (call.dtype() != DType::f32) return no("multiplies rows of float32, got ", call.dtype());
+  const Support support = readable(call);
+  if (!support || has_short_rows(plan_of<float>(call).whole)) return support;
+  return no("is for many rows of two to four numbers times a vector");
+}
+
 Support onednn_matmul(const KernelCall& call) {
   if (call.dtype() == DType::bf16 && !multiplies_bfloat16()) return no("the processor has no instructions for products of bfloat16");
   if (call.dtype() != DType::f32 && call.dtype() != DType::bf16) return no("oneDNN has a fast matmul here for float32 and bfloat16, got ", call.dtype());
@@ -364,6 +371,9 @@ Support plain_matmul(const KernelCall& call) {
 
 Prepared prepare_jit(const KernelCall& call, Epilogue epilogue) { return prepare<float, TileProduct>(call, std::move(epilogue)); }
 
+Prepared prepare_short_rows(const KernelCall& call, Epilogue epilogue) {
+  return prepare<float, LibraryProduct<float, &short_rows_gemm>>(call, std::move(epilogue));
+}
 Prepared prepare_onednn(const KernelCall& call, Epilogue epilogue) {
   if (call.dtype() == DType::bf16) return prepare<BFloat16, LibraryProduct<BFloat16, &onednn_gemm>>(call, std::move(epilogue));
   return prepare<float, LibraryProduct<float, &onednn_gemm>>(call, std::move(epilogue));
@@ -386,14 +396,16 @@ Prepared prepare_plain(const KernelCall& call, Epilogue epilogue) {
 }  // namespace
 
 KernelList matmul_kernels() {
-  return {product_kernel<jit_matmul<false>, prepare_jit>("jit"),
+  return {product_kernel<short_rows_matmul, prepare_short_rows>("short_rows"),
+          product_kernel<jit_matmul<false>, prepare_jit>("jit"),
           product_kernel<onednn_matmul, prepare_onednn>("onednn"),
           product_kernel<openblas_matmul, prepare_openblas>("openblas"),
           product_kernel<plain_matmul, prepare_plain>("plain")};
 }
 
 KernelList fused_matmul_kernels() {
-  return {fused_product_kernel<jit_matmul<true>, prepare_jit>("jit"),
+  return {fused_product_kernel<short_rows_matmul, prepare_short_rows>("short_rows"),
+          fused_product_kernel<jit_matmul<true>, prepare_jit>("jit"),
           fused_product_kernel<onednn_matmul, prepare_onednn>("onednn"),
           fused_product_kernel<openblas_matmul, prepare_openblas>("openblas"),
           fused_product_kernel<plain_matmul, prepare_plain>("plain"),

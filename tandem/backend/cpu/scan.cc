@@ -1,5 +1,5 @@
-// Running sums and products, and rows joined by segment. Threads share lines or columns, never one line: every sum has
-// one order.
+// Running sums and products, and rows joined by segment. Threads share lines, columns or segments, never one line: every
+// sum has one order.
 #include <limits>
 
 #include "tandem/backend/cpu/array_kernels.h"
@@ -7,6 +7,7 @@
 #include "tandem/backend/cpu/dense.h"
 #include "tandem/backend/cpu/reference/access.h"
 #include "tandem/backend/cpu/reference/reference.h"
+#include "tandem/backend/cpu/row_groups.h"
 #include "tandem/backend/cpu/simd.h"
 #include "tandem/kernel/around_axis.h"
 #include "tandem/op/array_records.h"
@@ -116,17 +117,31 @@ struct SegmentPlan {
   fail(ErrorCode::index_out_of_range, op, ": segment ", segment, " at position ", at, " is outside ", segments, " segments");
 }
 
-/// Adds `rows` of data to their segments, columns first to last.
-template <Join kJoin, class T, class Index>
-[[gnu::always_inline]] inline void join_columns(const SegmentPlan& plan, std::string_view op, const T* data, const Index* ids, T* out, std::int64_t first,
-                  std::int64_t last) {
+/// The segment of row i, negative where the row is dropped.
+std::int64_t segment_of(const SegmentPlan& plan, std::string_view op, const void* ids, std::int64_t i) {
+  const std::int64_t segment = index_at(ids, plan.index, i);
+  if (segment >= plan.segments) [[unlikely]] refuse_segment(op, segment, i, plan.segments);
+  return segment;
+}
+
+/// Long rows: grouped by segment.
+template <Join kJoin, class T>
+void join_groups(const SegmentPlan& plan, std::string_view op, const T* data, const void* ids, T* out, T empty) {
+  const RowGroups groups(plan.rows, plan.segments, [&](std::int64_t i) { return segment_of(plan, op, ids, i); });
+  put_groups(
+      groups, plan.inner, data, out, [=](std::int64_t first, std::int64_t last) __attribute__((always_inline)) { std::fill(out + first, out + last, empty); },
+      [](T a, T b) __attribute__((always_inline)) { return T(joined<kJoin>(comparable(a), comparable(b))); });
+}
+
+/// Short rows: added where they belong as they come.
+template <Join kJoin, class T>
+void join_short_rows(const SegmentPlan& plan, std::string_view op, const T* data, const void* ids, T* out) {
   for (std::int64_t i = 0; i < plan.rows; ++i) {
-    const std::int64_t segment = ids[i];
+    const std::int64_t segment = segment_of(plan, op, ids, i);
     if (segment < 0) continue;
-    if (segment >= plan.segments) [[unlikely]] refuse_segment(op, segment, i, plan.segments);
     T* __restrict to = out + segment * plan.inner;
     const T* __restrict from = data + i * plan.inner;
-    for (std::int64_t k = first; k < last; ++k) to[k] = T(joined<kJoin>(comparable(to[k]), comparable(from[k])));
+    for (std::int64_t k = 0; k < plan.inner; ++k) to[k] = T(joined<kJoin>(comparable(to[k]), comparable(from[k])));
   }
 }
 
@@ -143,17 +158,17 @@ void join_numbers(const SegmentPlan& plan, std::string_view op, const T* __restr
 }
 
 template <Join kJoin, class T>
-void join_rows(const SegmentPlan& plan, std::string_view op, const KernelArgs& args, T* out) {
-  if (plan.inner == 1) {
-    if (plan.index == DType::i32) return join_numbers<kJoin>(plan, op, args.input<T>(), args.input<std::int32_t>(1), out);
-    return join_numbers<kJoin>(plan, op, args.input<T>(), args.input<std::int64_t>(1), out);
-  }
-  parallel_columns(plan.inner, plan.rows * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t first, std::int64_t last) {
-    wide([&]() __attribute__((always_inline)) {
-      if (plan.index == DType::i32) join_columns<kJoin>(plan, op, args.input<T>(), args.input<std::int32_t>(1), out, first, last);
-      else join_columns<kJoin>(plan, op, args.input<T>(), args.input<std::int64_t>(1), out, first, last);
-    });
+void join_rows(const SegmentPlan& plan, std::string_view op, const KernelArgs& args, T empty) {
+  const T* data = args.input<T>();
+  const void* ids = args.inputs[1];
+  T* out = args.output<T>();
+  if (RowGroups::pays(plan.rows, plan.inner * static_cast<std::int64_t>(sizeof(T)))) return join_groups<kJoin>(plan, op, data, ids, out, empty);
+  parallel_ranges(plan.segments * plan.inner, sizeof(T), [&](std::int64_t first, std::int64_t last) {
+    wide([&]() __attribute__((always_inline)) { std::fill(out + first, out + last, empty); });
   });
+  if (plan.inner != 1) return join_short_rows<kJoin>(plan, op, data, ids, out);
+  if (plan.index == DType::i32) join_numbers<kJoin>(plan, op, data, static_cast<const std::int32_t*>(ids), out);
+  else join_numbers<kJoin>(plan, op, data, static_cast<const std::int64_t*>(ids), out);
 }
 
 template <class T>
@@ -161,15 +176,11 @@ void join_segments(const SegmentPlan& plan, std::string_view op, const KernelArg
   T empty = element_of<T>(empty_value<T>(plan.join));
   if constexpr (std::is_same_v<T, std::int64_t>)  // which a double does not hold
     if (plan.join == Join::min) empty = std::numeric_limits<T>::max();
-  T* out = args.output<T>();
-  parallel_ranges(plan.segments * plan.inner, sizeof(T), [&](std::int64_t first, std::int64_t last) {
-    wide([&]() __attribute__((always_inline)) { std::fill(out + first, out + last, empty); });
-  });
   switch (plan.join) {
-    case Join::sum: return join_rows<Join::sum>(plan, op, args, out);
-    case Join::prod: return join_rows<Join::prod>(plan, op, args, out);
-    case Join::max: return join_rows<Join::max>(plan, op, args, out);
-    case Join::min: return join_rows<Join::min>(plan, op, args, out);
+    case Join::sum: return join_rows<Join::sum>(plan, op, args, empty);
+    case Join::prod: return join_rows<Join::prod>(plan, op, args, empty);
+    case Join::max: return join_rows<Join::max>(plan, op, args, empty);
+    case Join::min: return join_rows<Join::min>(plan, op, args, empty);
   }
 }
 

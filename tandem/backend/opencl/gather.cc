@@ -4,17 +4,10 @@
 #include "tandem/backend/opencl/kernels.h"
 #include "tandem/backend/opencl/source.h"
 #include "tandem/kernel/around_axis.h"
+#include "tandem/kernel/gather_sizes.h"
 
 namespace tandem::opencl {
 namespace {
-
-/// params [outer, size, inner]: how gather and its gradient see any shape.
-struct Geometry : AroundAxis {
-  std::int64_t count = 1;
-  bool wide;
-  Geometry(const Shape& params, const Operand& indices, int at)
-      : AroundAxis(around_axis(params, at)), count(indices.shape().elements()), wide(indices.dtype() == DType::i64) {}
-};
 
 constexpr std::string_view kIndex = R"(
 // Index i, or -1 and a report when it is outside 0..axis-1.
@@ -31,10 +24,11 @@ static long index_at(__global const void* indices, int wide, long i, long axis, 
 )";
 
 constexpr std::string_view kGather = R"(
-KERNEL gather(__global const E* x, __global const void* indices, const int wide, __global E* y, const long outer,
+// `outer` blocks share the indices of a batch.
+KERNEL gather(__global const E* x, __global const void* indices, const int wide, __global E* y, const long blocks, const long outer,
               const long axis, const long inner, const long count, __global int* error, const int site, const long per_item) {
-  FOR_EACH(i, outer * count, per_item) {
-    const long o = i / count, at = index_at(indices, wide, i - o * count, axis, error, site);
+  FOR_EACH(i, blocks * count, per_item) {
+    const long o = i / count, at = index_at(indices, wide, o / outer * count + i - o * count, axis, error, site);
     __global const E* from = x + (o * axis + at) * inner;
     __global E* to = y + i * inner;
     long k = 0;
@@ -51,13 +45,13 @@ KERNEL gather(__global const E* x, __global const void* indices, const int wide,
 // Several indices may be equal, so one work-item adds up a column, in the order of the indices.
 constexpr std::string_view kGatherGrad = R"(
 KERNEL gather_grad(__global const T_mem* dy, __global const void* indices, const int wide, __global L_mem* sums,
-                   const long outer, const long axis, const long inner, const long count, __global int* error,
+                   const long blocks, const long outer, const long axis, const long inner, const long count, __global int* error,
                    const int site, const long width) {
   const long columns = (inner + width - 1) / width, item = get_global_id(0), o = item / columns;
-  if (o >= outer) return;
+  if (o >= blocks) return;
   const long begin = (item - o * columns) * width, end = min(inner, begin + width);
   for (long i = 0; i < count; ++i) {
-    const long at = index_at(indices, wide, i, axis, error, site);
+    const long at = index_at(indices, wide, o / outer * count + i, axis, error, site);
     if (at < 0) continue;
     for (long k = begin; k < end; ++k) {
       const long to = (o * axis + at) * inner + k;
@@ -100,21 +94,21 @@ std::string element_source(std::size_t bytes, std::string_view more, std::string
 
 Prepared prepare_gather(const KernelCall& call) {
   Context& context = context_of(call);
-  const Geometry g(call.shape(), call.inputs[1], normalize_axis("gather", call.attr().integer("axis"), call.shape().rank()));
-  const std::int64_t slices = g.inner ? g.outer * g.count : 0;
+  const GatherSizes g = gather_sizes(call, call.shape());
+  const std::int64_t slices = g.inner ? g.blocks() * g.count : 0;
   const std::int64_t per_item = context.elements_per_item(slices, static_cast<double>(g.inner));
   const int site = context.error_site("gather");
   const KernelFunction kernel = context.kernel(element_source(dtype_size(call.dtype()), kIndex, kGather), "gather");
   return prepared([=, &context](const KernelArgs& args) {
-    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[1]).value<cl_int>(g.wide).buffer(args.outputs[0])
-        .value(g.outer).value(g.size).value(g.inner).value(g.count).error(site).value(per_item).run(blocks(slices, per_item));
+    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[1]).value<cl_int>(g.index == DType::i64).buffer(args.outputs[0])
+        .value(g.blocks()).value(g.outer).value(g.size).value(g.inner).value(g.count).error(site).value(per_item).run(blocks(slices, per_item));
   });
 }
 
 Prepared prepare_gather_grad(const KernelCall& call) {
   Context& context = context_of(call);
   const Shape params = call.outputs[0].shape();
-  const Geometry g(params, call.inputs[1], normalize_axis("gather", call.attr().integer("axis"), params.rank()));
+  const GatherSizes g = gather_sizes(call, params);
   const DType lane = lane_dtype(call.dtype());
   const std::int64_t elements = params.elements(), width = 16;
   const int site = context.error_site("gather_grad");
@@ -127,8 +121,9 @@ Prepared prepare_gather_grad(const KernelCall& call) {
     Buffer* sums = narrowing.needed() ? scratch.get() : args.output<Buffer>();
     const std::int64_t zero = 0;
     context.fill(*sums, &zero, dtype_size(lane), bytes);
-    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[1]).value<cl_int>(g.wide).buffer(sums).value(g.outer)
-        .value(g.size).value(g.inner).value(g.count).error(site).value(width).run(g.outer * blocks(g.inner, width));
+    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[1]).value<cl_int>(g.index == DType::i64).buffer(sums)
+        .value(g.blocks()).value(g.outer).value(g.size).value(g.inner).value(g.count).error(site).value(width)
+        .run(g.blocks() * blocks(g.inner, width));
     if (narrowing.needed()) narrowing.run(sums, args.outputs[0]);
   });
 }

@@ -46,6 +46,7 @@ KernelTable kernel_table() {
   table.set(dot_product_attention_grad_op, dot_product_attention_grad_kernels());
   for (const OpDef* op : {&lstm_op, &gru_op, &simple_rnn_op}) table.set(*op, recurrent_kernels());
   for (const OpDef* op : {&lstm_grad_op, &gru_grad_op, &simple_rnn_grad_op}) table.set(*op, recurrent_grad_kernels());
+  for (const OpDef* op : {&resize_bilinear_op, &resize_bilinear_grad_op}) table.set(*op, resizing_kernels());
   table.set(transpose_op, transpose_kernels());
   table.set(concat_op, concat_kernels());
   table.set(slice_op, slice_kernels());

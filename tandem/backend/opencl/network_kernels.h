@@ -12,5 +12,6 @@ KernelList dot_product_attention_kernels();
 KernelList dot_product_attention_grad_kernels();
 KernelList recurrent_kernels();
 KernelList recurrent_grad_kernels();
+KernelList resizing_kernels();  // resize_bilinear and its gradient
 
 }  // namespace tandem::opencl

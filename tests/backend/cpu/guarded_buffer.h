@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tandem/expr/lane_ops.h"
+#include "tandem/expr/program.h"
 
 namespace tandem::cpu {
 

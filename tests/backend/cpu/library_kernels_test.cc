@@ -67,6 +67,15 @@ TEST(LibraryMatmul, GivesTheSameBitsForAnyNumberOfThreadsWhenCutIntoBlocks) {
   check_matmul(DType::f64, {1501, 700}, {700, 1}, false, false, 1e-12);
 }
 
+TEST(LibraryMatmul, ManyShortRowsTimesAVectorAgreeWithTheReference) {
+  for (std::int64_t k : {2, 3, 4})
+    for (std::int64_t m : {256, 1001, 300000})
+      for (bool tb : {false, true}) {
+        check_matmul(DType::f32, {m, k}, tb ? Shape{1, k} : Shape{k, 1}, false, tb, 1e-6);
+        check_matmul(DType::f32, {3, m, k}, tb ? Shape{1, k} : Shape{k, 1}, false, tb, 1e-6);
+      }
+}
+
 TEST(LibraryMatmul, ReadsTransposedStridesInPlace) {
   const Value a = sample(DType::f32, {7, 5}, 1), b = sample(DType::f32, {7, 6}, 2);  // a seen as its transpose (5, 7)
   Operand seen(TensorSpec(DType::f32, {5, 7}));

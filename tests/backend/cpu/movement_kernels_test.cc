@@ -1,3 +1,5 @@
+#include "tandem/backend/cpu/copy.h"
+#include "tests/backend/cpu/guarded_buffer.h"
 #include "tests/backend/cpu/kernel_call.h"
 
 namespace tandem::cpu {
@@ -95,16 +97,59 @@ TEST(LibraryGather, AgreesWithTheReferenceAlongEveryAxis) {
     for (DType index : {DType::i32, DType::i64})
       for (int axis : {0, 1, -1})
         for (const Shape& where : {Shape{}, Shape{0}, Shape{4, 3}, Shape{1000}})
-          check_kernels(gather_kernels(), reference_gather(), gather_op, make_attrs(gather_op, axis),
+          check_kernels(gather_kernels(), reference_gather(), gather_op, make_attrs(gather_op, axis, 0),
                         {sample(dtype, {11, 6, 9}), indices(index, where, 6)});
 }
 
-TEST(LibraryGather, AnIndexOutsideIsAnErrorThatNamesItAndWritesNothing) {
+TEST(LibraryGather, EachPartOfABatchGoesByItsOwnIndices) {
+  for (DType dtype : {DType::u8, DType::f16, DType::f32, DType::f64})
+    for (DType index : {DType::i32, DType::i64})
+      for (int axis : {1, 2}) {
+        check_kernels(gather_kernels(), reference_gather(), gather_op, make_attrs(gather_op, axis, 1),
+                      {sample(dtype, {7, 6, 9}), indices(index, {7, 40}, 6)});
+        check_kernels(gather_kernels(), reference_gather(), gather_op, make_attrs(gather_op, 2, axis),
+                      {sample(dtype, {70, 6, 90}), indices(index, axis == 1 ? Shape{70, 3, 5} : Shape{70, 6, 31}, 90)});
+      }
+}
+
+TEST(LibraryGatherGrad, AddsRowsInTheirOrderWhetherTheyAreLongOrShortOrFewPlacesGetMost) {
+  for (DType dtype : {DType::f32, DType::f64, DType::i32})
+    for (const auto& [params, axis, batch, picks, below] :
+         std::vector<std::tuple<Shape, int, int, Shape, std::int64_t>>{{{50, 700}, 0, 0, {400}, 50}, {{50, 700}, 0, 0, {400}, 2}, {{300, 16}, 0, 0, {9000}, 300},
+                                                                       {{50, 3}, 0, 0, {400}, 50},   {{40, 20, 30}, 1, 0, {35}, 20}, {{40, 20, 30}, 1, 1, {40, 35}, 20}}) {
+      SCOPED_TRACE(text(dtype, " ", params, " ", picks));
+      const Attrs attrs = make_attrs(gather_grad_op, params, axis, batch);
+      Ints sizes(params.begin(), params.end());
+      sizes[static_cast<std::size_t>(axis)] = picks[-1];
+      check_kernels(gather_grad_kernels(), reference_gather_grad(), gather_grad_op, attrs,
+                    {sample(dtype, Shape(std::span<const std::int64_t>(sizes))), indices(DType::i64, picks, below)});
+    }
+}
+
+TEST(StridedCopy, PixelsOfThreeReadAndWriteNothingBesideThem) {
+  for (std::size_t bytes : {1, 2, 4, 8})
+    for (std::int64_t width : {1, 2, 3, 40}) {
+      const Shape picture{5, width, 3};
+      const auto size = static_cast<std::size_t>(picture.elements()) * bytes;
+      GuardedBuffer from(size), to(size);
+      for (std::size_t i = 0; i < size; ++i) from.data()[i] = static_cast<unsigned char>(i * 31);
+      // Columns in reverse order, from the last pixel of the first row on.
+      run_copy(make_copy(picture, {width * 3, -3, 1}), bytes, from.data() + static_cast<std::size_t>(width - 1) * 3 * bytes, to.data());
+      EXPECT_TRUE(to.front_unharmed());
+      for (std::int64_t y = 0; y < 5; ++y)
+        for (std::int64_t x = 0; x < width; ++x)
+          EXPECT_EQ(std::memcmp(to.data() + static_cast<std::size_t>((y * width + x) * 3) * bytes,
+                                from.data() + static_cast<std::size_t>((y * width + width - 1 - x) * 3) * bytes, 3 * bytes), 0)
+              << y << " " << x;
+    }
+}
+
+TEST(LibraryGather, AnIndexOutsideIsAnErrorThatNamesIt) {
   for (std::int32_t bad : {5, -1, 1 << 30}) {
     Value where = indices(DType::i32, {4}, 5);
     where.as<std::int32_t>()[3] = bad;
     try {
-      run(gather_kernels()[0], gather_op, make_attrs(gather_op, 0), {sample(DType::f32, {5, 2}), where});
+      run(gather_kernels()[0], gather_op, make_attrs(gather_op, 0, 0), {sample(DType::f32, {5, 2}), where});
       FAIL() << "index " << bad << " was accepted";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::index_out_of_range);

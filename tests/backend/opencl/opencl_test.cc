@@ -408,8 +408,8 @@ void expect_index_error(const OpDef& op, const Attrs& attrs, const Tensors& inpu
 
 TEST_F(OpenCl, ABadIndexIsReportedOnceByTheNameOfItsOp) {
   const Tensor indices = Tensor::from<std::int32_t>({1, 9, 0}, {3});
-  expect_index_error(gather_op, make_attrs(gather_op, 0), {random_f32({4, 2}), indices});
-  expect_index_error(gather_grad_op, make_attrs(gather_grad_op, Shape{4, 2}, 0), {random_f32({3, 2}), indices});
+  expect_index_error(gather_op, make_attrs(gather_op, 0, 0), {random_f32({4, 2}), indices});
+  expect_index_error(gather_grad_op, make_attrs(gather_grad_op, Shape{4, 2}, 0, 0), {random_f32({3, 2}), indices});
   expect_index_error(sparse_softmax_cross_entropy_op, {}, {indices, random_f32({3, 5})});
 }
 

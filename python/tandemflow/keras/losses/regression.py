@@ -59,8 +59,8 @@ def unit(x, axis):
 
 def _signed(y_true):
     """0 and 1 as -1 and 1, if there is nothing else among the labels."""
-    binary = _ops.reduce_all(_ops.logical_or(_ops.equal(y_true, 0.0), _ops.equal(y_true, 1.0)))
-    return _ops.where(binary, 2.0 * y_true - 1.0, y_true)
+    binary = _ops.cast(_ops.reduce_all(_ops.equal(square(y_true), y_true)), y_true.dtype)  # numbers that are their square
+    return y_true * (1.0 + binary) - binary
 
 
 def _hinge_terms(y_true, y_pred):

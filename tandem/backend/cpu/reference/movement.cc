@@ -3,6 +3,7 @@
 #include "tandem/backend/cpu/reference/access.h"
 #include "tandem/backend/cpu/reference/reference.h"
 #include "tandem/kernel/around_axis.h"
+#include "tandem/kernel/gather_sizes.h"
 #include "tandem/kernel/moved_pieces.h"
 
 namespace tandem::cpu {
@@ -65,14 +66,10 @@ Prepared prepare_slice(const KernelCall& call) {
   });
 }
 
-/// params [outer, size, inner]: how gather and its gradient see any shape.
-struct Gather : AroundAxis {
-  std::int64_t count = 1;
-  DType index_dtype;
-  Gather(const Shape& params, const Operand& indices, int at)
-      : AroundAxis(around_axis(params, at)), count(indices.shape().elements()), index_dtype(indices.dtype()) {}
-  std::int64_t index(const void* indices, std::int64_t i) const {
-    const std::int64_t value = index_at(indices, index_dtype, i);
+/// How gather and its gradient see any shape.
+struct Gather : GatherSizes {
+  std::int64_t index_of(const void* indices, std::int64_t i) const {
+    const std::int64_t value = index_at(indices, index, i);
     if (value < 0 || value >= size)
       fail(ErrorCode::index_out_of_range, "gather: index ", value, " at position ", i, " is outside an axis of size ", size);
     return value;
@@ -80,16 +77,15 @@ struct Gather : AroundAxis {
   /// Calls body(element of params, element of the gathered tensor) for each.
   template <class F>
   void for_each(const void* indices, F body) const {
-    for (std::int64_t o = 0; o < outer; ++o)
+    for (std::int64_t b = 0; b < blocks(); ++b)
       for (std::int64_t i = 0; i < count; ++i)
-        for (std::int64_t k = 0, at = index(indices, i); k < inner; ++k)
-          body((o * size + at) * inner + k, (o * count + i) * inner + k);
+        for (std::int64_t k = 0, at = index_of(indices, first_index(b) + i); k < inner; ++k)
+          body((b * size + at) * inner + k, (b * count + i) * inner + k);
   }
 };
 
 Prepared prepare_gather(const KernelCall& call) {
-  const int axis = normalize_axis("gather", call.attr().integer("axis"), call.shape().rank());
-  return prepared([g = Gather(call.shape(), call.inputs[1], axis), size = dtype_size(call.dtype())](const KernelArgs& args) {
+  return prepared([g = Gather{gather_sizes(call, call.shape())}, size = dtype_size(call.dtype())](const KernelArgs& args) {
     g.for_each(args.inputs[1], [&](std::int64_t from, std::int64_t to) {
       copy_element(args.outputs[0], to, args.inputs[0], from, size);
     });
@@ -99,8 +95,7 @@ Prepared prepare_gather(const KernelCall& call) {
 template <class T>
 Prepared prepare_gather_grad(const KernelCall& call) {
   const Shape params = call.outputs[0].shape();
-  const int axis = normalize_axis("gather", call.attr().integer("axis"), params.rank());
-  return prepared([g = Gather(params, call.inputs[1], axis), size = params.elements()](const KernelArgs& args) {
+  return prepared([g = Gather{gather_sizes(call, params)}, size = params.elements()](const KernelArgs& args) {
     std::vector<Wide<T>> sums(static_cast<std::size_t>(size), 0);
     g.for_each(args.inputs[1], [&](std::int64_t to, std::int64_t from) {
       sums[static_cast<std::size_t>(to)] += widen(args.input<T>()[from]);
