@@ -169,6 +169,8 @@ class Backward final : public Recurrent {
         element_(dtype_size(call.dtype())),
         first_(context(), element_, rows_axes(s_, 1, s_.units)),
         others_(context(), element_, rows_axes(s_, s_.steps - 1, s_.steps * s_.units)),
+        states_(context(), lane_dtype(call.dtype()), s_.batch * s_.units),
+        rows_(context(), lane_dtype(call.dtype()), s_.batch * s_.steps),
         narrowing_(context(), call.dtype(), s_.batch * s_.units) {}
 
   void run(const KernelArgs& args) const override {
@@ -180,8 +182,7 @@ class Backward final : public Recurrent {
     const void* by_state = s_.reset_after() ? second.get() : by_x.get();
     first_.run(args.inputs[x_ + 1], 0, before.get(), 0);
     if (s_.steps > 1) others_.run(args.inputs[kernel_ + 2], 0, before.get(), u);
-    const std::int64_t zero = 0;
-    for (const Scratch* carried : {&dh, &dc}) context().fill(*carried->get(), &zero, packed_bytes(tensors_.dtype()), lane_bytes(s_.batch * u));
+    for (const Scratch* carried : {&dh, &dc}) states_.run(carried->get(), 0);
 
     const Scratch left(pool, left_bytes(s_.batch, width)), transposed(pool, right_bytes(width, u));
     tensors_.pack_b({args.inputs[kernel_ + 1], 0, 1, width}, width, u, transposed.get());
@@ -255,10 +256,7 @@ class Backward final : public Recurrent {
       tensors_.multiply(left.get(), right.get(), args.outputs[weights], 0, in, width, rows, {}, false);
     }
     const Scratch ones(pool, lane_bytes(rows));
-    const double one = 1;
-    const float small = 1;
-    const std::size_t bytes = packed_bytes(tensors_.dtype());
-    context().fill(*ones.get(), bytes == 8 ? static_cast<const void*>(&one) : &small, bytes, lane_bytes(rows));
+    rows_.run(ones.get(), 1);
     const Scratch summing(pool, left_bytes(1, rows));
     lanes_.pack_a({ones.get(), 0, rows, 1}, 1, rows, summing.get());
     tensors_.multiply(summing.get(), right.get(), args.outputs[weights + 2], 0, 1, width, rows, {}, false);
@@ -273,6 +271,7 @@ class Backward final : public Recurrent {
   int x_;
   std::size_t element_;
   StridedCopy first_, others_;
+  Filling states_, rows_;
   Narrowing narrowing_;
 };
 
