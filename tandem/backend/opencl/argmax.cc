@@ -10,6 +10,8 @@
 namespace tandem::opencl {
 namespace {
 
+constexpr std::int64_t kShortRow = 32;
+
 std::string argmax_source(DType dtype, bool least) {
   const bool wide = dtype_size(lane_dtype(dtype)) == 8;
   return text(prelude(dtype == DType::f64), kForEach, define_dtype("T", dtype), "#define NEARER(a, b) ((a) ", least ? "<" : ">",
@@ -65,6 +67,29 @@ KERNEL argmax_rows(__global const T_mem* x, __global void* y, const int wide, co
   }
 }
 
+// Short rows, eight at a time: a lane a row.
+KERNEL argmax_short(__global const T_mem* x, __global void* y, const int wide, const long outer, const long length, const long inner,
+                    const long per_item) {
+  FOR_EACH(i, (outer + 7) / 8, per_item) {
+    const int m = (int)min(8l, outer - i * 8);
+    T_lane8 largest = (T_lane8)(WORST);
+    Where8 best = (Where8)(0);
+    for (long k = 0; k < length; ++k) {
+      const long at = i * 8 * length + k;
+      const T_lane8 v = m < 8 ? T_part(x, at, length, m, 0)
+                              : EIGHT(T_lane8, T_load(x, at), T_load(x, at + length), T_load(x, at + 2 * length), T_load(x, at + 3 * length),
+                                      T_load(x, at + 4 * length), T_load(x, at + 5 * length), T_load(x, at + 6 * length), T_load(x, at + 7 * length));
+      const Where8 larger = k == 0 ? v == v : NEARER(v, largest);
+      largest = PICK(larger, v, largest);
+      best = PICK(larger, (Where8)(k), best);
+    }
+    long all[8];
+    vstore8(convert_long8(best), 0, all);
+#pragma unroll 1
+    for (int u = 0; u < m; ++u) put(y, wide, i * 8 + u, all[u]);
+  }
+}
+
 // Eight neighbours along the inner axis at a time; inner is a multiple of eight.
 KERNEL argmax_columns(__global const T_mem* x, __global void* y, const int wide, const long outer, const long length,
                       const long inner, const long per_item) {
@@ -94,12 +119,14 @@ Prepared prepare_argmax(const KernelCall& call) {
   const int axis = normalize_axis(call.op.name, call.attr().integer("axis"), shape.rank());
   const AroundAxis at = around_axis(shape, axis);
   const bool numbered = at.size <= std::numeric_limits<std::int32_t>::max();
-  const bool columns = at.inner % 8 == 0 && at.inner > 0 && numbered, rows = at.inner == 1 && at.size >= 8 && numbered;
-  const std::int64_t searches = columns ? at.outer * (at.inner / 8) : at.outer * at.inner;
-  const std::int64_t per_item = context.elements_per_item(searches, static_cast<double>(at.size) * (columns ? 8 : 1));
+  const bool columns = at.inner % 8 == 0 && at.inner > 0 && numbered, rows = at.inner == 1 && at.size > kShortRow && numbered;
+  const bool short_rows = at.inner == 1 && at.size > 0 && at.size <= kShortRow;
+  const std::int64_t searches = columns ? at.outer * (at.inner / 8) : short_rows ? blocks(at.outer, 8) : at.outer * at.inner;
+  const std::int64_t per_item = context.elements_per_item(searches, static_cast<double>(at.size) * (columns || short_rows ? 8 : 1));
   const bool wide = call.outputs[0].dtype() == DType::i64;
   const KernelFunction kernel =
-      context.kernel(argmax_source(call.dtype(), &call.op == &argmin_op), columns ? "argmax_columns" : rows ? "argmax_rows" : "argmax");
+      context.kernel(argmax_source(call.dtype(), &call.op == &argmin_op),
+                     columns ? "argmax_columns" : short_rows ? "argmax_short" : rows ? "argmax_rows" : "argmax");
   return prepared([=, &context](const KernelArgs& args) {
     Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value<cl_int>(wide).value(at.outer).value(at.size)
         .value(at.inner).value(per_item).run(blocks(searches, per_item));
