@@ -10,6 +10,8 @@
 namespace tandem::opencl {
 namespace {
 
+constexpr std::int64_t kShortRow = 32;
+
 std::string argmax_source(DType dtype, bool least) {
   const bool wide = dtype_size(lane_dtype(dtype)) == 8;
   return text(prelude(dtype == DType::f64), kForEach, define_dtype("T", dtype), "#define NEARER(a, b) ((a) ", least ? "<" : ">",
@@ -35,6 +37,56 @@ KERNEL argmax(__global const T_mem* x, __global void* y, const int wide, const l
       }
     }
     put(y, wide, i, best);
+  }
+}
+
+// Rows of at least eight elements: a lane looks at every eighth. Of equal ones the first wins, and so does the first of lanes.
+KERNEL argmax_rows(__global const T_mem* x, __global void* y, const int wide, const long outer, const long length, const long inner,
+                   const long per_item) {
+  const Where8 lanes = EIGHT(Where8, 0, 1, 2, 3, 4, 5, 6, 7);
+  FOR_EACH(i, outer, per_item) {
+    const long from = i * length;
+    T_lane8 largest = T_load8(x, from);
+    largest = PICK(largest != largest, (T_lane8)(WORST), largest);
+    Where8 best = lanes;
+    for (long k = 8; k < length; k += 8) {
+      const long at = min(k, length - 8);  // looking twice changes nothing
+      const T_lane8 v = T_load8(x, from + at);
+      const Where8 larger = NEARER(v, largest);
+      largest = PICK(larger, v, largest);
+      best = PICK(larger, lanes + (Where8)(at), best);
+    }
+    T_lane values[8];
+    long all[8];
+    vstore8(largest, 0, values);
+    vstore8(convert_long8(best), 0, all);
+    int won = 0;
+    for (int u = 1; u < 8; ++u)
+      if (NEARER(values[u], values[won]) || (values[u] == values[won] && all[u] < all[won])) won = u;
+    put(y, wide, i, all[won]);
+  }
+}
+
+// Short rows, eight at a time: a lane a row.
+KERNEL argmax_short(__global const T_mem* x, __global void* y, const int wide, const long outer, const long length, const long inner,
+                    const long per_item) {
+  FOR_EACH(i, (outer + 7) / 8, per_item) {
+    const int m = (int)min(8l, outer - i * 8);
+    T_lane8 largest = (T_lane8)(WORST);
+    Where8 best = (Where8)(0);
+    for (long k = 0; k < length; ++k) {
+      const long at = i * 8 * length + k;
+      const T_lane8 v = m < 8 ? T_part(x, at, length, m, 0)
+                              : EIGHT(T_lane8, T_load(x, at), T_load(x, at + length), T_load(x, at + 2 * length), T_load(x, at + 3 * length),
+                                      T_load(x, at + 4 * length), T_load(x, at + 5 * length), T_load(x, at + 6 * length), T_load(x, at + 7 * length));
+      const Where8 larger = k == 0 ? v == v : NEARER(v, largest);
+      largest = PICK(larger, v, largest);
+      best = PICK(larger, (Where8)(k), best);
+    }
+    long all[8];
+    vstore8(convert_long8(best), 0, all);
+#pragma unroll 1
+    for (int u = 0; u < m; ++u) put(y, wide, i * 8 + u, all[u]);
   }
 }
 
@@ -66,12 +118,15 @@ Prepared prepare_argmax(const KernelCall& call) {
   const Shape& shape = call.shape();
   const int axis = normalize_axis(call.op.name, call.attr().integer("axis"), shape.rank());
   const AroundAxis at = around_axis(shape, axis);
-  const bool columns = at.inner % 8 == 0 && at.inner > 0 && at.size <= std::numeric_limits<std::int32_t>::max();
-  const std::int64_t searches = columns ? at.outer * (at.inner / 8) : at.outer * at.inner;
-  const std::int64_t per_item = context.elements_per_item(searches, static_cast<double>(at.size) * (columns ? 8 : 1));
+  const bool numbered = at.size <= std::numeric_limits<std::int32_t>::max();
+  const bool columns = at.inner % 8 == 0 && at.inner > 0 && numbered, rows = at.inner == 1 && at.size > kShortRow && numbered;
+  const bool short_rows = at.inner == 1 && at.size > 0 && at.size <= kShortRow;
+  const std::int64_t searches = columns ? at.outer * (at.inner / 8) : short_rows ? blocks(at.outer, 8) : at.outer * at.inner;
+  const std::int64_t per_item = context.elements_per_item(searches, static_cast<double>(at.size) * (columns || short_rows ? 8 : 1));
   const bool wide = call.outputs[0].dtype() == DType::i64;
   const KernelFunction kernel =
-      context.kernel(argmax_source(call.dtype(), &call.op == &argmin_op), columns ? "argmax_columns" : "argmax");
+      context.kernel(argmax_source(call.dtype(), &call.op == &argmin_op),
+                     columns ? "argmax_columns" : short_rows ? "argmax_short" : rows ? "argmax_rows" : "argmax");
   return prepared([=, &context](const KernelArgs& args) {
     Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value<cl_int>(wide).value(at.outer).value(at.size)
         .value(at.inner).value(per_item).run(blocks(searches, per_item));

@@ -1,8 +1,12 @@
 // Kernels of scans, segments, slices with steps, scatters and sorts.
 #pragma once
+#include "tandem/backend/opencl/context.h"
 #include "tandem/kernel/kernel.h"
 
 namespace tandem::opencl {
+
+/// How many of `inner` columns a work-item joins row by row. A GPU's work-items are neighbours and read together.
+std::int64_t columns_per_item(const Context& context, std::int64_t inner);
 
 KernelList scan_kernels();     // cumsum, cumprod
 KernelList segment_kernels();  // unsorted_segment_*

@@ -1,9 +1,9 @@
 // Attention: a work-item takes a row of queries (or, for the gradients of keys and values, a row of keys) and walks over
 // the other side, eight scores at a time. Scores are made again where they are needed; none is kept.
-#include "tandem/backend/opencl/kernels.h"
+#include "tandem/backend/opencl/attention.h"
+
 #include "tandem/backend/opencl/network_kernels.h"
 #include "tandem/backend/opencl/source.h"
-#include "tandem/kernel/attention_sizes.h"
 
 namespace tandem::opencl {
 namespace {
@@ -159,22 +159,10 @@ std::string source(DType dtype) {
               define_function("lane_log", lane, 1, [](auto& in) { return log(in[0]); }), kScores, kForward, kGradient);
 }
 
-/// The sizes as the kernels get them, and how the rows of one side are dealt out.
-struct Plan {
-  Context* context;
-  AttentionSizes s;
-  bool wide;
-  Plan(const KernelCall& call, int first)
-      : context(&context_of(call)), s(call, first), wide(lane_dtype(call.dtype()) == DType::f64) {}
+/// How the rows of one side are dealt out.
+struct Plan : AttentionPlan {
+  using AttentionPlan::AttentionPlan;
 
-  void add_sizes(Launch& launch) const {
-    launch.value(std::array<std::int64_t, 11>{s.batch, s.targets, s.sources, s.heads, s.size, s.depth, s.causal, s.bias[0], s.bias[1],
-                                              s.bias[2], s.bias[3]});
-  }
-  void add_scale(Launch& launch) const {
-    if (wide) launch.value(s.scale);
-    else launch.value(static_cast<float>(s.scale));
-  }
   void run(Launch& launch, std::int64_t rows, std::int64_t others) const {
     const std::int64_t count = s.batch * s.heads * rows;
     const std::int64_t per_item = context->elements_per_item(count, static_cast<double>(others * (s.size + s.depth)));
@@ -230,15 +218,28 @@ Prepared prepare_gradient(const KernelCall& call) {
   });
 }
 
-Support not_empty(const KernelCall& call) {
+}  // namespace
+
+AttentionPlan::AttentionPlan(const KernelCall& call, int first)
+    : context(&context_of(call)), s(call, first), wide(lane_dtype(call.dtype()) == DType::f64) {}
+
+void AttentionPlan::add_sizes(Launch& launch) const {
+  launch.value(std::array<std::int64_t, 11>{s.batch, s.targets, s.sources, s.heads, s.size, s.depth, s.causal, s.bias[0], s.bias[1],
+                                            s.bias[2], s.bias[3]});
+}
+
+void AttentionPlan::add_scale(Launch& launch) const {
+  if (wide) launch.value(s.scale);
+  else launch.value(static_cast<float>(s.scale));
+}
+
+Support attention_supported(const KernelCall& call) {
   for (const Operand& input : call.inputs)
     if (input.shape().elements() == 0) return no("nothing to compute: an operand is empty");
   return dtypes_supported(call);
 }
 
-}  // namespace
-
-KernelList dot_product_attention_kernels() { return {{"opencl rows", not_empty, prepare_forward}}; }
-KernelList dot_product_attention_grad_kernels() { return {{"opencl rows", not_empty, prepare_gradient}}; }
+KernelList dot_product_attention_kernels() { return {tiled_attention(), {"opencl rows", attention_supported, prepare_forward}}; }
+KernelList dot_product_attention_grad_kernels() { return {tiled_attention_grad(), {"opencl rows", attention_supported, prepare_gradient}}; }
 
 }  // namespace tandem::opencl

@@ -87,8 +87,6 @@ class Context {
   Event written(Buffer& shared);
   Event last_use(const Buffer& shared);
   void free(Buffer* buffer) noexcept;
-  /// Fills with a pattern of 1, 2, 4 or 8 bytes.
-  void fill(Buffer& to, const void* pattern, std::size_t pattern_bytes, std::size_t bytes);
   /// Waits for both queues; throws the first failure not yet reported.
   void synchronize();
   /// Waits for both queues and looks at nothing.

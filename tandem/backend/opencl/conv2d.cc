@@ -17,7 +17,8 @@ class Conv2d final : public PreparedKernel {
     if (empty_) return;
     if (convolve_.reads_in_place()) return convolve_.run(args.inputs[0], convolve_.in_place(args.inputs[1]), args.outputs[0], args);
     const Scratch panels(packing_.context().pool(), convolve_.panel_bytes());
-    if (convolve_.patch()) packing_.pack_b({args.inputs[1], 0, g_.out_channels, 1}, convolve_.patch(), g_.out_channels, panels.get());
+    if (convolve_.patch())
+      packing_.pack_b({args.inputs[1], 0, g_.out_channels, 1}, convolve_.patch(), g_.group_outputs(), panels.get(), g_.groups, g_.group_outputs());
     convolve_.run(args.inputs[0], convolve_.packed(panels.get()), args.outputs[0], args);
   }
 
@@ -43,7 +44,7 @@ std::array<std::int64_t, 13> image_words(const ConvGeometry& g) {
           g.rows.stride,   g.columns.stride, g.rows.dilation, g.columns.dilation, g.rows.pad_before, g.columns.pad_before};
 }
 
-KernelList conv2d_kernels() { return packed_or_direct<Conv2d, ConvKind::forward>(); }
+KernelList conv2d_kernels() { return packed_or_depthwise<Conv2d, ConvKind::forward>(); }
 KernelList fused_conv2d_kernels() {
   return {{.name = "product, then loop",
            .supports = [](const KernelCall& call) { return product_and_rest_supported(call, conv2d_kernels(), {"opencl packed"}); },

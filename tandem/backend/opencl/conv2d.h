@@ -24,22 +24,29 @@ static long meets(const Image g, long image, long oy, long ox, long ky, long kx)
 }
 )";
 
-/// For channels in groups: sums product by product, without packing.
-Kernel direct_conv2d(ConvKind kind);
+/// Does each result need one channel? Then there is no sum over channels that a matrix product could make.
+inline bool is_depthwise(const ConvGeometry& g) { return g.groups > 1 && g.group_inputs() == 1 && g.group_outputs() <= 4; }
+Kernel depthwise_conv2d(ConvKind kind);
 
 template <ConvKind kind>
-Support one_group(const KernelCall& call) {
-  if (conv_geometry(call, kind).groups > 1) return no("groups of channels are left to the direct kernel");
+Support not_depthwise(const KernelCall& call) {
+  if (is_depthwise(conv_geometry(call, kind))) return no("channel by channel is left to the depthwise kernel");
   return dtypes_supported(call);
 }
 
-/// The kernels of a convolution: K, and the direct one for groups.
+/// The kernels of a convolution: K, and the depthwise one.
 template <class K, ConvKind kind>
-KernelList packed_or_direct() {
-  return {{.name = "opencl packed", .supports = one_group<kind>, .prepare = [](const KernelCall& call) -> Prepared {
+KernelList packed_or_depthwise() {
+  return {{.name = "opencl packed", .supports = not_depthwise<kind>, .prepare = [](const KernelCall& call) -> Prepared {
              return std::make_unique<K>(call);
            }},
-          direct_conv2d(kind)};
+          depthwise_conv2d(kind)};
 }
+
+/// Sums of several parts are added in their order: the kernel add_parts, after kForEach, and its launch.
+extern const std::string_view kAddPartsText;
+void launch_add_parts(Context& context, const KernelFunction& add_parts, const void* sums, void* to, std::int64_t count, std::int64_t parts);
+/// Images are divided into so many parts, whatever the device: the same sums everywhere. Filters of many `elements` have fewer.
+std::int64_t image_parts(std::int64_t batch, std::int64_t elements);
 
 }  // namespace tandem::opencl

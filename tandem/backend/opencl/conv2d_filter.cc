@@ -24,14 +24,19 @@ static void keep8(__global P* to, P8 sum, int add) { PUT8(P8, to, add ? sum + GE
 #define LINE(r) (P)T_load(x, from[r] + at)
 #define EDGE(r) (oy * g.sy + ky[r] >= 0 && oy * g.sy + ky[r] < g.h && ox * g.sx + kx[r] >= 0 && ox * g.sx + kx[r] < g.w \
                      ? (P)T_load(x, from[r] + at) : (P)0)
-#define COLUMNS const TILE_VECTOR b0 = full ? TAKE(q) : TAKE_PART(q, columns), \
-                                  b1 = full ? TAKE(q + TILE_LANES) : TAKE_PART(q + TILE_LANES, columns - TILE_LANES);
-#define KEEP(r, low, high) if (r < rows) keep_row(mine + (row * 6 + r) * n + column * 2 * TILE_LANES, columns, low, high, image > begin);
+// Whole vectors are taken unless that is beyond the end: what a column that is not kept adds up does not matter.
+#define COLUMNS const TILE_VECTOR b0 = q + TILE_LANES <= last ? TAKE(q) : TAKE_PART(q, columns); \
+                const TILE_VECTOR b1 = !WIDE ? b0 : q + 2 * TILE_LANES <= last ? TAKE(q + TILE_LANES) : TAKE_PART(q + TILE_LANES, columns - TILE_LANES);
+#define KEEP(r, low, high) if (r < rows) keep_row(mine + (row * 6 + r) * n + channel, columns, low, high, image > begin);
 
 static void keep_row(__global P* to, int columns, TILE_VECTOR low, TILE_VECTOR high, int add) {
   if (columns == 2 * TILE_LANES) {
     KEEP_VECTOR(to, low);
     KEEP_VECTOR(to + TILE_LANES, high);
+    return;
+  }
+  if (columns == TILE_LANES) {
+    KEEP_VECTOR(to, low);
     return;
   }
   P all[2 * TILE_LANES];
@@ -40,22 +45,24 @@ static void keep_row(__global P* to, int columns, TILE_VECTOR low, TILE_VECTOR h
   for (int k = 0; k < columns; ++k) to[k] = add ? to[k] + all[k] : all[k];
 }
 
-// A work-item adds up the images of one part for two vectors of channels, image by image, so that what it reads again and
-// again is near: sums[part][patch][n].
+// A work-item adds up the images of one part for one or two vectors of a group's channels, image by image, so that what it reads
+// again and again is near: sums[part][patch][n].
 KERNEL filter_sums(__global const T_mem* x, __global const T_mem* dy, __global P* sums, const long batch, const long per_part,
-                   const long n, const Image g) {
-  const long part = get_global_id(0), column = get_global_id(1), patch = g.kh * g.kw * g.c;
+                   const long n, const Image g, const long groups) {
+  const long inputs = g.c / groups, outputs = n / groups, tile = (1 + WIDE) * TILE_LANES, group_tiles = (outputs + tile - 1) / tile;
+  const long part = get_global_id(0), group = get_global_id(1) / group_tiles, column = get_global_id(1) - group * group_tiles;
+  const long patch = g.kh * g.kw * inputs, channel = group * outputs + column * tile, last = batch * g.oh * g.ow * n;
   const long begin = part * per_part, end = min(batch, begin + per_part);
-  const int columns = (int)min(2l * TILE_LANES, n - column * 2 * TILE_LANES), full = columns == 2 * TILE_LANES;
+  const int columns = (int)min(tile, outputs - column * tile);
   __global P* mine = sums + part * patch * n;
   for (long image = begin; image < end; ++image)
     for (long row = 0; row * 6 < patch; ++row) {
       long ky[6], kx[6], from[6], top = 0, bottom = g.oh, low = 0, high = g.ow;
       for (int r = 0; r < 6; ++r) {
-        const long element = min(row * 6 + r, patch - 1), tap = element / g.c, line = tap / g.kw;
+        const long element = min(row * 6 + r, patch - 1), tap = element / inputs, line = tap / g.kw;
         ky[r] = line * g.dy - g.py;
         kx[r] = (tap - line * g.kw) * g.dx - g.px;
-        from[r] = ((image * g.h + ky[r]) * g.w + kx[r]) * g.c + element - tap * g.c;
+        from[r] = ((image * g.h + ky[r]) * g.w + kx[r]) * g.c + group * inputs + element - tap * inputs;
         // Where the whole tile is inside: the pixels that need no look.
         top = max(top, (-ky[r] + g.sy - 1) / g.sy);
         bottom = min(bottom, ky[r] >= g.h ? 0 : (g.h - 1 - ky[r]) / g.sy + 1);
@@ -68,7 +75,7 @@ KERNEL filter_sums(__global const T_mem* x, __global const T_mem* dy, __global P
       for (long oy = 0; oy < g.oh; ++oy) {
         const int inside = oy >= top && oy < bottom;
         const long from_pixel = inside ? low : g.ow, to_pixel = inside ? high : g.ow;
-        long ox = 0, at = oy * g.sy * g.w * g.c, q = (image * g.oh + oy) * g.ow * n + column * 2 * TILE_LANES;
+        long ox = 0, at = oy * g.sy * g.w * g.c, q = (image * g.oh + oy) * g.ow * n + channel;
         for (; ox < from_pixel; ++ox, at += g.sx * g.c, q += n) { COLUMNS STEP_TILE(EDGE) }
         for (; ox < to_pixel; ++ox, at += g.sx * g.c, q += n) { COLUMNS STEP_TILE(LINE) }
         for (; ox < g.ow; ++ox, at += g.sx * g.c, q += n) { COLUMNS STEP_TILE(EDGE) }
@@ -82,21 +89,7 @@ KERNEL filter_sums(__global const T_mem* x, __global const T_mem* dy, __global P
       KEEP(5, l5, h5)
     }
 }
-
-KERNEL add_parts(__global const P* sums, __global T_mem* y, const long count, const long parts, const long per_item) {
-  FOR_EACH(i, count, per_item) {
-    P sum = sums[i];
-    for (long part = 1; part < parts; ++part) sum += sums[part * count + i];
-    T_store(y, i, (T_lane)sum);
-  }
-}
 )";
-
-/// Images are divided into so many parts, whatever the device: the same sums everywhere. Large filters have fewer.
-std::int64_t parts_of(std::int64_t batch, std::int64_t elements) {
-  constexpr std::int64_t kMost = 16, kMostElements = 4 << 20;
-  return std::clamp<std::int64_t>(kMostElements / std::max<std::int64_t>(elements, 1), 1, std::clamp<std::int64_t>(batch, 1, kMost));
-}
 
 /// Longer vectors pay a quarter; more than that must not be left empty in the last tile of channels.
 int tile_lanes(const Context& context, DType dtype, std::int64_t channels) {
@@ -111,11 +104,12 @@ class Conv2dBackpropFilter final : public PreparedKernel {
       : context_(context_of(call)),
         g_(conv_geometry(call, ConvKind::filter_gradient)),
         dtype_(call.dtype()),
-        lanes_(tile_lanes(context_, dtype_, g_.out_channels)),
+        lanes_(tile_lanes(context_, dtype_, g_.group_outputs())),
+        vectors_(g_.group_outputs() > lanes_ ? 2 : 1),
         sum_(context_.kernel(source(), "filter_sums")),
         add_(context_.kernel(source(), "add_parts")),
         elements_(call.outputs[0].shape().elements()),
-        per_part_(blocks(std::max<std::int64_t>(g_.batch, 1), parts_of(g_.batch, elements_))),
+        per_part_(blocks(std::max<std::int64_t>(g_.batch, 1), image_parts(g_.batch, elements_))),
         parts_(blocks(std::max<std::int64_t>(g_.batch, 1), per_part_)),
         filling_(context_, call.outputs[0].spec),
         empty_(call.shape(0).elements() == 0 || call.shape(1).elements() == 0) {}
@@ -125,22 +119,20 @@ class Conv2dBackpropFilter final : public PreparedKernel {
     if (empty_) return filling_.run(args.outputs[0], 0);
     const Scratch sums(context_.pool(), static_cast<std::size_t>(parts_ * elements_) * packed_bytes(dtype_));
     Launch(context_, sum_).buffer(args.inputs[0]).buffer(args.inputs[1]).buffer(sums.get()).value(g_.batch).value(per_part_)
-        .value(g_.out_channels).value(image_words(g_)).run(parts_, blocks(g_.out_channels, 2 * lanes_));
-    const std::int64_t per_item = context_.elements_per_item(elements_, static_cast<double>(parts_));
-    Launch(context_, add_).buffer(sums.get()).buffer(args.outputs[0]).value(elements_).value(parts_).value(per_item)
-        .run(blocks(elements_, per_item));
+        .value(g_.out_channels).value(image_words(g_)).value(g_.groups).run(parts_, g_.groups * blocks(g_.group_outputs(), vectors_ * lanes_));
+    launch_add_parts(context_, add_, sums.get(), args.outputs[0], elements_, parts_);
   }
 
  private:
   std::string source() const {
-    return text(gemm_prelude(dtype_), "#define TILE_LANES ", lanes_, "\n#define TILE_VECTOR P", lanes_, "\n", kForEach, Epilogue().source(), kTileText,
-                kImageText, kFilterSums);
+    return text(gemm_prelude(dtype_), "#define TILE_LANES ", lanes_, "\n#define TILE_VECTOR P", lanes_, "\n#define WIDE ", vectors_ - 1, "\n", kForEach,
+                Epilogue().source(), kTileText, kImageText, kAddPartsText, kFilterSums);
   }
 
   Context& context_;
   ConvGeometry g_;
   DType dtype_;
-  int lanes_;  // of the vectors of a tile
+  int lanes_, vectors_;  // of a tile
   KernelFunction sum_, add_;
   std::int64_t elements_, per_part_, parts_;
   Filling filling_;
@@ -149,6 +141,26 @@ class Conv2dBackpropFilter final : public PreparedKernel {
 
 }  // namespace
 
-KernelList conv2d_backprop_filter_kernels() { return packed_or_direct<Conv2dBackpropFilter, ConvKind::filter_gradient>(); }
+const std::string_view kAddPartsText = R"(
+KERNEL add_parts(__global const P* sums, __global T_mem* y, const long count, const long parts, const long per_item) {
+  FOR_EACH(i, count, per_item) {
+    P sum = sums[i];
+    for (long part = 1; part < parts; ++part) sum += sums[part * count + i];
+    T_store(y, i, (T_lane)sum);
+  }
+}
+)";
+
+void launch_add_parts(Context& context, const KernelFunction& add_parts, const void* sums, void* to, std::int64_t count, std::int64_t parts) {
+  const std::int64_t per_item = context.elements_per_item(count, static_cast<double>(parts));
+  Launch(context, add_parts).buffer(sums).buffer(to).value(count).value(parts).value(per_item).run(blocks(count, per_item));
+}
+
+std::int64_t image_parts(std::int64_t batch, std::int64_t elements) {
+  constexpr std::int64_t kMost = 16, kMostElements = 4 << 20;
+  return std::clamp<std::int64_t>(kMostElements / std::max<std::int64_t>(elements, 1), 1, std::clamp<std::int64_t>(batch, 1, kMost));
+}
+
+KernelList conv2d_backprop_filter_kernels() { return packed_or_depthwise<Conv2dBackpropFilter, ConvKind::filter_gradient>(); }
 
 }  // namespace tandem::opencl

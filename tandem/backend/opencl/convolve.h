@@ -5,7 +5,7 @@
 
 namespace tandem::opencl {
 
-/// y[pixels, outputs] = patches of x times the filters.
+/// y[pixels, outputs] = patches of x times the filters; each group of outputs has its own channels of x.
 class Convolve {
  public:
   /// Sixteen outputs are a panel, which has a line for each element of the patch.
@@ -15,14 +15,15 @@ class Convolve {
   };
   Convolve(Context& context, DType dtype, const ConvGeometry& geometry, Epilogue epilogue = {});
 
-  std::int64_t patch() const { return g_.rows.kernel * g_.columns.kernel * g_.in_channels; }
+  /// Elements that a result is made of.
+  std::int64_t patch() const { return g_.rows.kernel * g_.columns.kernel * g_.group_inputs(); }
   std::size_t panel_bytes() const {
-    return static_cast<std::size_t>(packed_elements(g_.out_channels, patch(), kTileColumns)) * packed_bytes(dtype_);
+    return static_cast<std::size_t>(g_.groups * packed_elements(g_.group_outputs(), patch(), kTileColumns)) * packed_bytes(dtype_);
   }
   /// Are filters[patch][outputs] so few that they need not be packed?
   bool reads_in_place() const;
   Filters in_place(const void* filters) const { return {filters, g_.out_channels, kTileColumns}; }
-  /// Packed as panels[outputs/16][patch][16].
+  /// Packed as panels[groups][outputs/16][patch][16].
   Filters packed(const void* panels) const { return {panels, kTileColumns, patch() * kTileColumns}; }
 
   /// `args` are those of the fused region when there is an epilogue.

@@ -1,6 +1,7 @@
 // Ops that pick by index: gather, its gradient, one_hot. A bad index is reported through the error word.
 #include <array>
 
+#include "tandem/backend/opencl/array_kernels.h"
 #include "tandem/backend/opencl/kernels.h"
 #include "tandem/backend/opencl/source.h"
 #include "tandem/kernel/around_axis.h"
@@ -53,10 +54,10 @@ KERNEL gather_grad(__global const T_mem* dy, __global const void* indices, const
   for (long i = 0; i < count; ++i) {
     const long at = index_at(indices, wide, o / outer * count + i, axis, error, site);
     if (at < 0) continue;
-    for (long k = begin; k < end; ++k) {
-      const long to = (o * axis + at) * inner + k;
-      L_store(sums, to, L_load(sums, to) + T_load(dy, (o * count + i) * inner + k));
-    }
+    const long from = (o * count + i) * inner, to = (o * axis + at) * inner;
+    long k = begin;
+    for (; k + 8 <= end; k += 8) L_store8(sums, to + k, L_load8(sums, to + k) + T_load8(dy, from + k));
+    for (; k < end; ++k) L_store(sums, to + k, L_load(sums, to + k) + T_load(dy, from + k));
   }
 }
 )";
@@ -110,17 +111,17 @@ Prepared prepare_gather_grad(const KernelCall& call) {
   const Shape params = call.outputs[0].shape();
   const GatherSizes g = gather_sizes(call, params);
   const DType lane = lane_dtype(call.dtype());
-  const std::int64_t elements = params.elements(), width = 16;
+  const std::int64_t elements = params.elements(), width = columns_per_item(context, g.inner);
   const int site = context.error_site("gather_grad");
   const KernelFunction kernel = context.kernel(
       text(prelude(lane == DType::f64), define_dtype("T", call.dtype()), define_dtype("L", lane), kIndex, kGatherGrad), "gather_grad");
-  return prepared([=, &context, narrowing = Narrowing(context, call.dtype(), elements)](const KernelArgs& args) {
+  return prepared([=, &context, filling = Filling(context, lane, elements),
+                   narrowing = Narrowing(context, call.dtype(), elements)](const KernelArgs& args) {
     if (elements == 0) return;
     const std::size_t bytes = static_cast<std::size_t>(elements) * dtype_size(lane);
     const Scratch scratch(context.pool(), narrowing.needed() ? bytes : 0);
     Buffer* sums = narrowing.needed() ? scratch.get() : args.output<Buffer>();
-    const std::int64_t zero = 0;
-    context.fill(*sums, &zero, dtype_size(lane), bytes);
+    filling.run(sums, 0);
     Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[1]).value<cl_int>(g.index == DType::i64).buffer(sums)
         .value(g.blocks()).value(g.outer).value(g.size).value(g.inner).value(g.count).error(site).value(width)
         .run(g.blocks() * blocks(g.inner, width));

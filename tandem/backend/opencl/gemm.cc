@@ -94,13 +94,16 @@ const std::string_view kTileText = R"(
 #ifndef WIDE
 #define WIDE 1
 #endif
+#ifndef TILE_COLUMN
+#define TILE_COLUMN (column * 16)
+#endif
 #ifndef TILE_VECTOR
 #define TILE_VECTOR P8
 #endif
 #define TILE TILE_VECTOR l0 = (TILE_VECTOR)(0), l1 = l0, l2 = l0, l3 = l0, l4 = l0, l5 = l0, h0 = l0, h1 = l0, h2 = l0, h3 = l0, h4 = l0, h5 = l0;
 #define STEP(value, low, high) { const TILE_VECTOR all = (TILE_VECTOR)(value); low = MAD(all, b0, low); if (WIDE) high = MAD(all, b1, high); }
 #define STEP_TILE(A) STEP(A(0), l0, h0) STEP(A(1), l1, h1) STEP(A(2), l2, h2) STEP(A(3), l3, h3) STEP(A(4), l4, h4) STEP(A(5), l5, h5)
-#define PUT(r, low, high) if (r < rows) put_row(c, to + r * n, column * 16, columns, low, high, add EPILOGUE_ARGUMENTS);
+#define PUT(r, low, high) if (r < rows) put_row(c, to + r * n, TILE_COLUMN, columns, low, high, add EPILOGUE_ARGUMENTS);
 #define PUT_TILE PUT(0, l0, h0) PUT(1, l1, h1) PUT(2, l2, h2) PUT(3, l3, h3) PUT(4, l4, h4) PUT(5, l5, h5)
 
 static void put_row(__global T_mem* c, long to, long column, int columns, P8 low, P8 high, int add EPILOGUE_PARAMETERS) {
@@ -118,7 +121,9 @@ static void put_row(__global T_mem* c, long to, long column, int columns, P8 low
     low += AS_P8(T_part(c, to, 1, first, 0));
     high += AS_P8(T_part(c, to + 8, 1, second, 0));
   }
-  T_store_part(c, to, EPILOGUE(AS_T8(low), to, column, first), 1, first);
+  const T_lane8 done = EPILOGUE(AS_T8(low), to, column, first);
+  if (first == 8) T_store8(c, to, done);
+  else T_store_part(c, to, done, 1, first);
   if (second > 0) T_store_part(c, to + 8, EPILOGUE(AS_T8(high), to + 8, column + 8, second), 1, second);
 }
 )";

@@ -56,7 +56,8 @@ class Gemm {
 
 /// A tile of sums in registers, after gemm_prelude and the source of an epilogue: TILE makes it, STEP_TILE(A) adds the products of
 /// A(0) to A(5) with the sixteen columns b0 and b1, PUT_TILE stores `rows` and `columns` of it at `to` in c, which has n columns,
-/// adding to what is there where `add` says so. After "#define WIDE 0" only the first eight columns are computed.
+/// adding to what is there where `add` says so. After "#define WIDE 0" only the first eight columns are computed. The first column is
+/// column * 16 unless TILE_COLUMN is defined.
 extern const std::string_view kTileText;
 
 /// The kernel pack_b, after gemm_prelude, and its launch: as Gemm::pack_b.

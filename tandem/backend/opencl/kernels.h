@@ -57,15 +57,19 @@ class StridedCopy {
   KernelFunction kernel_;
 };
 
-/// Every element the same.
+/// Every element the same. A kernel of our own, because clEnqueueFillBuffer uses one core of a CPU-type device.
 class Filling {
  public:
-  Filling(Context& context, const TensorSpec& spec);
+  Filling(Context& context, DType dtype, std::int64_t elements);
+  Filling(Context& context, const TensorSpec& spec) : Filling(context, spec.dtype(), spec.shape().elements()) {}
   void run(void* to, double value) const;
+  /// The element as it lies in memory.
+  void run_bits(void* to, const void* bits) const;
 
  private:
   Context* context_;
-  TensorSpec spec_;
+  DType dtype_;
+  std::int64_t elements_;
   KernelFunction kernel_;
 };
 

@@ -16,7 +16,8 @@ std::string_view bits_type(std::size_t bytes) {
   return bytes == 1 ? "uchar" : bytes == 2 ? "ushort" : bytes == 4 ? "uint" : "ulong";
 }
 
-/// Rows side by side in both operands are copied in vectors; a stride takes one element at a time.
+/// Rows side by side in both operands are copied in vectors, and so are reversed ones and every second element; another stride
+/// takes one element at a time.
 std::string copy_source(std::size_t bytes) {
   return text(prelude(false), nest_source(2), "typedef ", bits_type(bytes), " E;\ntypedef ", bits_type(bytes), "8 E8;\n#define E8_anywhere ", bits_type(bytes), "8_anywhere\n", R"(
 KERNEL copy(const Nest n, __global const E* x, const long x_offset, __global E* y, const long y_offset) {
@@ -33,6 +34,18 @@ KERNEL copy(const Nest n, __global const E* x, const long x_offset, __global E* 
       const E same = from[0];
       for (; j + 8 <= end; j += 8) PUT8(E8, to + j, (E8)(same));
       for (; j < end; ++j) to[j] = same;
+    } else if (s0 == -1 && s1 == 1) {
+      for (; j + 8 <= end; j += 8) {
+        const E8 v = GET8(E8, from - j - 7);
+        PUT8(E8, to + j, EIGHT(E8, v.s7, v.s6, v.s5, v.s4, v.s3, v.s2, v.s1, v.s0));
+      }
+      for (; j < end; ++j) to[j] = from[-j];
+    } else if (s0 == 2 && s1 == 1) {
+      for (; j + 8 < end; j += 8) {  // not the last ones: what is read beyond them may not be there
+        const E8 a = GET8(E8, from + 2 * j), b = GET8(E8, from + 2 * j + 8);
+        PUT8(E8, to + j, EIGHT(E8, a.s0, a.s2, a.s4, a.s6, b.s0, b.s2, b.s4, b.s6));
+      }
+      for (; j < end; ++j) to[j] = from[2 * j];
     } else if (s1 == 1) {
       for (; j < end; ++j) to[j] = from[j * s0];
     } else {
@@ -348,15 +361,14 @@ void StridedCopy::run(const void* from, std::int64_t from_offset, void* to, std:
       .run(items_, batch_);
 }
 
-Filling::Filling(Context& context, const TensorSpec& spec)
-    : context_(&context), spec_(spec), kernel_(context.kernel(fill_source(dtype_size(spec.dtype())), "fill")) {}
+Filling::Filling(Context& context, DType dtype, std::int64_t elements)
+    : context_(&context), dtype_(dtype), elements_(elements), kernel_(context.kernel(fill_source(dtype_size(dtype)), "fill")) {}
 
-void Filling::run(void* to, double value) const {
-  const std::int64_t count = spec_.shape().elements();
-  const std::int64_t per_item = blocks(std::max<std::int64_t>(context_->elements_per_item(count), 8), 8) * 8;
-  const auto bits = element_bits(spec_.dtype(), value);
-  Launch(*context_, kernel_).buffer(to).bytes(bits.data(), dtype_size(spec_.dtype())).value(count).value(per_item)
-      .run(blocks(count, per_item));
+void Filling::run(void* to, double value) const { run_bits(to, element_bits(dtype_, value).data()); }
+
+void Filling::run_bits(void* to, const void* bits) const {
+  const std::int64_t per_item = blocks(std::max<std::int64_t>(context_->elements_per_item(elements_), 8), 8) * 8;
+  Launch(*context_, kernel_).buffer(to).bytes(bits, dtype_size(dtype_)).value(elements_).value(per_item).run(blocks(elements_, per_item));
 }
 
 std::array<unsigned char, 8> element_bits(DType dtype, double value) {

@@ -122,12 +122,14 @@ constexpr std::string_view kMeanGrad = R"(
 KERNEL pool_mean_grad(__global const T_mem* dy, __global T_mem* x, const Image g, const long count, const long per_item) {
   FOR_EACH(line, count, per_item) {
     const long image = line / g.h, iy = line - image * g.h;
-    for (long ix = 0; ix < g.w; ++ix)
+    const long top = max(iy + g.py - g.kh + g.sy, 0l) / g.sy, bottom = min(g.oh, (iy + g.py) / g.sy + 1);
+    for (long ix = 0; ix < g.w; ++ix) {
+      const long left = max(ix + g.px - g.kw + g.sx, 0l) / g.sx, right = min(g.ow, (ix + g.px) / g.sx + 1);
       for (long c = 0; c < g.c; c += 8) {
         const int m = (int)min(8l, g.c - c);
         T_lane8 sum = (T_lane8)(0);
-        for (long oy = max(iy + g.py - g.kh + g.sy, 0l) / g.sy; oy < g.oh && oy * g.sy - g.py <= iy; ++oy)
-          for (long ox = max(ix + g.px - g.kw + g.sx, 0l) / g.sx; ox < g.ow && ox * g.sx - g.px <= ix; ++ox) {
+        for (long oy = top; oy < bottom; ++oy)
+          for (long ox = left; ox < right; ++ox) {
             const T_lane pixels = (T_lane)(inside(oy * g.sy - g.py, g.kh, g.h) * inside(ox * g.sx - g.px, g.kw, g.w));
             const long from = ((image * g.oh + oy) * g.ow + ox) * g.c + c;
             sum += (m == 8 ? T_load8(dy, from) : T_part(dy, from, 1, m, 0)) / pixels;
@@ -136,6 +138,7 @@ KERNEL pool_mean_grad(__global const T_mem* dy, __global T_mem* x, const Image g
         if (m == 8) T_store8(x, to, sum);
         else T_store_part(x, to, sum, 1, m);
       }
+    }
   }
 }
 )";
@@ -259,12 +262,10 @@ bool covered(const Window& w) { return w.stride == w.kernel && w.output * w.stri
 Prepared prepare_grad_apart(const KernelCall& call, const Geometry& g) {
   Context& context = context_of(call);
   const Lines lines = output_lines(context, g);
-  const std::size_t lane = dtype_size(call.dtype()), bytes = static_cast<std::size_t>(call.shape().elements()) * lane;
   const bool cleared = lines.count == 0 || !covered(g.rows) || !covered(g.columns);
   const KernelFunction kernel = context.kernel(source(call.dtype(), kBackwardApart, kWindow), "pool_grad_apart");
-  return prepared([=, &context](const KernelArgs& args) {
-    const std::int64_t zero = 0;
-    if (bytes > 0 && cleared) context.fill(*args.output<Buffer>(), &zero, lane, bytes);
+  return prepared([=, &context, filling = Filling(context, call.outputs[0].spec)](const KernelArgs& args) {
+    if (cleared) filling.run(args.outputs[0], 0);
     Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[2]).buffer(args.outputs[0]).value(words(g)).value(lines.count)
         .value(lines.per_item).run(blocks(lines.count, lines.per_item));
   });
@@ -281,13 +282,13 @@ Prepared prepare_grad(const KernelCall& call) {
   const KernelFunction kernel = context.kernel(text(prelude(lane == DType::f64), kForEach, define_dtype("T", call.dtype()),
                                                     define_dtype("L", lane), mask_macros(lane), kImage, kWindow, kBackward),
                                                "pool_grad");
-  return prepared([=, &context, narrowing = Narrowing(context, call.dtype(), elements)](const KernelArgs& args) {
+  return prepared([=, &context, filling = Filling(context, lane, elements),
+                   narrowing = Narrowing(context, call.dtype(), elements)](const KernelArgs& args) {
     if (elements == 0) return;
     const std::size_t bytes = static_cast<std::size_t>(elements) * dtype_size(lane);
     const Scratch scratch(context.pool(), narrowing.needed() ? bytes : 0);
     Buffer* sums = narrowing.needed() ? scratch.get() : args.output<Buffer>();
-    const std::int64_t zero = 0;
-    context.fill(*sums, &zero, dtype_size(lane), bytes);
+    filling.run(sums, 0);
     Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[2]).buffer(sums).value(words(g)).value(count)
         .value(per_item).run(blocks(count, per_item));
     if (narrowing.needed()) narrowing.run(sums, args.outputs[0]);

@@ -29,10 +29,9 @@ Prepared prepare_slice_grad(const KernelCall& call) {
   const Shape part = call.shape(), whole = call.outputs[0].shape();
   const StridedCopy copy(context, dtype_size(call.dtype()),
                          join_axes(part, std::array{call.inputs[0].strides, slice_steps(whole, call.attr().ints("strides"))}));
-  return prepared([=, &context, spec = call.outputs[0].spec, strides = strides_of(call)](const KernelArgs& args) {
+  return prepared([=, filling = Filling(context, call.outputs[0].spec), strides = strides_of(call)](const KernelArgs& args) {
     const std::int64_t offset = slice_offset("strided_slice_grad", whole, part, args.run_time.subspan(1), strides);
-    const std::int64_t zero = 0;
-    if (whole.elements() > 0) context.fill(*args.output<Buffer>(), &zero, dtype_size(spec.dtype()), spec.bytes());
+    filling.run(args.outputs[0], 0);
     if (part.elements() > 0) copy.run(args.inputs[0], 0, args.outputs[0], offset);
   });
 }
@@ -70,16 +69,22 @@ KERNEL gather_nd(__global const E* x, __global const void* indices, const int wi
 )";
 
 constexpr std::string_view kScatter = R"(
-KERNEL scatter(__global const void* indices, const int wide, __global const T_mem* updates, __global L_mem* y, const long rows,
+KERNEL scatter(__global const void* indices, const int wide, __global const T_mem* updates, __global T_mem* y, const long rows,
                const long inner, const int depth, const Sizes sizes, __global int* error, const int site, const long width) {
   const long begin = (long)get_global_id(0) * width, end = min(inner, begin + width);
   if (begin >= end) return;
   for (long i = 0; i < rows; ++i) {
     const long at = slice_at(indices, wide, i, depth, sizes, error, site);
     if (at < 0) continue;
-    for (long k = begin; k < end; ++k) {
-      const L_lane a = L_load(y, at * inner + k), b = T_load(updates, i * inner + k);
-      L_store(y, at * inner + k, PUT);
+    const long from = i * inner, to = at * inner;
+    long k = begin;
+    for (; k + 8 <= end; k += 8) {
+      const T_lane8 a = T_load8(y, to + k), b = T_load8(updates, from + k);
+      T_store8(y, to + k, PUT);
+    }
+    for (; k < end; ++k) {
+      const T_lane a = T_load(y, to + k), b = T_load(updates, from + k);
+      T_store(y, to + k, PUT);
     }
   }
 }
@@ -90,8 +95,8 @@ std::string_view put_text(ScatterKind kind) {
     case ScatterKind::update: return "b";
     case ScatterKind::add: return "a + b";
     case ScatterKind::sub: return "a - b";
-    case ScatterKind::min: return "(a != a || a < b ? a : b)";
-    default: return "(a != a || a > b ? a : b)";
+    case ScatterKind::min: return "PICK((a != a) | (a < b), a, b)";
+    default: return "PICK((a != a) | (a > b), a, b)";
   }
 }
 
@@ -118,17 +123,16 @@ Prepared prepare_scatter(const KernelCall& call) {
   const int indices = onto_zeros ? 0 : 1;
   const TensorSpec spec = call.outputs[0].spec;
   const PositionPlan plan(spec.shape(), call.inputs[static_cast<std::size_t>(indices)]);
-  const std::int64_t width = 16;
+  const std::int64_t width = columns_per_item(context, plan.inner);
   const int site = context.error_site(std::string(call.op.name));
   const KernelFunction kernel = context.kernel(
-      text(prelude(spec.dtype() == DType::f64), define_dtype("T", spec.dtype()), define_dtype("L", spec.dtype()), "#define PUT ",
+      text(prelude(spec.dtype() == DType::f64), define_dtype("T", spec.dtype()), "#define PUT ",
            put_text(scatter_kind(call.op)), "\n", kSliceAt, kScatter), "scatter");
   const StridedCopy copy(context, dtype_size(spec.dtype()),
                          join_axes(spec.shape(), std::array{call.outputs[0].strides, call.outputs[0].strides}));
-  return prepared([=, &context](const KernelArgs& args) {
+  return prepared([=, &context, filling = Filling(context, spec)](const KernelArgs& args) {
     if (spec.shape().elements() == 0) return;
-    const std::int64_t zero = 0;
-    if (onto_zeros) context.fill(*args.output<Buffer>(), &zero, dtype_size(spec.dtype()), spec.bytes());
+    if (onto_zeros) filling.run(args.outputs[0], 0);
     else copy.run(args.inputs[0], 0, args.outputs[0], 0);
     Launch(context, kernel).buffer(args.inputs[indices]).value<cl_int>(plan.index == DType::i64).buffer(args.inputs[indices + 1])
         .buffer(args.outputs[0]).value(plan.rows).value(plan.inner).value<cl_int>(plan.depth)

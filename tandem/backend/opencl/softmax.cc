@@ -63,7 +63,7 @@ KERNEL rows(__global const T_mem* x, __global T_mem* y, const long outer, const 
     const long o = i / inner, from = o * n * inner + (i - o * inner), stride = inner;
     const T_lane largest = row_max(x, from, n, stride);
     const T_lane shift = largest == -INFINITY ? 0 : largest;
-#if KIND == 0 && KEEPS_LANES
+#if (KIND == 0 || KIND == 3) && KEEPS_LANES
     // The exponentials wait in the result for their sum.
     T_lane8 sums = (T_lane8)(0);
     for (long k = 0; k < n; k += 8) {
@@ -73,10 +73,12 @@ KERNEL rows(__global const T_mem* x, __global T_mem* y, const long outer, const 
       piece_store(y, from + k * stride, stride, m, e);
     }
     const T_lane sum = sum_of(sums);
+#if KIND == 0
     for (long k = 0; k < n; k += 8) {
       const int m = (int)min(8l, n - k);
       piece_store(y, from + k * stride, stride, m, piece(y, from + k * stride, stride, m, 0) / sum);
     }
+#endif
 #else
     const T_lane sum = row_sum(x, from, n, stride, shift);
 #endif
@@ -104,6 +106,13 @@ KERNEL rows(__global const T_mem* x, __global T_mem* y, const long outer, const 
 #elif KIND == 2
     const T_lane total = first(row_log((T_lane8)(sum))) + shift;
     T_store(y, i, bad ? (T_lane)0 : total - T_load(x, from + label));
+#elif KIND == 3 && KEEPS_LANES
+    const T_lane g = T_load(dy, i), share = bad ? 0 : T_load(y, from + label) / sum;
+    for (long k = 0; k < n; k += 8) {
+      const int m = (int)min(8l, n - k);
+      piece_store(y, from + k, 1, m, piece(y, from + k, 1, m, 0) / sum * g);
+    }
+    if (!bad) T_store(y, from + label, (share - 1) * g);
 #elif KIND == 3
     const T_lane g = T_load(dy, i);
     for (long k = 0; k < n; k += 8) {
@@ -157,8 +166,14 @@ KERNEL short_rows(__global const T_mem* x, __global T_mem* y, const long rows, c
       best = PICK((best != best) | (best > values[k]), best, values[k]);
     }
     best = PICK(best == (T_lane8)(-INFINITY), (T_lane8)(0), best);
+#if KIND == 1
+    for (int k = 0; k < n; ++k) sum += row_exp(values[k] - best);
+    const T_lane8 total = row_log(sum) + best;
+    for (int k = 0; k < n; ++k) T_store_part(y, from + k, values[k] - total, n, m);
+#else
     for (int k = 0; k < n; ++k) sum += values[k] = row_exp(values[k] - best);
     for (int k = 0; k < n; ++k) T_store_part(y, from + k, values[k] / sum, n, m);
+#endif
   }
 }
 )";
@@ -181,7 +196,7 @@ std::string softmax_source(Kind kind, DType dtype) {
               "\n#define KEEPS_LANES ", dtype == lane, "\n",
               define_function("row_exp", lane, 1, [](auto& in) { return exp(in[0]); }),
               define_function("row_log", lane, 1, [](auto& in) { return log(in[0]); }), kRowText, kKernelText,
-              kind == Kind::softmax ? text("#define SHORT ", kShort, kShortText) : std::string());
+              !is_loss(kind) ? text("#define SHORT ", kShort, kShortText) : std::string());
 }
 
 Prepared prepare(const KernelCall& call) {
@@ -196,7 +211,7 @@ Prepared prepare(const KernelCall& call) {
   const bool wide = call.dtype(0) == DType::i64;
   const int site = is_sparse(kind) ? context.error_site(std::string(call.op.name)) : 0;
   const std::string source = softmax_source(kind, call.dtype(logits));
-  if (kind == Kind::softmax && at.inner == 1 && n > 0 && n <= kShort) return prepare_short(context, source, rows, n);
+  if (!is_loss(kind) && at.inner == 1 && n > 0 && n <= kShort) return prepare_short(context, source, rows, n);
   const KernelFunction kernel = context.kernel(source, "rows");
   return prepared([=, &context](const KernelArgs& args) {
     Launch launch(context, kernel);

@@ -141,18 +141,6 @@ Event Context::download(void* to, const Buffer& from, std::size_t bytes) {
   return Event(new CopyEvent(*this, uses));
 }
 
-void Context::fill(Buffer& to, const void* pattern, std::size_t pattern_bytes, std::size_t bytes) {
-  if (!bytes) return;
-  std::lock_guard lock(mutex_);
-  Uses& uses = to.uses();
-  uses.compute = uses.written = compute_->enqueue(
-      "filling a buffer", copy_->pending(uses.copy), running(), Transfer::none, copy_->last(),
-      [&](cl_uint count, const cl_event* after, cl_event* event) {
-        return clEnqueueFillBuffer(compute_->get(), to.memory.get(), pattern, pattern_bytes, 0, bytes, count, after, event);
-      });
-  uses.uploaded = 0;
-}
-
 void Context::synchronize() {
   std::uint64_t computed, copied;
   {

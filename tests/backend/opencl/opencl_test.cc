@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <set>
 #include <thread>
 
@@ -18,6 +19,7 @@
 #include "tandem/op/ops.h"
 #include "tandem/op/array_records.h"
 #include "tandem/op/linalg_records.h"
+#include "tandem/op/network_records.h"
 #include "tandem/op/records.h"
 #include "tandem/runtime/runtime.h"
 #include "tests/op/compare.h"
@@ -218,10 +220,23 @@ Tensor random_f32(const Shape& shape, unsigned seed = 1) {
 
 void expect_agrees(const OpDef& op, const Attrs& attrs, const Tensors& inputs, double allowed = tolerance(DType::f32)) {
   const Call call(op, attrs, inputs);
-  const Tensor expected = call.run_reference()[0];
-  for (const Kernel& kernel : shared_device()->kernels().of(op))
-    if (call.runs_with(kernel, *shared_device()))
-      expect_close(call.run(*shared_device(), kernel)[0], expected, allowed, text(op.name, " by ", kernel.name));
+  const Tensors expected = call.run_reference();
+  for (const Kernel& kernel : shared_device()->kernels().of(op)) {
+    if (!call.runs_with(kernel, *shared_device())) continue;
+    const Tensors got = call.run(*shared_device(), kernel);
+    for (std::size_t k = 0; k < got.size(); ++k)
+      expect_close(got[k], expected[k], allowed, text(op.name, " of ", inputs[0].shape(), " by ", kernel.name));
+  }
+}
+
+/// Many equal values, both zeros, infinities and NaN.
+Tensor few_values(const Shape& shape) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kValues[] = {0.0f, -0.0f, 1.5f, -2, 1e-40f, -1e30f, 7, kInfinity, -kInfinity, kNan, -kNan};
+  std::mt19937 engine(1);
+  std::vector<float> values(static_cast<std::size_t>(shape.elements()));
+  for (float& value : values) value = kValues[engine() % std::size(kValues)];
+  return Tensor::from(values, shape);
 }
 
 TEST_F(OpenCl, MatmulsDeeperThanOneBlockAgree) {
@@ -298,6 +313,72 @@ TEST_F(OpenCl, FilterGradientsOfAnyNumberOfChannelsAgree) {
       const Shape filter{3, 3, 3, outputs}, output = padding[0] == 's' ? Shape{3, 11, 9, outputs} : Shape{3, 9, 7, outputs};
       expect_agrees(conv2d_backprop_filter_op, make_attrs(conv2d_backprop_filter_op, filter, Ints{1, 1}, padding, Ints{1, 1}, Ints{}),
                     {random_f32({3, 11, 9, 3}), random_f32(output, 2)}, 2e-5);
+    }
+}
+
+TEST_F(OpenCl, ConvolutionsInGroupsAgree) {
+  struct Case {
+    std::int64_t groups, inputs, outputs, stride, dilation;  // channels of a group
+  };
+  for (const Case& c : {Case{4, 8, 8, 1, 1}, {2, 3, 20, 1, 1}, {2, 5, 33, 2, 1}, {3, 4, 2, 2, 1}, {2, 4, 4, 1, 2}, {2, 2, 16, 1, 1}, {16, 1, 1, 1, 1},
+                        {16, 1, 1, 2, 1}, {11, 1, 1, 1, 2}, {5, 1, 3, 1, 1}, {5, 1, 2, 3, 1}, {3, 1, 8, 1, 1}})
+    for (const char* padding : {"same", "valid"}) {
+      const Ints strides{c.stride, c.stride}, dilations{c.dilation, c.dilation};
+      const Shape input{3, 11, 9, c.groups * c.inputs}, filter{3, 2, c.inputs, c.groups * c.outputs};
+      const Attrs attrs = make_attrs(conv2d_op, strides, padding, dilations, Ints{});
+      expect_agrees(conv2d_op, attrs, {random_f32(input), random_f32(filter, 2)}, 1e-5);
+      const Tensor dy = random_f32(Call(conv2d_op, attrs, {random_f32(input), random_f32(filter)}).specs[0].shape(), 3);
+      expect_agrees(conv2d_backprop_input_op, make_attrs(conv2d_backprop_input_op, input, strides, padding, dilations, Ints{}),
+                    {random_f32(filter), dy}, 1e-5);
+      expect_agrees(conv2d_backprop_filter_op, make_attrs(conv2d_backprop_filter_op, filter, strides, padding, dilations, Ints{}),
+                    {random_f32(input), dy}, 2e-5);
+    }
+}
+
+TEST_F(OpenCl, RowsOfAnyLengthAreSortedAndEqualValuesKeepTheirOrder) {
+  for (const Shape& shape : {Shape{3, 1}, Shape{3, 16}, Shape{70, 17}, Shape{2, 64}, Shape{9, 65}, Shape{40, 300}, Shape{1, 40'001}, Shape{2, 16'385}})
+    for (const Tensor& x : {few_values(shape), random_f32(shape)}) {
+      for (const char* direction : {"ascending", "descending"}) {
+        expect_agrees(sort_op, make_attrs(sort_op, direction), {x}, 0);
+        expect_agrees(argsort_op, make_attrs(argsort_op, direction), {x}, 0);
+      }
+      for (std::int64_t k : {1, 5, 64, 100})
+        if (k <= shape[-1]) expect_agrees(top_k_op, make_attrs(top_k_op, k), {x}, 0);
+    }
+}
+
+TEST_F(OpenCl, ScansAlongAnyAxisAgree) {
+  for (const auto& [shape, axis] : std::vector<std::pair<Shape, int>>{{{70, 130}, 0}, {{70, 130}, 1}, {{5, 33, 64}, 1}, {{4, 9, 10}, 1}, {{300, 7}, 0}})
+    for (bool exclusive : {false, true})
+      for (bool reverse : {false, true}) {
+        expect_agrees(cumsum_op, make_attrs(cumsum_op, axis, exclusive, reverse), {random_f32(shape)}, 1e-5);
+        expect_agrees(cumprod_op, make_attrs(cumprod_op, axis, exclusive, reverse), {random_f32(shape)}, 1e-5);
+      }
+}
+
+TEST_F(OpenCl, TheFirstOfEqualValuesIsFoundInRowsOfAnyLength) {
+  for (std::int64_t length : {1, 7, 8, 9, 16, 23, 1000})
+    for (const OpDef* op : {&argmax_op, &argmin_op}) expect_agrees(*op, make_attrs(*op, 1, DType::i64), {few_values({50, length})}, 0);
+}
+
+TEST_F(OpenCl, ReversedRowsAndEverySecondElementAgree) {
+  for (std::int64_t length : {1, 8, 9, 17, 40})
+    for (std::int64_t step : {-1, 2, 3, -2}) {
+      const std::int64_t begin = step > 0 ? 0 : length - 1, taken = (length + std::abs(step) - 1) / std::abs(step);
+      expect_agrees(strided_slice_op, make_attrs(strided_slice_op, Ints{0, begin}, Ints{3, taken}, Ints{1, step}), {random_f32({3, length})}, 0);
+    }
+}
+
+TEST_F(OpenCl, AttentionOfManyTilesAgrees) {
+  const Shape query{2, 13, 2, 20}, key{2, 37, 2, 20}, value{2, 37, 2, 35};
+  for (bool causal : {false, true})
+    for (const Shape& bias : {Shape{1, 1, 1, 1}, Shape{2, 1, 13, 37}, Shape{1, 2, 1, 37}, Shape{2, 1, 13, 1}}) {
+      const Tensors inputs{random_f32(query), random_f32(key, 2), random_f32(value, 3), random_f32(bias, 4)};
+      const Attrs attrs = make_attrs(dot_product_attention_op, 0.3, causal);
+      expect_agrees(dot_product_attention_op, attrs, inputs, 1e-5);
+      const Tensors results = Call(dot_product_attention_op, attrs, inputs).run_reference();
+      expect_agrees(dot_product_attention_grad_op, make_attrs(dot_product_attention_grad_op, 0.3, causal),
+                    {random_f32(results[0].shape(), 5), inputs[0], inputs[1], inputs[2], inputs[3], results[0], results[1]}, 1e-5);
     }
 }
 
