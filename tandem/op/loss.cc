@@ -145,7 +145,7 @@ const OpDef softmax_cross_entropy_op{
 
 const OpDef softmax_cross_entropy_grad_op{
     .name = "softmax_cross_entropy_grad",
-    .doc = "(softmax(logits) * sum(labels) - labels) * grad: the gradient of the loss of that name.",
+    .doc = "(softmax(logits) - labels) * grad: the gradient of the loss of that name for labels that add up to 1, as TensorFlow takes it for all.",
     .inputs = {"labels", "logits", "grad"},
     .dtypes = kFloating,
     .infer = [](const InferContext& c) {
@@ -156,13 +156,9 @@ const OpDef softmax_cross_entropy_grad_op{
     .grad = [](GradContext& g) {
       const Tensor s = softmax(g.input(1));
       const Tensor& v = g.output_grad();
-      const Tensor& labels = g.input(0);
-      const Tensor total = reduce_sum(labels, {-1}, true);
       const Tensor dy = column(g.input(2));
-      return Tensors{
-          when(g.wants(0), [&] { return (reduce_sum(v * s, {-1}, true) - v) * dy; }),
-          when(g.wants(1), [&] { return softmax_product(s, v * dy * total); }),
-          when(g.wants(2), [&] { return reduce_sum(v * (s * total - labels), {-1}); })};
+      return Tensors{when(g.wants(0), [&] { return -(v * dy); }), when(g.wants(1), [&] { return softmax_product(s, v * dy); }),
+                     when(g.wants(2), [&] { return reduce_sum(v * (s - g.input(0)), {-1}); })};
     },
     .grad_reads = {.inputs = 0b111},
     .flops_per_element = 22,

@@ -29,8 +29,7 @@ struct Parts {
   std::shared_ptr<const Loop> divide;       // softmax: exps, sum -> y
   std::shared_ptr<const Loop> log_softmax;  // x, log_total -> y
   std::shared_ptr<const Loop> weighted;     // dense loss: labels, x, log_total -> labels * (log_total - x)
-  std::shared_ptr<const Fold> label_sum;    // dense grad: labels -> sum
-  std::shared_ptr<const Loop> grad;         // exps, sum, labels or nothing, label sum, dy -> y
+  std::shared_ptr<const Loop> grad;         // exps, sum, labels or nothing, dy -> y
   std::shared_ptr<const Loop> store;        // dense loss: lanes -> y
 };
 
@@ -63,10 +62,7 @@ Parts make_parts(const KernelCall& call, LoopSource& source) {
       p.store = source.loop(program({lane}, x, [](Exprs& in) { return in[0]; }), 0);
       break;
     case Kind::dense_grad:
-      p.label_sum = source.fold(sum_fold(x));
-      p.grad = source.loop(program({lane, lane, x, lane, x}, x,
-                                   [](Exprs& in) { return (in[0] / in[1] * in[3] - in[2]) * in[4]; }),
-                           0b11010);
+      p.grad = source.loop(program({lane, lane, x, x}, x, [](Exprs& in) { return (in[0] / in[1] - in[2]) * in[3]; }), 0b1010);
       break;
   }
   return p;
@@ -266,8 +262,7 @@ class SoftmaxKernel final : public PreparedKernel, public RowKernel {
     const std::int64_t stride = classes_ * element_;
     const char* labels = static_cast<const char*>(args.inputs[0]) + begin * stride;
     const char* dy = static_cast<const char*>(args.inputs[2]) + begin * element_;
-    fold_classes(*parts_.label_sum, labels, element_, rows, b.total, false);
-    Call(rows, classes_).in(b.exps, classes_ * lane_).in(b.sum, lane_).in(labels, stride).in(b.total, lane_).in(dy, element_)
+    Call(rows, classes_).in(b.exps, classes_ * lane_).in(b.sum, lane_).in(labels, stride).in(dy, element_)
         .out(static_cast<char*>(args.outputs[0]) + begin * stride, stride).run(*parts_.grad);
   }
 

@@ -126,13 +126,10 @@ KERNEL rows(__global const T_mem* x, __global T_mem* y, const long outer, const 
     T_store(y, i, sum_of(loss));
 #else
     const T_lane g = T_load(dy, i);
-    T_lane8 label_sums = (T_lane8)(0);
-    for (long k = 0; k < n; k += 8) label_sums += piece((__global const T_mem*)labels, from + k, 1, (int)min(8l, n - k), 0);
-    const T_lane label_sum = sum_of(label_sums);
     for (long k = 0; k < n; k += 8) {
       const int m = (int)min(8l, n - k);
       const T_lane8 label = piece((__global const T_mem*)labels, from + k, 1, m, 0);
-      piece_store(y, from + k, 1, m, (row_exp(piece(x, from + k, 1, m, 0) - shift) / sum * label_sum - label) * g);
+      piece_store(y, from + k, 1, m, (row_exp(piece(x, from + k, 1, m, 0) - shift) / sum - label) * g);
     }
 #endif
   }

@@ -96,7 +96,7 @@ class Family:
         if found is None:
             known = sorted(name for name in self.names)
             raise ValueError(
-                f"Unknown {self.kind}: '{name}'.{nearest(name, known)} Please ensure you are using a "
+                f"Could not interpret {self.kind} identifier: {name}.{nearest(name, known)} Please ensure you are using a "
                 f"`keras.utils.custom_object_scope` and that this object is included in the scope. "
                 f"Known are: {', '.join(sorted(self.members))}."
             )

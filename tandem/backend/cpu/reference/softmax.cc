@@ -60,11 +60,9 @@ Prepared prepare_cross_entropy(const KernelCall& call, bool sparse, bool gradien
       auto weight = [&](std::int64_t i) {
         return sparse ? (i == label ? 1.0 : 0.0) : static_cast<double>(widen(args.input<T>(0)[row * classes + i]));
       };
-      double loss = 0, sum = 0;
-      for (std::int64_t i = 0; i < classes; ++i) {
-        sum += weight(i);
+      double loss = 0;
+      for (std::int64_t i = 0; i < classes; ++i)
         if (weight(i) != 0) loss += weight(i) * (total - static_cast<double>(widen(x[i])));
-      }
       if (!gradient) {
         args.output<T>()[row] = narrow<T>(loss);
         continue;
@@ -72,7 +70,7 @@ Prepared prepare_cross_entropy(const KernelCall& call, bool sparse, bool gradien
       const double dy = static_cast<double>(widen(args.input<T>(2)[row]));
       for (std::int64_t i = 0; i < classes; ++i)
         args.output<T>()[row * classes + i] =
-            narrow<T>((std::exp(static_cast<double>(widen(x[i])) - total) * sum - weight(i)) * dy);
+            narrow<T>((std::exp(static_cast<double>(widen(x[i])) - total) - weight(i)) * dy);
     }
   });
 }
