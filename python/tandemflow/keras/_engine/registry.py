@@ -192,6 +192,8 @@ def serialize_keras_object(thing):
     }
     if out["registered_name"] is None and (not out["module"].startswith("keras") or out["module"].startswith("keras.src")):
         out["registered_name"] = type(thing).__name__
+    if out["module"] == "__main__":
+        out["module"] = None  # as Keras writes it: no other program has that module
     if hasattr(thing, "get_build_config"):
         build = thing.get_build_config()
         if build:

@@ -461,8 +461,11 @@ class Trainer:
     # --- Configuration ---
 
     def get_compile_config(self):
+        """What was told to compile, as files hold it."""
+        from .registry import serialize_keras_object
+
         if self.compiled and self._compile_arguments is not None:
-            return dict(self._compile_arguments)
+            return serialize_keras_object(self._compile_arguments)
         return None
 
     def compile_from_config(self, config):
