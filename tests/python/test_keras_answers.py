@@ -110,6 +110,21 @@ def test_masks_that_an_own_layer_makes_go_with_its_output_and_others_warn():
         Forgets()(marked)
 
 
+def test_masks_are_nodes_of_a_model_as_in_keras():
+    words = keras.Input((4,), dtype="int32")
+    rows = layers.Embedding(9, 3, mask_zero=True)(words)
+    both = layers.Add()([layers.GRU(3, return_sequences=True)(rows), rows])
+    model = keras.Model(words, layers.GlobalAveragePooling1D()(both))
+    assert [o.name.rstrip("_0123456789") for o in model.operations] == ["input_layer", "embedding", "not_equal", "gru", "add", "logical_or", "global_average_pooling1d"]
+    x = np.array([[1, 2, 0, 0]])
+    rows, masked = model.layers[1](x), model(x)
+    short = model.layers[2](rows[:, :2]) + rows[:, :2]
+    np.testing.assert_allclose(masked, ops.mean(short, axis=1), rtol=1e-5)
+    again = keras.Model.from_config(model.get_config())
+    again.set_weights(model.get_weights())
+    np.testing.assert_allclose(again(x), masked, rtol=1e-6)
+
+
 def test_vocabularies_are_told_in_numpys_types_and_rows_may_be_ragged():
     layer = layers.TextVectorization(vocabulary=["a", "b"], ragged=True)
     assert layer(["a b c", "b"]).to_list() == [[2, 3, 1], [3]]

@@ -176,7 +176,7 @@ class Layer(HasVariables, Configured, metaclass=_LayerType):
             call_context.set_current(outer)
         if self.supports_masking:
             self._note_masks(args, kwargs, outputs)
-        elif not self._warned_of_mask:
+        elif outer is None and not self._warned_of_mask:
             self._warn_of_mask(args, kwargs)
         return outputs
 
@@ -264,12 +264,22 @@ class Layer(HasVariables, Configured, metaclass=_LayerType):
     # --- Models drawn up with KerasTensors ---
 
     def _draw(self, args, kwargs):
-        """A use of the layer in a functional model."""
+        """A use of the layer in a functional model; masks are part of it, as in Keras."""
+        if isinstance(self._signature.first_argument(args, kwargs), KerasTensor):  # those of several are found when the model runs
+            self._signature.add_masks(args, kwargs, ("mask",))
         self._ensure_built(args, kwargs)
         self._check_inputs(args, kwargs)
         outputs = self.compute_output_spec(*args, **kwargs)
         Node(self, args, kwargs, outputs)
+        if self.supports_masking:
+            self._draw_masks(args, kwargs, outputs)
         return outputs
+
+    def _draw_masks(self, args, kwargs, outputs):
+        try:
+            self._note_masks(args, kwargs, outputs)
+        except (TypeError, ValueError, AttributeError):
+            pass  # a mask that is computed with more than keras.ops is found when the model runs
 
     symbolic_call = _draw
 
