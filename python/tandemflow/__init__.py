@@ -12,7 +12,7 @@ _atexit.register(_tandem.interpreter_ends)  # registered first, so it comes last
 _tandem.register_classes(_dtypes.ALL, _shape.TensorShape, _shape.Reference)
 
 from . import errors  # noqa: E402  registers the exceptions
-from . import _arrays, _matrices, _methods, _ops, _segments, bitwise, config, data, debugging, io, linalg, math, nn, random, test, train  # noqa: E402
+from . import _arrays, _matrices, _methods, _ops, _segments, _variable_value, bitwise, config, data, debugging, io, linalg, math, nn, random, test, train  # noqa: E402
 from ._device import device  # noqa: E402
 from ._device_spec import DeviceSpec  # noqa: E402
 from ._dtypes import (  # noqa: E402

@@ -150,8 +150,8 @@ def flatten_results(value, leaves, name):
         return {key: flatten_results(item, leaves, name) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return _like(value, [flatten_results(item, leaves, name) for item in value])
-    if type(value).__name__ == "IndexedSlices":
-        value = value.to_dense()
+    if hasattr(type(value), "__tf_tensor__"):
+        value = value.__tf_tensor__()
     if hasattr(type(value), "_runs_op_by_op"):
         raise errors.OpByOpError(f"E0702 {name} returns a {type(value).__name__}, which a traced function around it cannot hold; return its tensors")
     if not isinstance(value, (_tandem.Tensor, _tandem.Variable, bool, int, float, str, bytes)) and not _tandem.is_numpy(value):

@@ -142,6 +142,7 @@ Tensors floating(const Tensors& inputs) {
 /// The outputs that a gradient can begin with: without those that only the op's own gradient reads.
 Tensors run_op(const OpDef& op, Tensors inputs, const Attrs& attrs) {
   if (op.name == "cholesky") inputs[0] = symmetric(inputs[0]);
+  if (op.name.starts_with("softmax_cross_entropy")) inputs[0] = softmax(inputs[0]);  // labels that add up to 1
   const std::vector<TensorRef> refs(inputs.begin(), inputs.end());
   Tensors outputs = apply_all(op, refs, attrs);
   if (op.name == "lstm" || op.name == "gru" || op.name == "dot_product_attention") outputs.pop_back();

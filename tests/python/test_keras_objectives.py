@@ -23,7 +23,7 @@ def test_strings_name_losses_and_unknown_ones_the_nearest():
     assert losses.get("mse") is losses.mean_squared_error is losses.get("MeanSquaredError").fn
     assert losses.get("sparse_categorical_crossentropy") is losses.sparse_categorical_crossentropy
     assert losses.get(None) is None
-    with pytest.raises(ValueError, match="Unknown loss: 'crossentrpy'. Did you mean"):
+    with pytest.raises(ValueError, match="Could not interpret loss identifier: crossentrpy. Did you mean"):
         losses.get("crossentrpy")
 
 
@@ -164,7 +164,7 @@ def test_ctc_ignores_rows_after_the_end_of_a_label():
 
 
 def test_unknown_metrics_name_the_nearest():
-    with pytest.raises(ValueError, match="Unknown metric: 'recal'. Did you mean 'recall'"):
+    with pytest.raises(ValueError, match="Could not interpret metric identifier: recal. Did you mean 'recall'"):
         metrics.get("recal")
     assert metrics.resolve("mse", P, P).name == "mse" and isinstance(metrics.get("AUC"), metrics.AUC)
     with pytest.raises(ValueError, match="received `None`"):
@@ -275,7 +275,7 @@ def test_classes_out_of_range_are_not_counted_by_iou():
     ],
 )
 def test_unknown_names_are_refused_with_the_nearest_one(module, name, near):
-    with pytest.raises(ValueError, match=f"'{name}'. Did you mean '{near}'"):
+    with pytest.raises(ValueError, match=f"identifier: {name}. Did you mean '{near}'"):
         getattr(keras, module).get(name)
 
 

@@ -30,7 +30,7 @@ def test_strings_name_optimizers(name):
 
 
 def test_unknown_names_are_refused_with_the_nearest():
-    with pytest.raises(ValueError, match="Unknown optimizer: 'adm'. Did you mean 'adam'"):
+    with pytest.raises(ValueError, match="Could not interpret optimizer identifier: adm. Did you mean 'adam'"):
         optimizers.get("adm")
     with pytest.raises(ValueError, match="Could not interpret optimizer identifier"):
         optimizers.get(print)

@@ -247,7 +247,7 @@ def test_layers_that_only_training_sees_keep_the_mean(make):
 def test_bad_inputs_name_the_layer_what_it_got_and_what_it_needs():
     dense = layers.Dense(2, name="out")
     dense(np.ones((1, 3), np.float32))
-    with pytest.raises(ValueError, match=r"Input 0 of layer 'out' is incompatible with the layer: expected axis -1 .* value 3, found shape=\(1, 4\)"):
+    with pytest.raises(ValueError, match=r"Input 0 with name 'None' of layer 'out' is incompatible with the layer: expected axis -1 .* value 3, but received input with shape \(1, 4\)"):
         dense(np.ones((1, 4), np.float32))
     with pytest.raises(ValueError, match="expected min_ndim=4, found ndim=2"):
         layers.Conv2D(2, 3)(np.ones((1, 4), np.float32))

@@ -5,7 +5,7 @@ from .._specs import TensorSpec
 from ..nest import map_structure
 from ._engine.input_spec import InputSpec
 from ._engine.layer import Layer
-from .saving.exporting import signature_of
+from .saving.exporting import announce, signature_of
 
 
 def _as_spec(leaf):
@@ -73,7 +73,7 @@ class ExportArchive:
             raise ValueError("No endpoints have been set yet. Call add_endpoint().")
         saved_model.save(self, filepath)
         if verbose:
-            print(f"Saved artifact at '{filepath}'. Its endpoints are: {', '.join(repr(name) for name in self._endpoints)}.")
+            announce(filepath, self._endpoints, [variable for resource in self._tracked for variable in resource.variables])
 
     # --- How tf.saved_model sees it ---
 

@@ -47,9 +47,11 @@ class CallSignature:
         args = tuple(_cast(function, arg, i == 0) for i, arg in enumerate(args))
         return args, {k: v if k == "training" else _cast(function, v, False) for k, v in kwargs.items()}
 
-    def add_masks(self, args, kwargs):
-        """mask=… from the notes on the tensors, where `call` takes it and the caller said nothing."""
+    def add_masks(self, args, kwargs, names=None):
+        """mask=… from the notes on the tensors, where `call` takes it and the caller said nothing; all of them, or those of `names`."""
         for name in self.mask_names:
+            if names is not None and name not in names:
+                continue
             if name in kwargs or name in self.names[: len(args)]:
                 continue
             of = None if name == "mask" else name[: -len("_mask")]

@@ -89,7 +89,7 @@ class CompiledLoss:
             _check_shapes(loss, target, prediction, name)
             value = loss(target, prediction, sample_weight=samples)
             if self.trackers:
-                self._tracker_of[name].update_state(mean_of(value), sample_weight=prediction.shape[0] if prediction.ndim else None)
+                self._tracker_of[name].update_state(mean_of(value), sample_weight=_rows(prediction) if model.run_eagerly else None)
             if weight is not None:
                 value = value * weight
             total = value if total is None else total + value
@@ -104,6 +104,11 @@ class CompiledLoss:
         if len(targets) != count:
             raise ValueError(f"The model has {count} outputs ({', '.join(self.names)}), but {len(targets)} targets were given")
         return targets
+
+
+def _rows(tensor):
+    """By which Keras weighs the loss of one output; in a traced step it does not know them, and all batches count alike."""
+    return tensor.shape[0] if tensor.ndim else None
 
 
 def _check_shapes(loss, target, prediction, name):
@@ -159,6 +164,9 @@ class CompiledMetrics:
     def reset_state(self):
         for metric in self.metrics:
             metric.reset_state()
+
+    def __repr__(self):
+        return f"<CompileMetrics name={self.name}>"
 
     def _build(self, y, y_pred):
         self.names = output_names(self._model(), y_pred)

@@ -163,8 +163,8 @@ def _check_lengths(data, who):
             counts.setdefault(name, leaf.shape[0])
             if leaf.shape[0] != counts["x"]:
                 raise ValueError(
-                    f"Data cardinality is ambiguous. Make sure all arrays contain the same number of samples. "
-                    f"'x' sizes: {counts['x']}, '{name}' sizes: {leaf.shape[0]}"
+                    "Data cardinality is ambiguous. Make sure all arrays contain the same number of samples."
+                    f"'x' sizes: {counts['x']}\n'{name}' sizes: {leaf.shape[0]}\n"
                 )
     if not counts.get("x"):
         raise ValueError(f"{who}: x has no samples")
@@ -194,9 +194,9 @@ def make_source(x, y=None, sample_weight=None, batch_size=None, steps=None, shuf
 def _string_source(x, y, sample_weight, batch_size, shuffle):
     data = pack_x_y_sample_weight(x, to_arrays(y, "y"), to_arrays(sample_weight, "sample_weight"))
     rows = flatten(x)[0].shape[0]
-    dataset = Dataset.from_tensor_slices(data)
+    dataset = Dataset.from_tensor_slices(tuple(flatten(data)))  # flat, as a list would be one tensor there
     dataset = (dataset.shuffle(rows) if shuffle else dataset).batch(batch_size)
-    return IterableSource(lambda: dataset, -(-rows // batch_size))
+    return IterableSource(lambda: (pack_like(data, iter(leaves)) for leaves in dataset), -(-rows // batch_size))
 
 
 def _is_iterator(x):
@@ -254,6 +254,9 @@ def _with_class_weights(weights, data):
 def split(x, y, sample_weight, fraction):
     """The first rows and the last `fraction` of them, for validation."""
     leaves = flatten(x)
+    foreign = [type(leaf) for leaf in leaves if isinstance(leaf, Dataset) or _is_iterator(leaf)]
+    if foreign:
+        raise ValueError(f"Argument `validation_split` is only supported for tensors or NumPy arrays.Found incompatible type in the input: {foreign}")
     if not all(hasattr(leaf, "shape") for leaf in leaves):
         x = to_arrays(x, "x")
         leaves = flatten(x)

@@ -9,8 +9,8 @@ from .tracking import unique
 class LayerGraph:
     """The uses of layers that lead from `inputs` to `outputs`, in an order in which they can run."""
 
-    def __init__(self, inputs, outputs, any_sizes=False):
-        self.inputs, self.outputs = inputs, outputs
+    def __init__(self, inputs, outputs, any_sizes=False, owner="functional"):
+        self.inputs, self.outputs, self.owner = inputs, outputs, owner  # `owner` is the name of the model
         self._any_sizes = any_sizes  # only the number of axes must fit; the layers see to the rest
         self.input_tensors, self.output_tensors = flatten(inputs), flatten(outputs)
         for kind, tensors in (("inputs", self.input_tensors), ("outputs", self.output_tensors)):
@@ -140,26 +140,31 @@ class LayerGraph:
                 f"Functional model expects {len(self.input_tensors)} input(s), but it received {len(leaves)} instead, of "
                 f"shapes {[tuple(getattr(leaf, 'shape', ())) for leaf in leaves]}"
             )
-        return [_fit(leaf, tensor, self._any_sizes) for leaf, tensor in zip(leaves, self.input_tensors)]
+        return [self._fit(i, leaf) for i, leaf in enumerate(leaves)]
 
-
-def _fit(value, tensor, any_sizes):
-    if isinstance(value, KerasTensor):
+    def _fit(self, index, value):
+        """The value with the rank and the dtype of an input."""
+        tensor = self.input_tensors[index]
+        if isinstance(value, KerasTensor):
+            return value
+        value = _tandem.to_tensor(to_dense(value) if isinstance(value, SparseTensor) else value)
+        mask = getattr(value, "_keras_mask", None)
+        rank = len(tensor.shape)
+        if value.ndim == rank - 1 and tensor.shape[-1] == 1:
+            value = _ops.expand_dims(value, -1)
+        elif value.ndim == rank + 1 and value.shape[-1] == 1:
+            value = _ops.squeeze(value, -1)
+        self._check_shape(index, tensor, tuple(value.shape))
+        if value.dtype.name != tensor.dtype and value.dtype.name != "string":
+            value = _ops.cast(value, tensor.dtype)
+        if mask is not None and getattr(value, "_keras_mask", None) is None:
+            value._keras_mask = mask
         return value
-    value = _tandem.to_tensor(to_dense(value) if isinstance(value, SparseTensor) else value)
-    mask = getattr(value, "_keras_mask", None)
-    rank = len(tensor.shape)
-    if value.ndim == rank - 1 and tensor.shape[-1] == 1:
-        value = _ops.expand_dims(value, -1)
-    elif value.ndim == rank + 1 and value.shape[-1] == 1:
-        value = _ops.squeeze(value, -1)
-    got = tuple(value.shape)
-    fits = len(got) == rank and (any_sizes or all(want in (None, size) for want, size in zip(tensor.shape, got)))
-    if not fits:
+
+    def _check_shape(self, index, tensor, got):
+        wanted = tuple(tensor.shape)
         name = tensor._keras_history.operation.name if tensor._keras_history else tensor.name
-        raise ValueError(f"Input '{name}' of the model: expected shape={tuple(tensor.shape)}, found shape={got}")
-    if value.dtype.name != tensor.dtype and value.dtype.name != "string":
-        value = _ops.cast(value, tensor.dtype)
-    if mask is not None and getattr(value, "_keras_mask", None) is None:
-        value._keras_mask = mask
-    return value
+        if len(got) != len(wanted):
+            raise ValueError(f"Invalid input shape for input {index} with name '{name}'. Expected shape {wanted}, but input has incompatible shape {got}")
+        if not self._any_sizes and any(want not in (None, size) for want, size in zip(wanted, got)):
+            raise ValueError(f"Input {index} with name '{name}' of layer '{self.owner}' is incompatible with the layer: expected shape={wanted}, found shape={got}")

@@ -124,7 +124,7 @@ class _Reader:
         self.draw(pending)
 
     def layer(self, data):
-        if operation_config.is_op_module(data.get("module")):
+        if operation_config.is_operation(data):
             return operation_config.operation_from_config({**data, "config": deserialize_values(data.get("config"))})
         from .. import layers
 

@@ -27,8 +27,8 @@ def check(specs, shapes, layer_name):
     """Raises ValueError, in Keras' words, where a shape does not fit its spec."""
     if len(shapes) != len(specs):
         raise ValueError(
-            f"Layer '{layer_name}' expected {len(specs)} input(s). Received {len(shapes)} instead, of shapes "
-            f"{[tuple(s) for s in shapes]}."
+            f"Layer '{layer_name}' expects {len(specs)} input(s), but it received {len(shapes)} input tensors. Inputs received: "
+            f"shapes {[tuple(s) for s in shapes]}"
         )
     for i, (spec, shape) in enumerate(zip(specs, shapes)):
         if spec is not None:
@@ -36,25 +36,22 @@ def check(specs, shapes, layer_name):
 
 
 def _check_one(spec, shape, index, layer_name):
-    def refuse(expected, found):
-        raise ValueError(
-            f"Input {index} of layer '{layer_name}' is incompatible with the layer: expected {expected}, found {found}. "
-            f"Full shape received: {shape}"
-        )
+    def refuse(text):
+        raise ValueError(f"Input {index} with name '{spec.name}' of layer '{layer_name}' is incompatible with the layer: expected {text}")
 
     if spec.allow_last_axis_squeeze and spec.shape is not None and len(shape) == len(spec.shape) + 1 and shape[-1] == 1:
         shape = shape[:-1]
     rank = len(shape)
     if spec.ndim is not None and rank != spec.ndim:
-        refuse(f"ndim={spec.ndim}", f"ndim={rank}")
+        refuse(f"ndim={spec.ndim}, found ndim={rank}. Full shape received: {shape}")
     if spec.max_ndim is not None and rank > spec.max_ndim:
-        refuse(f"max_ndim={spec.max_ndim}", f"ndim={rank}")
+        refuse(f"max_ndim={spec.max_ndim}, found ndim={rank}")
     if spec.min_ndim is not None and rank < spec.min_ndim:
-        refuse(f"min_ndim={spec.min_ndim}", f"ndim={rank}")
+        refuse(f"min_ndim={spec.min_ndim}, found ndim={rank}. Full shape received: {shape}")
     for axis, size in spec.axes.items():
         got = shape[axis] if -rank <= axis < rank else None
         if size is not None and got not in (size, None):
-            refuse(f"axis {axis} of input shape to have value {size}", f"shape={shape}")
+            refuse(f"axis {axis} of input shape to have value {size}, but received input with shape {shape}")
     for wanted, got in zip(spec.shape or (), shape):
         if wanted is not None and got is not None and wanted != got:
-            refuse(f"shape={spec.shape}", f"shape={shape}")
+            refuse(f"shape={spec.shape}, found shape={shape}")

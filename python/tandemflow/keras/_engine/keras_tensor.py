@@ -40,6 +40,9 @@ class KerasHistory:
         return iter((self.operation, self.node_index, self.tensor_index))
 
 
+_SYMBOLIC = "A KerasTensor is symbolic: it's a placeholder for a shape an a dtype. It doesn't have any actual numerical value. "
+
+
 class KerasTensor:
     """A tensor without values; sizes that are None are open."""
 
@@ -77,16 +80,13 @@ class KerasTensor:
         raise TypeError("A symbolic KerasTensor cannot be used as a boolean.")
 
     def __float__(self):
-        self._refuse("float() was called on")
+        raise ValueError(_SYMBOLIC + "You cannot convert it to a float.")
 
     def __int__(self):
-        self._refuse("int() was called on")
+        raise ValueError(_SYMBOLIC + "You cannot convert it to an int.")
 
     def __array__(self, dtype=None, copy=None):
-        raise ValueError(
-            "A KerasTensor is symbolic: it's a placeholder for a shape an a dtype. It doesn't have any actual numerical "
-            "value. You cannot convert it to a NumPy array."
-        )
+        raise ValueError(_SYMBOLIC + "You cannot convert it to a NumPy array.")
 
     def _refuse(self, use):
         raise TypeError(

@@ -2,6 +2,7 @@
 import abc
 import functools
 import inspect
+import warnings
 
 import numpy as np
 
@@ -68,7 +69,7 @@ class Layer(HasVariables, Configured, metaclass=_LayerType):
         self.autocast = autocast
         self.built = False
         self.input_spec = None
-        self.supports_masking = False
+        self.supports_masking = self._makes_masks = type(self).compute_mask is not Layer.compute_mask
         if activity_regularizer is not None:
             from .. import regularizers
 
@@ -175,6 +176,8 @@ class Layer(HasVariables, Configured, metaclass=_LayerType):
             call_context.set_current(outer)
         if self.supports_masking:
             self._note_masks(args, kwargs, outputs)
+        elif outer is None and not self._warned_of_mask:
+            self._warn_of_mask(args, kwargs)
         return outputs
 
     def stateless_call(self, trainable_variables, non_trainable_variables, *args, return_losses=False, **kwargs):
@@ -205,7 +208,7 @@ class Layer(HasVariables, Configured, metaclass=_LayerType):
     def _note_masks(self, args, kwargs, outputs):
         first = self._signature.first_argument(args, kwargs)
         masks = [getattr(leaf, "_keras_mask", None) for leaf in flatten(first)]
-        if not any(mask is not None for mask in masks) and kwargs.get("mask") is None and not getattr(self, "_makes_masks", False):
+        if not any(mask is not None for mask in masks) and kwargs.get("mask") is None and not self._makes_masks:
             return
         previous = masks[0] if not isinstance(first, (list, tuple, dict)) else masks
         if kwargs.get("mask") is not None:
@@ -215,6 +218,18 @@ class Layer(HasVariables, Configured, metaclass=_LayerType):
         for leaf, mask in zip(leaves, masks if len(masks) == len(leaves) else masks[:1] * len(leaves)):
             if mask is not None and getattr(leaf, "_keras_mask", None) is None:
                 leaf._keras_mask = mask
+
+    _warned_of_mask = False
+
+    def _warn_of_mask(self, args, kwargs):
+        """Once: what the next layers get has no mask any more."""
+        first = self._signature.first_argument(args, kwargs)
+        if any(getattr(leaf, "_keras_mask", None) is not None for leaf in flatten(first)):
+            self._warned_of_mask = True
+            warnings.warn(
+                f"Layer '{self.name}' (of type {type(self).__name__}) was passed an input with a mask attached to it. However, this "
+                "layer does not support masking and will therefore destroy the mask information. Downstream layers will not see "
+                "the mask.", stacklevel=3)  # fmt: skip
 
     def compute_mask(self, inputs, previous_mask):
         return previous_mask
@@ -249,12 +264,22 @@ class Layer(HasVariables, Configured, metaclass=_LayerType):
     # --- Models drawn up with KerasTensors ---
 
     def _draw(self, args, kwargs):
-        """A use of the layer in a functional model."""
+        """A use of the layer in a functional model; masks are part of it, as in Keras."""
+        if isinstance(self._signature.first_argument(args, kwargs), KerasTensor):  # those of several are found when the model runs
+            self._signature.add_masks(args, kwargs, ("mask",))
         self._ensure_built(args, kwargs)
         self._check_inputs(args, kwargs)
         outputs = self.compute_output_spec(*args, **kwargs)
         Node(self, args, kwargs, outputs)
+        if self.supports_masking:
+            self._draw_masks(args, kwargs, outputs)
         return outputs
+
+    def _draw_masks(self, args, kwargs, outputs):
+        try:
+            self._note_masks(args, kwargs, outputs)
+        except (TypeError, ValueError, AttributeError):
+            pass  # a mask that is computed with more than keras.ops is found when the model runs
 
     symbolic_call = _draw
 

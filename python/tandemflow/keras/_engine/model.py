@@ -35,7 +35,7 @@ class Model(Trainer, Layer):
 
     def _init_graph(self, inputs, outputs, name=None, **kwargs):
         Layer.__init__(self, name=name, **kwargs)
-        self._graph = LayerGraph(inputs, outputs)
+        self._graph = LayerGraph(inputs, outputs, owner=self.name)
         self.built = True
 
     # --- Structure ---

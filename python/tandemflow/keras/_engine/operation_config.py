@@ -4,20 +4,21 @@ import operator
 
 from .keras_tensor import keras_tensors
 from .naming import snake_case
+from .registry import get_registered_object
 
 # Which module of Keras holds the class; all others are in numpy.
 _MODULES = {
-    "core": "Cast ConvertToTensor SaturateCast Scatter ScatterUpdate Slice SliceUpdate StopGradient Unstack",
-    "nn": "AveragePool BatchNorm BinaryCrossentropy CTCLoss CategoricalCrossentropy Celu Conv ConvTranspose DepthwiseConv "
-    "DotProductAttention Elu Gelu Glu HardShrink HardSigmoid HardSilu HardTanh LayerNorm LeakyRelu LogSigmoid LogSoftmax "
+    "core": "Cast ConvertToTensor SaturateCast Scatter ScatterUpdate Slice SliceUpdate StopGradient Unstack WhileLoop",
+    "nn": "AdaptiveAveragePool AdaptiveMaxPool AveragePool BatchNorm BinaryCrossentropy CTCDecode CTCLoss CategoricalCrossentropy Celu Conv ConvTranspose DepthwiseConv "
+    "DotProductAttention Elu Fold Gelu Glu HardShrink HardSigmoid HardSilu HardTanh LayerNorm LeakyRelu LogSigmoid LogSoftmax "
     "MaxPool Moments MultiHot Normalize OneHot PSNR Polar RMSNorm Relu Relu6 Selu SeparableConv Sigmoid Silu SoftShrink "
     "Softmax Softplus Softsign SparseCategoricalCrossentropy SparsePlus SparseSigmoid Sparsemax Squareplus TanhShrink "
-    "Threshold",
-    "math": "Erf Erfc Erfinv ExtractSequences FFT FFT2 IFFT2 IRFFT ISTFT InTopK Logdet Logsumexp RFFT Rsqrt STFT SegmentMax "
-    "SegmentSum TopK",
-    "linalg": "Cholesky CholeskyInverse Det Eig Eigh Inv Lstsq LuFactor Norm Qr SVD Solve SolveTriangular",
-    "image": "AffineTransform CropImages ExtractPatches GaussianBlur HSVToRGB MapCoordinates PadImages RGBToGrayscale RGBToHSV "
-    "Resize",
+    "Threshold Unfold",
+    "math": "CDist Erf Erfc Erfinv ExtractSequences FFT FFT2 IFFT2 IRFFT ISTFT InTopK Logdet Logsumexp RFFT Rsqrt STFT SegmentMax "
+    "SegmentMin SegmentProd SegmentSum TopK ViewAsComplex ViewAsReal",
+    "linalg": "Cholesky CholeskyInverse Det Eig Eigh Inv Lstsq LuFactor MatrixRank Norm Pinv Qr SVD Solve SolveTriangular",
+    "image": "AffineTransform CropImages ElasticTransform ExtractPatches GaussianBlur HSVToRGB MapCoordinates PadImages RGBToGrayscale RGBToHSV "
+    "PerspectiveTransform Resize SSIM ScaleAndTranslate SobelEdges",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 _IRREGULAR = {
@@ -25,8 +26,10 @@ _IRREGULAR = {
 }
 _IRREGULAR.update({"ctc_loss": "CTCLoss", "rms_normalization": "RMSNorm", "layer_normalization": "LayerNorm",
                    "batch_normalization": "BatchNorm", "rgb_to_grayscale": "RGBToGrayscale", "rgb_to_hsv": "RGBToHSV",
-                   "hsv_to_rgb": "HSVToRGB", "allclose": "AllClose"})  # fmt: skip
-_FUNCTION_OF = {class_name: function for function, class_name in _IRREGULAR.items()}
+                   "hsv_to_rgb": "HSVToRGB", "allclose": "AllClose", "ctc_decode": "CTCDecode", "isin": "IsIn", "searchsorted": "SearchSorted",
+                   "extract_patches_3d": "ExtractPatches"})  # fmt: skip
+_FUNCTION_OF = {class_name: function for function, class_name in _IRREGULAR.items() if class_name != "ExtractPatches"}
+_SECOND_NAMES = {"abs": "absolute", "conj": "conjugate", "hard_swish": "hard_silu", "swish": "silu"}
 
 # The parameters that Keras' classes take when they are used; the others are given when they are made.
 _WHEN_USED = set(
@@ -36,12 +39,27 @@ _WHEN_USED = set(
 )
 
 
-def is_op_module(module):
-    return (module or "").startswith(("keras.src.ops", "keras.ops"))
+def is_operation(data):
+    """Whether this part of a file is a function of keras.ops. An .h5 file names the class only, Add of a layer and of an op
+    alike; but a layer says there whether it is trainable."""
+    from .. import ops
+
+    if "module" in data:
+        return (data["module"] or "").startswith(("keras.src.ops", "keras.ops"))
+    name = data["class_name"]
+    if name == "InputLayer" or "trainable" in (data.get("config") or {}) or get_registered_object(name) is not None:
+        return False
+    return hasattr(ops, _FUNCTION_OF.get(name) or snake_case(name))
+
+
+def first_name(function):
+    """The function that Keras draws for this one of keras.ops: ops.abs is drawn as ops.absolute."""
+    module, dot, name = function.rpartition(".")
+    return module + dot + _SECOND_NAMES.get(name, name)
 
 
 def class_name_of(function):
-    function = function.rpartition(".")[2]
+    function = first_name(function).rpartition(".")[2]
     return _IRREGULAR.get(function) or "".join(part[:1].upper() + part[1:] for part in function.split("_"))
 
 

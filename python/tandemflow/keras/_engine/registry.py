@@ -96,7 +96,7 @@ class Family:
         if found is None:
             known = sorted(name for name in self.names)
             raise ValueError(
-                f"Unknown {self.kind}: '{name}'.{nearest(name, known)} Please ensure you are using a "
+                f"Could not interpret {self.kind} identifier: {name}.{nearest(name, known)} Please ensure you are using a "
                 f"`keras.utils.custom_object_scope` and that this object is included in the scope. "
                 f"Known are: {', '.join(sorted(self.members))}."
             )
@@ -192,6 +192,8 @@ def serialize_keras_object(thing):
     }
     if out["registered_name"] is None and (not out["module"].startswith("keras") or out["module"].startswith("keras.src")):
         out["registered_name"] = type(thing).__name__
+    if out["module"] == "__main__":
+        out["module"] = None  # as Keras writes it: no other program has that module
     if hasattr(thing, "get_build_config"):
         build = thing.get_build_config()
         if build:

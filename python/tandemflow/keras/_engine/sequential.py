@@ -167,7 +167,7 @@ class Sequential(Model):
     def get_config(self):
         from .registry import serialize_keras_object
 
-        config = {"name": self.name, "trainable": self._trainable, "dtype": self.dtype_policy}
+        config = {"name": self.name, "trainable": self._trainable, "dtype": serialize_keras_object(self.dtype_policy)}
         config["layers"] = [serialize_keras_object(layer) for layer in self._stack]
         if (self._build_shapes or {}).get("input_shape") is not None:
             config["build_input_shape"] = self._build_shapes["input_shape"]

@@ -1,5 +1,6 @@
 """Which shapes come out of a computation when some sizes are open: it is traced twice, with different sizes."""
 from ... import _tandem
+from ...errors import InvalidArgumentError
 from . import call_context
 from .keras_tensor import KerasTensor, fill, keras_tensors, map_leaves
 
@@ -50,5 +51,8 @@ def _probe(function, args, kwargs, tensors, size):
             if mask is not None:
                 shape = [size if s is None else s for s in mask.shape]
                 values[id(tensor)]._keras_mask = trace.parameter(shape, mask.dtype)
-        outputs = function(*fill(args, values), **fill(kwargs, values))
+        try:
+            outputs = function(*fill(args, values), **fill(kwargs, values))
+        except InvalidArgumentError as error:  # Keras finds it while the model is drawn, and no size is known yet
+            raise ValueError(str(error).replace(str(size), "None")) from error
         return map_leaves(lambda leaf: None if leaf is None else _Spec(_tandem.to_tensor(leaf)), outputs)

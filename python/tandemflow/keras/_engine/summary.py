@@ -156,15 +156,18 @@ def _shape_text(layer):
         return text("?")
     if len(shapes) == 1:
         return text(*_shape_parts(shapes[0]))
+    first, last = "[]" if layer._inbound_nodes else "()"  # Keras writes those of a model that is not part of another so
     parts = []
     for shape in shapes:
-        parts += [", " if parts else "[", *_shape_parts(shape)]
-    return text(*parts, "]")
+        parts += [", " if parts else first, *_shape_parts(shape)]
+    return text(*parts, last)
 
 
 def _output_shapes(layer):
     if layer._inbound_nodes:
         return [tensor.shape for tensor in layer._inbound_nodes[-1].outputs]
+    if getattr(layer, "outputs", None):  # a model that was drawn
+        return [tensor.shape for tensor in layer.outputs]
     if layer._build_shapes is None or not _says_its_shape(layer):
         return None
     shapes = list(layer._build_shapes.values())

@@ -29,7 +29,7 @@ class Trainer:
         self.stop_training = False
         self.run_eagerly = False
         self.steps_per_execution = 1
-        self.jit_compile = "auto"
+        self.jit_compile = False
         self.history = None
         self._compiled_loss = self._compiled_metrics = self._loss_tracker = None
         self._compile_arguments = None
@@ -48,15 +48,16 @@ class Trainer:
             raise TypeError(f"compile() got unexpected keyword arguments: {', '.join(kwargs)}")
         self._check_super_called()
         self.optimizer = self._scaled(optimizers.get(optimizer), auto_scale_loss)
-        self.loss = loss
         for entry in flatten(loss) if loss is not None else []:
             losses.get(entry)  # unknown names are told here, not at the first step
-        self._compiled_loss = None if loss is None else CompiledLoss(loss, loss_weights)
-        known = metrics is not None or weighted_metrics is not None
+        if loss is not None:  # else that of the compile before stays, as in Keras; so do the metrics
+            self.loss, self._compiled_loss = loss, CompiledLoss(loss, loss_weights)
         self._check_metric_names(metrics, weighted_metrics)
-        self._compiled_metrics = CompiledMetrics(self, metrics, weighted_metrics) if known else None
+        if metrics is not None or weighted_metrics is not None:
+            self._compiled_metrics = CompiledMetrics(self, metrics, weighted_metrics)
         self._loss_tracker = Mean(name="loss")
-        self.run_eagerly, self.steps_per_execution, self.jit_compile = run_eagerly, steps_per_execution, jit_compile
+        self.run_eagerly, self.steps_per_execution = run_eagerly, steps_per_execution
+        self.jit_compile = jit_compile is True and not run_eagerly  # a step is compiled without being told
         self._compile_arguments = {
             "optimizer": self.optimizer, "loss": loss, "loss_weights": loss_weights, "metrics": metrics,
             "weighted_metrics": weighted_metrics, "run_eagerly": run_eagerly, "steps_per_execution": steps_per_execution,
@@ -101,7 +102,7 @@ class Trainer:
     def _assert_compiled(self, method):
         if not self.compiled:
             raise ValueError(
-                f"You must call `compile()` before calling `{method}()`: model.compile(optimizer='adam', loss='mse')."
+                f"You must call `compile()` before using the model. `{method}()` needs it: model.compile(optimizer='adam', loss='mse')."
             )
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
@@ -297,12 +298,11 @@ class Trainer:
         return Function(lambda *leaves: self(pack_like(structure, iter(leaves))), name=self.name).get_concrete_function(*specs)
 
     def _logs(self, results):
-        """Python numbers by name: of what a step returned, or of the metrics."""
+        """Python numbers by name: of what a step returned, or of the metrics. Dicts in it stay, as callbacks order by them."""
         values = self.get_metrics_result() if results is None else results
         if not isinstance(values, dict):
             raise ValueError(f"train_step and test_step must return a dict of what is logged, got {values!r}")
-        values = _by_name(dict(sorted(values.items())))
-        return {name: _number(value) for name, value in values.items()}
+        return {name: _numbers(value) for name, value in sorted(values.items())}
 
     # --- fit, evaluate, predict ---
 
@@ -335,7 +335,7 @@ class Trainer:
                 break
             logs = self._logs(loop.results)
             if validation is not None and _is_due(epoch + 1, validation_freq):
-                validated = self._evaluate(validation, callbacks, validation_steps)
+                validated = _by_name(self._evaluate(validation, callbacks, validation_steps))
                 logs.update({f"val_{name}": value for name, value in validated.items()})
             callbacks.on_epoch_end(epoch, dict(logs))
             source.end_epoch()
@@ -403,7 +403,7 @@ class Trainer:
         self._assert_compiled("evaluate")
         source = self._source(x, y, sample_weight, batch_size, steps, False, None, "evaluate")
         callbacks = self._callback_list(callbacks, verbose, 1, steps or source.steps)
-        logs = self._evaluate(source, callbacks, steps)
+        logs = _by_name(self._evaluate(source, callbacks, steps))
         if return_dict:
             return logs
         return _flat(self._in_metric_order(logs))
@@ -449,7 +449,7 @@ class Trainer:
         data = pack_x_y_sample_weight(*arrays)
         leaves = flatten(data)
         self.reset_metrics()
-        logs = self._logs(function.for_structure(data, leaves)(*leaves))
+        logs = _by_name(self._logs(function.for_structure(data, leaves)(*leaves)))
         return logs if return_dict else _flat(self._in_metric_order(logs))
 
     def predict_on_batch(self, x):
@@ -461,8 +461,11 @@ class Trainer:
     # --- Configuration ---
 
     def get_compile_config(self):
+        """What was told to compile, as files hold it."""
+        from .registry import serialize_keras_object
+
         if self.compiled and self._compile_arguments is not None:
-            return dict(self._compile_arguments)
+            return serialize_keras_object(self._compile_arguments)
         return None
 
     def compile_from_config(self, config):
@@ -487,6 +490,10 @@ def _by_name(results):
     for name, value in results.items():
         out.update(dict(sorted(value.items())) if isinstance(value, dict) else {name: value})
     return out
+
+
+def _numbers(value):
+    return {name: _numbers(item) for name, item in value.items()} if isinstance(value, dict) else _number(value)
 
 
 def _number(value):

@@ -27,13 +27,15 @@ def _names(cls):
     """The arguments of the constructor that a class of this package has; those of a user's subclass are his business."""
     package = __name__.rpartition(".")[0]
     ours = next(c for c in cls.__mro__ if "__init__" in c.__dict__ and c.__module__.startswith(package))
-    return [name for name in inspect.signature(ours.__init__).parameters if name not in _OF_BASE + _REFUSED]
+    names = [name for name in inspect.signature(ours.__init__).parameters if name not in _OF_BASE + _REFUSED]
+    return sorted(names, key=lambda name: name not in cls._config_first)
 
 
 class ConfiguredLayer(Layer):
     """Every argument of the constructor is an attribute of the same name."""
 
     _writes_activity_regularizer = False  # also where there is none, as Keras does for some
+    _config_first = ()  # what Keras writes before the other arguments
 
     def _keep(self, **arguments):
         """Sets the attributes; initializers, regularizers, constraints and activations may come by name."""
@@ -47,8 +49,13 @@ class ConfiguredLayer(Layer):
 
     def get_config(self):
         config = super().get_config()
-        for name in _names(type(self)):
+        names = _names(type(self))
+        penalties = [i for i, name in enumerate(names) if name.endswith("_regularizer")]
+        after = penalties[-1] if self._writes_activity_regularizer and penalties else None
+        for i, name in enumerate(names):
             config[name] = _written(name, getattr(self, name))
+            if i == after:
+                config["activity_regularizer"] = config.pop("activity_regularizer", None)
         if self._writes_activity_regularizer:
             config["activity_regularizer"] = serialize_keras_object(self.activity_regularizer)
         return config

@@ -19,6 +19,7 @@ def _depthwise(layer, x, kernel):
 
 class _DepthwiseConv(ConvolutionLayer):
     _refuses_strided_dilation = False
+    _config_first = ("depth_multiplier",)
 
     def __init__(self, kernel_size, strides=1, padding="valid", depth_multiplier=1, data_format=None, dilation_rate=1,
                  activation=None, use_bias=True, depthwise_initializer="glorot_uniform", bias_initializer="zeros",
@@ -58,6 +59,7 @@ class DepthwiseConv2D(_DepthwiseConv):
 
 class _SeparableConv(ConvolutionLayer):
     _refuses_strided_dilation = False
+    _config_first = ("depth_multiplier",)
 
     def __init__(self, filters, kernel_size, strides=1, padding="valid", data_format=None, dilation_rate=1,
                  depth_multiplier=1, activation=None, use_bias=True, depthwise_initializer="glorot_uniform",

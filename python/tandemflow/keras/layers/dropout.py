@@ -18,6 +18,8 @@ def _checked_rate(rate):
 class Dropout(ConfiguredLayer):
     """Zeroes elements with the probability `rate` while training and scales the others up."""
 
+    _config_first = ("rate", "seed")
+
     def __init__(self, rate, noise_shape=None, seed=None, **kwargs):
         super().__init__(**kwargs)
         self.rate = _checked_rate(rate)
@@ -120,6 +122,8 @@ class GaussianDropout(ConfiguredLayer):
 
 class AlphaDropout(ConfiguredLayer):
     """Sets elements to the negative saturation value of SELU while training; mean and variance stay."""
+
+    _config_first = ("rate", "seed")
 
     _SATURATION = -1.6732632423543772 * 1.0507009873554805
 

@@ -77,6 +77,8 @@ class _Shapes:
 class EinsumDense(AdaptedLayer):
     """activation(einsum(equation, inputs, kernel) + bias)"""
 
+    _config_first = ("output_shape",)
+
     _computes_in_floats = True
     _weight_name = "kernel"
     _writes_activity_regularizer = True

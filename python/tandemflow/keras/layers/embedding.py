@@ -2,6 +2,7 @@
 import warnings
 
 from ... import _ops
+from .. import ops
 from ._adapted import AdaptedLayer
 from ._configured import ConfiguredLayer
 
@@ -53,7 +54,7 @@ class Embedding(AdaptedLayer):
         return (1,)
 
     def compute_mask(self, inputs, previous_mask=None):
-        return _ops.not_equal(inputs, 0) if self.mask_zero else None
+        return ops.not_equal(inputs, 0) if self.mask_zero else None
 
     def compute_output_shape(self, input_shape):
         return (*input_shape, self.output_dim)
@@ -71,7 +72,7 @@ class Masking(ConfiguredLayer):
         self.built = True
 
     def compute_mask(self, inputs, previous_mask=None):
-        return _ops.reduce_any(self._differs(inputs), -1)
+        return ops.any(ops.not_equal(inputs, self.mask_value), axis=-1)
 
     def _differs(self, inputs):
         return _ops.not_equal(inputs, _ops.cast(self.mask_value, inputs.dtype))

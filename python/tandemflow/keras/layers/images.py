@@ -34,7 +34,9 @@ class ImageLayer(ConfiguredLayer):
     _always = False  # also when nothing is trained
 
     def get_config(self):
-        return {**super().get_config(), "data_format": self.data_format}
+        own = super().get_config()
+        basic = {name: own.pop(name) for name in ("name", "trainable", "dtype")}
+        return {**basic, "data_format": self.data_format, **{name: value for name, value in own.items() if name != "data_format"}}
 
     def _uniform(self, low, high, count):
         """A number for each image."""

@@ -16,6 +16,8 @@ _MODES = ("int", "one_hot", "multi_hot", "count", "tf_idf")
 class IndexLookup(_OnHost):
     """[mask,] unknown tokens, then the vocabulary, counted from 0; the mask only where numbers come out."""
 
+    _numpy_type = np.int64
+
     def _set_up(self, *, max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, idf_weights, invert, output_mode,
                 sparse, pad_to_max_tokens, salt):  # fmt: skip
         output_mode = {"binary": "multi_hot", "tf-idf": "tf_idf"}.get(output_mode, output_mode)
@@ -47,7 +49,8 @@ class IndexLookup(_OnHost):
         return mask + [self.oov_token] * self.num_oov_indices
 
     def get_vocabulary(self, include_special_tokens=True):
-        return [*self._special(), *self._tokens] if include_special_tokens else list(self._tokens)
+        tokens = list(map(self._numpy_type, self._tokens))  # Keras reads them out of an array
+        return [*self._special(), *tokens] if include_special_tokens else tokens
 
     def vocabulary_size(self):
         if self.pad_to_max_tokens and self.output_mode != "int":
@@ -227,6 +230,8 @@ def _not_in_vocabulary(tokens):
 
 class StringLookup(IndexLookup):
     """Strings to their places, or back."""
+
+    _numpy_type = np.str_
 
     def __init__(self, max_tokens=None, num_oov_indices=1, mask_token=None, oov_token="[UNK]", vocabulary=None,
                  idf_weights=None, invert=False, output_mode="int", pad_to_max_tokens=False, sparse=False,

@@ -1,6 +1,7 @@
 """keras.layers.Add, Subtract, Multiply, Average, Maximum, Minimum, Concatenate, Dot, and add([...]) and so on."""
 from ... import _ops
 from ..._arrays import l2_normalize
+from .. import ops
 from ..ops._convert import together
 from ._configured import ConfiguredLayer
 
@@ -31,7 +32,7 @@ class Merge(ConfiguredLayer):
             return None
         out = previous_mask[0]
         for mask in previous_mask[1:]:
-            out = _ops.logical_or(out, mask)
+            out = ops.logical_or(out, mask)
         return out
 
 

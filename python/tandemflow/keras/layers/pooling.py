@@ -8,6 +8,8 @@ from ._images import as_given, channels_last
 
 
 class _Pooling(ConfiguredLayer):
+    _config_first = ("pool_size", "padding")
+
     def _set_up(self, pool_size, strides, padding, data_format):
         rank = self._rank
         self.pool_size = positive_tuple(self, "pool_size", pool_size, rank)

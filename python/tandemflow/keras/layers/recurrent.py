@@ -17,12 +17,15 @@ class _Recurrent(RNN):
     def get_config(self):
         config = ConfiguredLayer.get_config(self)
         config.pop("use_cudnn", None)
-        return {**config, "zero_output_for_mask": self.zero_output_for_mask}
+        basic = {name: config.pop(name) for name in ("name", "trainable", "dtype")}
+        return {**basic, **{name: getattr(self, name) for name in _OF_LOOP}, **{name: value for name, value in config.items() if name not in _OF_LOOP}}
 
     @classmethod
     def from_config(cls, config):
         return Layer.from_config.__func__(cls, config)
 
+
+_OF_LOOP = ("return_sequences", "return_state", "go_backwards", "stateful", "unroll", "zero_output_for_mask")  # which Keras writes first
 
 for _name in ("units", "activation", "recurrent_activation", "use_bias", "unit_forget_bias", "reset_after", "dropout",
               "recurrent_dropout", "seed", "kernel_initializer", "recurrent_initializer", "bias_initializer",

@@ -1,5 +1,7 @@
-"""keras.ops: control flow. Loops over a known number of steps are unrolled in a trace."""
-from ... import _ops, _tandem
+"""keras.ops: control flow. Scans and maps over a known number of steps are unrolled in a trace."""
+import functools
+
+from ... import _control_flow, _ops, _tandem
 from ..._gradient import flatten, pack_like
 from ._convert import tensor
 
@@ -15,38 +17,41 @@ def _concrete(value, what):
 
 
 def cond(pred, true_fn, false_fn):
-    """true_fn() or false_fn(); in a trace both are computed and one is taken."""
+    """true_fn() or false_fn(); in a trace a node that runs one of them."""
     if isinstance(pred, bool) or _tandem.executing_eagerly():
         return true_fn() if _concrete(pred, "cond") else false_fn()
-    yes, no = true_fn(), false_fn()
-    pred = _ops.cast(tensor(pred), "bool")
-    pairs = zip(flatten(yes), flatten(no))
-    return pack_like(yes, iter([None if a is None else _ops.where(pred, tensor(a), tensor(b)) for a, b in pairs]))
+    return _control_flow.cond(_ops.cast(tensor(pred), "bool"), true_fn, false_fn)
 
 
 def switch(index, branches, *operands):
     """branches[index](*operands), the index within bounds."""
-    index = max(0, min(int(_concrete(index, "switch")), len(branches) - 1))
-    return branches[index](*operands)
+    if isinstance(index, int) or _tandem.executing_eagerly():
+        return branches[max(0, min(int(_concrete(index, "switch")), len(branches) - 1))](*operands)
+    index = _ops.minimum(_ops.maximum(_ops.cast(tensor(index), "int32"), 0), len(branches) - 1)
+    return _control_flow.switch_case(index, [functools.partial(branch, *operands) for branch in branches])
 
 
 def while_loop(cond, body, loop_vars, maximum_iterations=None):
-    """body, as long as cond holds."""
+    """body, as long as cond holds; the last values, nested as the first ones."""
     single = not isinstance(loop_vars, (list, tuple))
-    values, count = (loop_vars,) if single else tuple(loop_vars), 0
-    while (maximum_iterations is None or count < maximum_iterations) and _concrete(cond(*values), "while_loop"):
+    first = [loop_vars] if single else list(loop_vars)
+
+    def step(*values):
         out = body(*values)
-        values = tuple(out) if isinstance(out, (list, tuple)) else (out,)
-        count += 1
-    return values[0] if single else pack_like(loop_vars, iter(flatten(values)))
+        return [out] if single or not isinstance(out, (list, tuple)) else list(out)
+
+    last = _control_flow.while_loop(cond, step, first, maximum_iterations=maximum_iterations)
+    return last[0] if single else type(loop_vars)(last)
 
 
 def fori_loop(lower, upper, body_fun, init_val):
     """body_fun(i, value) for i from lower below upper."""
-    value = init_val
-    for i in range(int(_concrete(lower, "fori_loop")), int(_concrete(upper, "fori_loop"))):
-        value = body_fun(i, value)
-    return value
+
+    def step(i, value):
+        return [i + 1, body_fun(i, value)]
+
+    lower, upper = tensor(lower), tensor(upper)
+    return _control_flow.while_loop(lambda i, _: i < upper, step, [lower, init_val])[1]
 
 
 def scan(f, init, xs=None, length=None, reverse=False, unroll=1):

@@ -99,7 +99,7 @@ def empty(shape, dtype=None):
 
 def full(shape, fill_value, dtype=None):
     """A tensor of one value."""
-    value = tensor(fill_value, dtype or (floatx() if isinstance(fill_value, float) else None))
+    value = tensor(fill_value, dtype or floatx())
     return _ops.broadcast_to(value, [shape] if isinstance(shape, int) else list(shape))
 
 

@@ -25,7 +25,7 @@ def select(condlist, choicelist, default=0):
 def nonzero(x):
     """Where x is not 0: a tensor of positions for each axis."""
     places = _arrays.where(_ops.not_equal(tensor(x), _ops.zeros_like(tensor(x))))
-    return tuple(_ops.cast(part, "int32") for part in _ops.unstack(places, axis=1))
+    return [_ops.cast(part, "int32") for part in _ops.unstack(places, axis=1)]
 
 
 @drawable

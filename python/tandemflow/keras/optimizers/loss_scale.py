@@ -1,5 +1,5 @@
 """Loss scaling, so that small float16 gradients do not vanish."""
-from ... import _ops
+from ... import _ops, _tandem
 from .. import initializers
 from .._engine.registry import deserialize_keras_object, serialize_keras_object
 from . import rows
@@ -80,6 +80,7 @@ class LossScaleOptimizer(Optimizer):
         return self.inner_optimizer.iterations
 
     def scale_loss(self, loss):
+        loss = _tandem.to_tensor(loss)
         return loss * _ops.cast(self.dynamic_scale if self.built else self.initial_scale, loss.dtype)
 
     def finalize_variable_values(self, var_list):

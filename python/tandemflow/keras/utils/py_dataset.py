@@ -24,6 +24,9 @@ class PyDataset:
 
     @property
     def num_batches(self):
+        """How many batches an epoch has; one without an end overrides it with None."""
+        if type(self).__len__ is not PyDataset.__len__:
+            return len(self)
         raise NotImplementedError(f"{type(self).__name__} needs a __len__ that says how many batches there are")
 
     def on_epoch_begin(self):
