@@ -2,6 +2,7 @@
 #include "tandem/python/concrete.h"
 #include "tandem/python/convert.h"
 #include "tandem/python/module.h"
+#include "tandem/python/objects.h"
 
 namespace tandem::python {
 namespace {
@@ -20,6 +21,9 @@ nb::object attribute(const AttrView& view, const AttrDef& def) {
   return values;
 }
 
+/// Tells variables apart, as long as they live.
+nb::int_ identity(const Ref<Cell>& cell) { return nb::int_(reinterpret_cast<std::uintptr_t>(&*cell)); }
+
 nb::dict node_dict(const Node& node) {
   nb::dict attributes, out;
   const AttrView view(*node.op, node.attrs);
@@ -35,6 +39,7 @@ nb::dict node_dict(const Node& node) {
   if (node.cell) {
     out["value"] = to_object(node.cell->read());
     out["name"] = std::string(node.cell->name()).c_str();
+    out["cell"] = identity(node.cell);
   }
   return out;
 }
@@ -49,8 +54,21 @@ nb::tuple graph_nodes(const Concrete& concrete) {
   return nb::make_tuple(nodes, parameters, results);
 }
 
+/// What variables hold when the function has ended, as pairs of a variable's identity and a pair of node and output.
+nb::list graph_writes(const Concrete& concrete) {
+  nb::list writes;
+  for (const Graph::Write& write : concrete.function->graph().writes) {
+    writes.append(nb::make_tuple(identity(write.cell), nb::make_tuple(write.value.node, write.value.output)));
+  }
+  return writes;
+}
+
 }  // namespace
 
-void add_graph_nodes(nb::module_& module) { module.def("graph_nodes", graph_nodes); }
+void add_graph_nodes(nb::module_& module) {
+  module.def("graph_nodes", graph_nodes);
+  module.def("graph_writes", graph_writes);
+  module.def("variable_identity", [](nb::handle variable) { return identity(variable_of(variable.ptr()).cell()); });
+}
 
 }  // namespace tandem::python
