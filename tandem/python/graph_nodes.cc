@@ -2,7 +2,6 @@
 #include "tandem/python/concrete.h"
 #include "tandem/python/convert.h"
 #include "tandem/python/module.h"
-#include "tandem/python/objects.h"
 
 namespace tandem::python {
 namespace {
@@ -21,9 +20,6 @@ nb::object attribute(const AttrView& view, const AttrDef& def) {
   return values;
 }
 
-/// Tells variables apart, as long as they live.
-nb::int_ identity(const Ref<Cell>& cell) { return nb::int_(reinterpret_cast<std::uintptr_t>(&*cell)); }
-
 nb::dict node_dict(const Node& node) {
   nb::dict attributes, out;
   const AttrView view(*node.op, node.attrs);
@@ -39,7 +35,7 @@ nb::dict node_dict(const Node& node) {
   if (node.cell) {
     out["value"] = to_object(node.cell->read());
     out["name"] = std::string(node.cell->name()).c_str();
-    out["cell"] = identity(node.cell);
+    out["cell"] = node.cell->id().number;  // as variable_id() of the variable
   }
   return out;
 }
@@ -54,11 +50,11 @@ nb::tuple graph_nodes(const Concrete& concrete) {
   return nb::make_tuple(nodes, parameters, results);
 }
 
-/// What variables hold when the function has ended, as pairs of a variable's identity and a pair of node and output.
+/// What variables hold when the function has ended, as pairs of variable_id() and a pair of node and output.
 nb::list graph_writes(const Concrete& concrete) {
   nb::list writes;
   for (const Graph::Write& write : concrete.function->graph().writes) {
-    writes.append(nb::make_tuple(identity(write.cell), nb::make_tuple(write.value.node, write.value.output)));
+    writes.append(nb::make_tuple(write.cell->id().number, nb::make_tuple(write.value.node, write.value.output)));
   }
   return writes;
 }
@@ -68,7 +64,6 @@ nb::list graph_writes(const Concrete& concrete) {
 void add_graph_nodes(nb::module_& module) {
   module.def("graph_nodes", graph_nodes);
   module.def("graph_writes", graph_writes);
-  module.def("variable_identity", [](nb::handle variable) { return identity(variable_of(variable.ptr()).cell()); });
 }
 
 }  // namespace tandem::python

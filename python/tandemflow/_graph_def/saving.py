@@ -41,7 +41,7 @@ class _ObjectWriter:
     def __init__(self, nodes, values):
         self.nodes, self.values = nodes, values
         self._library, self._concrete, self._graph = [], {}, []
-        self._variables = {_tandem.variable_identity(v): i for i, v in enumerate(values) if isinstance(v, _tandem.Variable)}
+        self._variables = {_tandem.variable_id(v): i for i, v in enumerate(values) if isinstance(v, _tandem.Variable)}
         self._names = {}  # number of a variable -> its handle's node
 
     def model(self, signatures):
