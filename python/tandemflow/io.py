@@ -1,5 +1,4 @@
 """tf.io: files of records, examples and arrays."""
-import glob as _glob
 import os
 
 from . import _dtypes, _names, _tandem
@@ -64,7 +63,9 @@ def write_file(filename, contents, name=None):
 
 def matching_files(pattern, name=None):
     """The names of the files that match a pattern, sorted."""
-    return _tandem.to_tensor(sorted(_glob.glob(_path(pattern))), _dtypes.string)
+    from ._gfile import glob
+
+    return _tandem.to_tensor(glob(pattern), _dtypes.string)
 
 
 # --- TFRecord. ---

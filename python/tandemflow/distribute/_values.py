@@ -14,7 +14,7 @@ class DistributedValues(tuple):
         return tuple(self)
 
     def __str__(self):
-        return "PerReplica:{\n" + ",\n".join(f"  {i}: {value}" for i, value in enumerate(self)) + "\n}"
+        return "PerReplica:{\n" + ",\n".join(f"  {i}: {value!s}" for i, value in enumerate(self)) + "\n}"
 
     def __repr__(self):
         return "PerReplica:{\n" + ",\n".join(f"  {i}: {value!r}" for i, value in enumerate(self)) + "\n}"

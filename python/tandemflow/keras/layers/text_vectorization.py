@@ -5,6 +5,7 @@ import string
 import numpy as np
 
 from ... import _ops, _tandem
+from ...errors import OpByOpError
 from .._engine.registry import deserialize_keras_object
 from .encoding import _OnHost, as_tensor
 from .feature_normalization import batches_of
@@ -30,8 +31,8 @@ class TextVectorization(_OnHost):
                 "`output_sequence_length` must not be set if `output_mode` is not 'int'. Received "
                 f"output_sequence_length={output_sequence_length}."
             )
-        if ragged:
-            raise NotImplementedError("TextVectorization: ragged=True is not supported; leave it at False")
+        if ragged and output_mode != "int":
+            raise ValueError(f"`ragged` must be `False` when `output_mode` is `{output_mode!r}`. Received: ragged={ragged}")
         self._keep(max_tokens=max_tokens, standardize=standardize, split=split, ngrams=ngrams,
                    output_sequence_length=output_sequence_length, pad_to_max_tokens=pad_to_max_tokens,
                    vocabulary=vocabulary, idf_weights=idf_weights, sparse=sparse, ragged=ragged, encoding=encoding)  # fmt: skip
@@ -125,9 +126,24 @@ class TextVectorization(_OnHost):
 
     # --- Calls ---
 
+    def call(self, inputs):
+        if self.ragged and not _tandem.executing_eagerly():
+            raise OpByOpError("E0702 TextVectorization: how many words texts have is not known while a function is traced")
+        return super().call(inputs)
+
+    def _ragged(self, rows):
+        from ..._ragged import RaggedTensor
+
+        rows = rows if self.output_sequence_length is None else [row[: self.output_sequence_length] for row in rows]
+        words = [word for row in rows for word in row]
+        numbers = self._lookup_layer(_tandem.to_tensor(words)) if words else _tandem.to_tensor(np.zeros(0, np.int64))
+        return RaggedTensor.from_row_lengths(numbers, [len(row) for row in rows])
+
     def _compute(self, inputs):
         values = as_tensor(inputs).numpy()
         rows = self._rows(values)
+        if self.ragged:
+            return self._ragged(rows)
         if self.output_mode == "int":
             length = self.output_sequence_length
             length = max((len(row) for row in rows), default=0) if length is None else length
