@@ -49,7 +49,7 @@ def _both(a, b, sign, message, summarize):
     for name, values in (("x", x), ("y", y)):
         first = values.reshape(-1)[:count]
         lines += [f"First {len(first)} elements of {name}:", str(first)]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def _pair(x, y):

@@ -90,6 +90,8 @@ class RaggedTensor(RaggedFactories):
         import numpy
 
         rows = [row.numpy() for row in self]
+        if len({row.shape for row in rows}) == 1:
+            return numpy.stack(rows)
         out = numpy.empty(len(rows), object)
         out[:] = rows
         return out

@@ -5,6 +5,11 @@ from ._gradient import custom_gradient
 from ._ops import clip_by_value, floor, greater_equal, less_equal, logical_and, reduce_sum, round, where, zeros_like
 
 
+def _given(value):
+    """Tensors and variables as they are: a gradient is theirs."""
+    return value if isinstance(value, (_tandem.Tensor, _tandem.Variable)) else _tandem.to_tensor(value, float32)
+
+
 def _nudged(low, high, num_bits, narrow_range):
     """The range moved a little, so that 0 is one of the steps; and the step."""
     least, most = (1.0 if narrow_range else 0.0), float(2**num_bits - 1)
@@ -27,7 +32,7 @@ def fake_quant_with_min_max_args(inputs, min=-6, max=6, num_bits=8, narrow_range
         y, inside, _, _ = _quantised(x, _tandem.to_tensor(float(min)), _tandem.to_tensor(float(max)), num_bits, narrow_range)
         return y, lambda upstream: where(inside, upstream, zeros_like(upstream))
 
-    return quantise(_tandem.to_tensor(inputs, float32) if not isinstance(inputs, _tandem.Tensor) else inputs)
+    return quantise(_given(inputs))
 
 
 def fake_quant_with_min_max_vars(inputs, min, max, num_bits=8, narrow_range=False, name=None):
@@ -43,7 +48,7 @@ def fake_quant_with_min_max_vars(inputs, min, max, num_bits=8, narrow_range=Fals
 
         return y, gradient
 
-    return quantise(*(_tandem.to_tensor_beside(value, float32) for value in (inputs, min, max)))
+    return quantise(*map(_given, (inputs, min, max)))
 
 
 def fake_quant_with_min_max_vars_per_channel(inputs, min, max, num_bits=8, narrow_range=False, name=None):
@@ -60,7 +65,7 @@ def fake_quant_with_min_max_vars_per_channel(inputs, min, max, num_bits=8, narro
 
         return y, gradient
 
-    return quantise(*(_tandem.to_tensor_beside(value, float32) for value in (inputs, min, max)))
+    return quantise(*map(_given, (inputs, min, max)))
 
 
 __getattr__, __dir__ = _names.lazy(__name__)

@@ -18,7 +18,7 @@ _SAME = {
         "add": "AddV2", "subtract": "Sub", "multiply": "Mul", "divide": "RealDiv", "pow": "Pow", "maximum": "Maximum", "minimum": "Minimum",
         "equal": "Equal", "not_equal": "NotEqual", "less": "Less", "less_equal": "LessEqual", "greater": "Greater", "greater_equal": "GreaterEqual",
         "floormod": "FloorMod", "floordiv": "FloorDiv", "truncatediv": "TruncateDiv", "squared_difference": "SquaredDifference", "atan2": "Atan2",
-        "divide_no_nan": "DivNoNan", "bias_add": "AddV2", "xlogy": "Xlogy", "xdivy": "Xdivy",
+        "divide_no_nan": "DivNoNan", "multiply_no_nan": "MulNoNan", "bias_add": "AddV2", "xlogy": "Xlogy", "xdivy": "Xdivy",
     },
     "output": {"identity": "Identity", "stop_gradient": "StopGradient", "clip_by_value": "ClipByValue"},
 }  # fmt: skip
