@@ -149,3 +149,14 @@ def test_skipgrams_are_all_neighbours():
     pairs, labels = tf.keras.preprocessing.sequence.skipgrams([1, 2, 3], vocabulary_size=4, window_size=1, negative_samples=0)
     assert sorted(pairs) == [[1, 2], [2, 1], [2, 3], [3, 2]] and labels == [1] * 4
     assert tf.keras.preprocessing.sequence.make_sampling_table(3)[0] == pytest.approx(0.00315225, rel=1e-4)
+
+
+def test_functions_of_keras_2s_backend():
+    backend = tf.keras.backend
+    x, y = tf.constant([[1.0, 2.0], [3.0, 4.0]]), tf.constant([[0.1, 0.9], [0.3, 0.6]])
+    assert backend.random_normal(shape=(tf.shape(x)[0], 3), mean=0.0, stddev=1.0).shape == (2, 3)
+    assert backend.batch_dot(x, x).numpy().tolist() == [[5.0], [25.0]] and backend.batch_dot(tf.ones([2, 3, 4]), tf.ones([2, 4, 5])).shape == (2, 3, 5)
+    np.testing.assert_allclose(backend.binary_crossentropy(y, y).numpy()[0], [0.32508, 0.32508], rtol=1e-4)
+    variable = backend.zeros((2,))
+    backend.update_add(variable, [1.0, 2.0])
+    assert backend.get_value(variable).tolist() == [1.0, 2.0] and backend.dot(tf.ones([2, 3, 4]), tf.ones([4, 5])).shape == (2, 3, 5)
