@@ -80,8 +80,9 @@ __getattr__, __dir__ = _names.lazy(
         _complex="complex",
         _composites="type_spec_from_value",
         _indexed_slices="IndexedSlices",
+        _factors="eig eigvals",
         _graph_names="VariableAggregation VariableSynchronization broadcast_dynamic_shape broadcast_static_shape control_dependencies ensure_shape "
-        "get_static_value grad_pass_through group identity_n is_symbolic_tensor is_tensor no_op timestamp tuple",
+        "get_current_name_scope get_static_value guarantee_const inside_function shape_n grad_pass_through group identity_n is_symbolic_tensor is_tensor no_op timestamp tuple",
         _map_fn="foldl foldr map_fn scan vectorized_map",
         _module="Module name_scope",
         _py_function="numpy_function py_function",
@@ -99,5 +100,5 @@ __getattr__, __dir__ = _names.lazy(
             "random_uniform_initializer=RandomUniform zeros_initializer=Zeros"
         },
     ),
-    "audio autodiff autograph compat distribute dtypes experimental image keras lookup nest onnx profiler queue ragged saved_model sets signal sparse strings summary sysconfig types version".split(),
+    "audio autodiff autograph compat distribute dtypes experimental image keras lookup nest onnx profiler quantization queue ragged saved_model sets signal sparse strings summary sysconfig types version".split(),
 )

@@ -8,6 +8,7 @@ FOLLOWED = "2.21.0"  # the version of TensorFlow whose names and behaviour this 
 # The longest prefix decides.
 PACKAGES = {
     "tensorflow": "tandemflow",
+    "tensorflow.python": "tandemflow.compat.internals",
     "tensorflow.python.keras": "tandemflow.keras",
     "tensorflow.compat.v2": "tandemflow",
     "keras": "tandemflow.keras",

@@ -1,11 +1,55 @@
 """tf.debugging.assert_*: checks of values, also in traced functions, where they run with them."""
+import numpy as np
+
 from . import _ops, _tandem
 from ._control_flow import assert_value
+from .errors import InvalidArgumentError
 
 
 def Assert(condition, data, summarize=None, name=None):  # noqa: N802  TensorFlow's name
     """Raises InvalidArgumentError with `data` when the condition is false."""
-    assert_value(condition, "assertion failed:", data)
+    if not _tandem.executing_eagerly() or _is_true(condition):
+        assert_value(condition, "assertion failed:", data)
+        return
+    shown = "\n".join(_shown(_tandem.to_tensor(item), summarize) for item in data)
+    raise InvalidArgumentError(f"Expected '{condition!s}' to be true. Summarized data: {shown}")
+
+
+def _is_true(condition):
+    return bool(_tandem.to_tensor(condition).numpy())
+
+
+def _shown(tensor, summarize):
+    """The first elements, as TensorFlow's eager assertions show them."""
+    if not tensor.ndim:
+        return str(tensor.numpy())
+    flat = tensor.numpy().reshape(-1)
+    count = 3 if summarize is None else summarize if summarize >= 0 else flat.size
+    return str([str(value) for value in flat[:count]] + ["..."] * (count < flat.size))
+
+
+def _require(condition, text, data, eager_text):
+    """Raises now what TensorFlow says eagerly; in a traced function, when it runs, the text and the data."""
+    if not _tandem.executing_eagerly():
+        assert_value(condition, text, data)
+    elif not _is_true(condition):
+        raise InvalidArgumentError(eager_text())
+
+
+def _both(a, b, sign, message, summarize):
+    """What is said of two tensors that do not compare as they should."""
+    x, y = a.numpy(), b.numpy()
+    count = 3 if summarize is None else summarize if summarize >= 0 else max(x.size, y.size)
+    lines = [message] if message else []
+    lines.append(f"Condition x {sign} y did not hold.")
+    if sign == "==" and x.shape == y.shape and x.ndim:
+        places = np.argwhere(x != y)[:count]
+        found = tuple(places.T)
+        lines += [f"Indices of first {len(places)} different values:", str(places), "Corresponding x values:", str(x[found]), "Corresponding y values:", str(y[found])]
+    for name, values in (("x", x), ("y", y)):
+        first = values.reshape(-1)[:count]
+        lines += [f"First {len(first)} elements of {name}:", str(first)]
+    return "\n".join(lines)
 
 
 def _pair(x, y):
@@ -16,7 +60,7 @@ def _comparing(name, op, sign):
     def check(x, y, message=None, summarize=None, name=None):
         a, b = _pair(x, y)
         text = f"{message or ''} Condition x {sign} y did not hold.".strip()
-        assert_value(_ops.reduce_all(op(a, b)), text, [a, b])
+        _require(_ops.reduce_all(op(a, b)), text, [a, b], lambda: _both(a, b, sign, message, summarize))
 
     check.__name__ = check.__qualname__ = f"assert_{name}"
     check.__doc__ = f"Raises InvalidArgumentError unless x {sign} y for every element."
@@ -35,7 +79,9 @@ def _signed(name, op, sign):
     def check(x, message=None, summarize=None, name=None):
         tensor = _tandem.to_tensor(x)
         text = f"{message or ''} Condition x {sign} 0 did not hold element-wise:".strip()
-        assert_value(_ops.reduce_all(op(tensor, 0)), text, [tensor])
+        head = f"{message or ''}\nCondition x {sign} 0 did not hold element-wise:"
+        _require(_ops.reduce_all(op(tensor, 0)), text, [tensor],
+                 lambda: f"{head}\nx (shape={tensor.shape} dtype={tensor.dtype.name}) = \n{_shown(tensor, summarize)}")  # fmt: skip
 
     check.__name__ = check.__qualname__ = f"assert_{name}"
     check.__doc__ = f"Raises InvalidArgumentError unless every element is {sign} 0."
@@ -59,8 +105,14 @@ def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=N
 def assert_all_finite(x, message, name=None):
     """Raises InvalidArgumentError when an element is NaN or Inf."""
     tensor = _tandem.to_tensor(x)
-    assert_value(_ops.reduce_all(_ops.is_finite(tensor)), f"{message} : Tensor had NaN or Inf values", [])
+    text = f"{message} : Tensor had NaN or Inf values"
+    _require(_ops.reduce_all(_ops.is_finite(tensor)), text, [], lambda: f"{message} : Tensor had {_not_finite(tensor.numpy())} values")
     return tensor
+
+
+def _not_finite(values):
+    kinds = [name for name, found in (("Inf", np.isinf(values)), ("NaN", np.isnan(values))) if found.any()]
+    return " and ".join(kinds)
 
 
 check_numerics = assert_all_finite
@@ -73,21 +125,21 @@ def assert_rank(x, rank, message=None, name=None):
     """Raises ValueError unless x has so many axes."""
     got = _tandem.to_tensor(x).ndim
     if got != int(rank):
-        raise ValueError(f"{message or ''} Tensor must have rank {int(rank)}. Received rank {got}, shape {_tandem.to_tensor(x).shape}".strip())
+        raise ValueError(f"{message or ''}Tensor  must have rank {int(rank)}.  Received rank {got}, shape {_tandem.to_tensor(x).shape}")
 
 
 def assert_rank_at_least(x, rank, message=None, name=None):
     """Raises ValueError unless x has so many axes or more."""
     got = _tandem.to_tensor(x).ndim
     if got < int(rank):
-        raise ValueError(f"{message or ''} Tensor must have rank at least {int(rank)}. Received rank {got}".strip())
+        raise ValueError(f"{message or ''}Tensor  must have rank at least {int(rank)}.  Received rank {got}, shape {_tandem.to_tensor(x).shape}")
 
 
 def assert_rank_in(x, ranks, message=None, name=None):
     """Raises ValueError unless the number of axes of x is one of these."""
     got = _tandem.to_tensor(x).ndim
     if got not in [int(rank) for rank in ranks]:
-        raise ValueError(f"{message or ''} Tensor must have rank in {[int(rank) for rank in ranks]}. Received rank {got}".strip())
+        raise ValueError(f"{message or ''}Tensor  must have rank in {tuple(int(rank) for rank in ranks)}.  Received rank {got}, shape {_tandem.to_tensor(x).shape}")
 
 
 def assert_scalar(tensor, message=None, name=None):
@@ -102,13 +154,13 @@ def assert_type(tensor, tf_type, message=None, name=None):
     """Raises TypeError unless the tensor has the dtype."""
     wanted = _tandem.as_dtype(tf_type)
     if _tandem.to_tensor(tensor).dtype != wanted:
-        raise TypeError(f"{message or ''}  Tensor must be of type {wanted!r}; got {_tandem.to_tensor(tensor).dtype!r}".strip())
+        raise TypeError(f"{message or ''}  tensor must be of type {wanted!r}; got {_tandem.to_tensor(tensor).dtype!r}".strip())
 
 
 def assert_integer(x, message=None, name=None):
     """Raises TypeError unless the tensor holds integers."""
     if not _tandem.to_tensor(x).dtype.is_integer:
-        raise TypeError(f"{message or ''}  Expected \"x\" to be integer type.  Found: {_tandem.to_tensor(x).dtype!r}".strip())
+        raise TypeError(f"{message or ''}  Expected \"x\" to be integer type.  Found: tensor of dtype {_tandem.to_tensor(x).dtype}".strip())
 
 
 def assert_proper_iterable(values):

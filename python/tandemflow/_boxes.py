@@ -1,4 +1,6 @@
 """Boxes in pictures: which of them to keep, and how to draw them. [y1, x1, y2, x2]; computed on the host."""
+from collections import namedtuple
+
 import numpy as np
 
 from . import _tandem
@@ -77,3 +79,25 @@ def draw_bounding_boxes(images, boxes, colors=None, name=None):
             picture[rows, columns[0] : columns[1] + 1] = colour
             picture[rows[0] : rows[1] + 1, columns] = colour
     return cast(_tandem.to_tensor(pixels), images.dtype)
+
+
+CombinedNonMaxSuppression = namedtuple("CombinedNonMaxSuppression", "nmsed_boxes nmsed_scores nmsed_classes valid_detections")
+
+
+def combined_non_max_suppression(boxes, scores, max_output_size_per_class, max_total_size, iou_threshold=0.5, score_threshold=float("-inf"),
+                                 pad_per_class=False, clip_boxes=True, name=None):  # fmt: skip
+    """For each picture and class the boxes to keep; of all classes the best, filled up with zeros."""
+    boxes, scores = np.asarray(boxes, "float32"), np.asarray(scores, "float32")
+    most, classes = int(max_output_size_per_class), scores.shape[-1]
+    total = min(int(max_total_size), most * classes) if pad_per_class else int(max_total_size)
+    out_boxes, out_scores, out_classes = np.zeros((len(boxes), total, 4), "float32"), *(np.zeros((len(boxes), total), "float32") for _ in range(2))
+    counts = np.zeros(len(boxes), "int32")
+    for i, (own, marks) in enumerate(zip(boxes, scores)):
+        found = [(marks[k, c], c, own[k, c if own.shape[1] > 1 else 0]) for c in range(classes)
+                 for k in _kept(own[:, c if own.shape[1] > 1 else 0], marks[:, c], most, float(iou_threshold), float(score_threshold))]  # fmt: skip
+        found = sorted(found, key=lambda one: -one[0])[:total]
+        counts[i] = len(found)
+        for k, (mark, kind, box) in enumerate(found):
+            out_boxes[i, k] = np.clip(box, 0, 1) if clip_boxes else box
+            out_scores[i, k], out_classes[i, k] = mark, kind
+    return CombinedNonMaxSuppression(*map(_tandem.to_tensor, (out_boxes, out_scores, out_classes, counts)))

@@ -3,10 +3,29 @@
 Tensors and numbers become tensors of the graph; containers are looked into; all else must be the same in both branches,
 or before and after a turn of the loop.
 """
+import contextlib
+import threading
+
 from . import _tandem, nest
 from .errors import OpByOpError
 
 _NUMBERS = (bool, int, float)
+_loops = threading.local()
+
+
+@contextlib.contextmanager
+def inside_loop():
+    """Around the tracing of a loop's body."""
+    _loops.depth = loop_depth() + 1
+    try:
+        yield
+    finally:
+        _loops.depth -= 1
+
+
+def loop_depth():
+    """In how many bodies of loops what is traced now stands."""
+    return getattr(_loops, "depth", 0)
 
 
 class Undefined:

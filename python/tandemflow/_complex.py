@@ -9,7 +9,7 @@ from ._ops import atan2, cos, exp, log, matmul, records, sin, sqrt, square, zero
 
 # Ops that do the same to both parts.
 _OF_EACH_PART = {"identity", "negative", "reshape", "transpose", "reduce_sum", "reduce_mean", "pad", "gather", "gather_nd", "slice", "strided_slice",
-                 "stop_gradient", "broadcast_to", "cumsum", "unsorted_segment_sum"}  # fmt: skip
+                 "stop_gradient", "broadcast_to", "cumsum", "unsorted_segment_sum", "roll"}  # fmt: skip
 _OF_EACH_PART_COMPOSED = {"expand_dims", "tile", "squeeze", "unstack", "split"}
 
 
@@ -109,17 +109,18 @@ class ComplexTensor:
 
     def __tandem_op__(self, name, args, kwargs):
         """What an op does with complex operands; ops ask it when they meet one."""
-        if args and args[0] is not self and isinstance(args[0], (list, tuple)) and name not in ("concat", "stack"):
+        if args and args[0] is not self and isinstance(args[0], (list, tuple)) and name not in ("concat", "stack", "where", "scatter_nd"):
             return as_complex(args[0]).__tandem_op__(name, (as_complex(args[0]), *args[1:]), kwargs)
         if name in _OF_EACH_PART:
             return ComplexTensor(*(records[name](part, *args[1:], **kwargs) for part in (self._re, self._im)))
         if name in _OF_EACH_PART_COMPOSED:
             parts = [getattr(_ops, name)(part, *args[1:], **kwargs) for part in (self._re, self._im)]
             return [ComplexTensor(*both) for both in zip(*parts)] if isinstance(parts[0], list) else ComplexTensor(*parts)
-        one = {"abs": abs, "square": lambda z: z * z, "exp": _exp, "log": _log, "sqrt": lambda z: z**0.5}.get(name)
+        one = _OF_ONE.get(name)
         if one is not None:
             return one(self)
-        special = {"zeros_like": _zeros_like, "ones_like": _ones_like, "cast": _cast, "matmul": _matmul, "concat": _joined(_ops.concat), "stack": _joined(_ops.stack)}.get(name)
+        special = {"zeros_like": _zeros_like, "ones_like": _ones_like, "cast": _cast, "matmul": _matmul, "concat": _joined(_ops.concat), "stack": _joined(_ops.stack),
+                   "where": _where, "scatter_nd": _scatter_nd}.get(name)  # fmt: skip
         if special is not None:
             return special(*args, **kwargs)
         two = {"add": "__add__", "subtract": "__sub__", "multiply": "__mul__", "divide": "__truediv__", "pow": "__pow__", "equal": "__eq__",
@@ -134,6 +135,38 @@ def _exp(z):
 
 def _log(z):
     return ComplexTensor(log(abs(z)), angle(z))
+
+
+def _sin(z):
+    return ComplexTensor(sin(z._re) * _ops.cosh(z._im), cos(z._re) * _ops.sinh(z._im))
+
+
+def _cos(z):
+    return ComplexTensor(cos(z._re) * _ops.cosh(z._im), -sin(z._re) * _ops.sinh(z._im))
+
+
+def _sinh(z):
+    return ComplexTensor(_ops.sinh(z._re) * cos(z._im), _ops.cosh(z._re) * sin(z._im))
+
+
+def _cosh(z):
+    return ComplexTensor(_ops.cosh(z._re) * cos(z._im), _ops.sinh(z._re) * sin(z._im))
+
+
+_OF_ONE = {
+    "abs": abs, "square": lambda z: z * z, "exp": _exp, "log": _log, "sqrt": lambda z: z**0.5, "sin": _sin, "cos": _cos, "sinh": _sinh, "cosh": _cosh,
+    "tan": lambda z: _sin(z) / _cos(z), "tanh": lambda z: _sinh(z) / _cosh(z), "reciprocal": lambda z: 1.0 / z,
+    "sigmoid": lambda z: 1.0 / (1.0 + _exp(-z)), "sign": lambda z: ComplexTensor(*(_ops.divide_no_nan(part, abs(z)) for part in (z._re, z._im))),
+}  # fmt: skip
+
+
+def _where(condition, x, y):
+    x, y = as_complex(x), as_complex(y)
+    return ComplexTensor(*(records["where"](condition, *parts) for parts in ((x._re, y._re), (x._im, y._im))))
+
+
+def _scatter_nd(indices, updates, *rest, **options):
+    return ComplexTensor(*(records["scatter_nd"](indices, part, *rest, **options) for part in (updates._re, updates._im)))
 
 
 def _cast(z, dtype, name=None):
@@ -173,6 +206,20 @@ def _joined(op):
         return ComplexTensor(op([part._re for part in parts], axis), op([part._im for part in parts], axis))
 
     return join
+
+
+def einsum(equation, operands):
+    """Of complex operands, one or two: the real ones of their parts."""
+    from ._einsum import einsum as of_reals
+
+    if len(operands) > 2:
+        raise NotImplementedError("tf.einsum takes at most two complex tensors at a time; write it as several")
+    parts = [as_complex(value) for value in operands]
+    if len(parts) == 1:
+        return ComplexTensor(*(of_reals(equation, part) for part in (parts[0]._re, parts[0]._im)))
+    a, b = parts
+    re, im = of_reals(equation, a._re, b._re) - of_reals(equation, a._im, b._im), of_reals(equation, a._re, b._im) + of_reals(equation, a._im, b._re)
+    return ComplexTensor(re, im)
 
 
 def is_complex(value):
@@ -221,12 +268,12 @@ def complex(real, imag, name=None):  # noqa: A001  TensorFlow's name
 
 def real(input, name=None):
     """The real part; of real numbers the numbers themselves."""
-    return input if _is_real(input) else as_complex(input)._re
+    return input if _is_real(input) else _tandem.to_tensor(as_complex(input)._re)
 
 
 def imag(input, name=None):
     """The imaginary part; of real numbers zero."""
-    return zeros_like(input) if _is_real(input) else as_complex(input)._im
+    return zeros_like(input) if _is_real(input) else _tandem.to_tensor(as_complex(input)._im)
 
 
 def _is_real(value):

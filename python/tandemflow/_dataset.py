@@ -123,10 +123,10 @@ class Dataset:
     @staticmethod
     def list_files(file_pattern, shuffle=None, seed=None, name=None):
         """The names of the files that match one or more patterns, shuffled unless shuffle=False."""
-        import glob
+        from ._gfile import glob
 
         patterns = check.names(file_pattern)
-        files = sorted(file for pattern in patterns for file in glob.glob(pattern))
+        files = glob(patterns)
         if not files:
             from .errors import InvalidArgumentError
 

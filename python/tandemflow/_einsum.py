@@ -121,6 +121,10 @@ def einsum(equation, *inputs, name=None, optimize=None):
     if not inputs:
         raise ValueError(f"einsum: {equation!r} needs operands")
     first = next((v.dtype for v in inputs if isinstance(v, (_tandem.Tensor, _tandem.Variable))), None)
+    if any(getattr(getattr(value, "dtype", None), "is_complex", False) for value in inputs):
+        from . import _complex
+
+        return _complex.einsum(equation, inputs)
     tensors = [_tandem.to_tensor_beside(value, first) for value in inputs]
     labels, result = _label_lists(equation, [tensor.ndim for tensor in tensors])
     operands = [_diagonals(_Operand(tensor, names)) for tensor, names in zip(tensors, labels)]

@@ -23,8 +23,11 @@ def _factor(length):
 @functools.lru_cache(maxsize=64)
 def _angles(rows, columns, length, dtype, sign):
     """(cos, sin) of 2 pi j k / length."""
-    angles = sign * 2 * np.pi * (np.arange(rows)[:, None] * np.arange(columns) % length) / length
-    return np.cos(angles).astype(dtype), np.sin(angles).astype(dtype)
+    turns = np.arange(rows)[:, None] * np.arange(columns) % length
+    angles = sign * 2 * np.pi * turns / length
+    quarters = 4 * turns % length == 0  # where one of the two is exactly 0
+    even = 2 * turns % length == 0
+    return np.where(quarters & ~even, 0, np.cos(angles)).astype(dtype), np.where(even, 0, np.sin(angles)).astype(dtype)
 
 
 def _rows_times(x, matrix):

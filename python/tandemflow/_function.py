@@ -82,6 +82,9 @@ class _BoundFunctions(dict):
         return (_BoundFunctions, ())
 
 
+traced_graphs = None  # [(function, args, kwargs)] since tf.summary.trace_on
+
+
 class Function(_tandem.FunctionCore):
     """What tf.function makes. Calling it runs the graph of the signature at hand; the first such call traces it."""
 
@@ -149,6 +152,8 @@ class Function(_tandem.FunctionCore):
         args, kwargs = fill_slots(structure, specs)
         if consists_of_specs((args, kwargs)):
             self._traced[repr((args, kwargs))] = (args, kwargs)
+            if traced_graphs is not None:
+                traced_graphs.append((self, args, kwargs))
         if len(self._traced) > _MOST_TRACES:
             del self._traced[next(iter(self._traced))]
 

@@ -35,9 +35,9 @@ def isdir(path):
 
 
 def glob(pattern):
-    """The files that match one or several patterns, sorted."""
-    patterns = pattern if isinstance(pattern, (list, tuple)) else [pattern]
-    return sorted({name for one in patterns for name in _glob.glob(_path(one))})
+    """The files that match one or several patterns, sorted; of a pattern without a folder they begin with "./", as in TensorFlow."""
+    patterns = [_path(one) for one in (pattern if isinstance(pattern, (list, tuple)) else [pattern])]
+    return sorted({name for one in patterns for name in _glob.glob(one if os.path.dirname(one) else os.path.join(".", one))})
 
 
 def join(path, *paths):

@@ -64,7 +64,9 @@ class GradientTape:
         for leaf in flatten(tensor):
             if not isinstance(leaf, (_tandem.Tensor, _tandem.Variable)) and not hasattr(leaf, "dtype"):
                 raise ValueError(f"Passed in object {leaf} of type {type(leaf).__name__!r}, not tf.Tensor or tf.Variable or ExtensionType.")
-            if leaf.dtype.is_floating:
+            if leaf.dtype.is_complex:
+                self._tape.watch(leaf._re), self._tape.watch(leaf._im)
+            elif leaf.dtype.is_floating:
                 self._tape.watch(leaf)
                 if isinstance(leaf, _tandem.Variable):
                     self._watched.append(leaf)
@@ -116,6 +118,8 @@ class GradientTape:
             raise FailedPreconditionError("the tape has recorded nothing: compute inside `with tf.GradientTape() as tape:`, then ask for gradients")
         zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
         targets = flatten(target)
+        if any(getattr(one.dtype, "is_complex", False) for one in [*targets, *flatten(sources)] if hasattr(one, "dtype")):
+            return self._complex_gradient(targets, sources, output_gradients, unconnected_gradients)
         weights = []
         if output_gradients is not None:
             single = not isinstance(target, (dict, list, tuple))
@@ -132,6 +136,27 @@ class GradientTape:
             gradients = [of_itself.get(id(source)) if found is None else found for source, found in zip(flatten(sources), gradients)]
             gradients = [_tandem.fill(source.shape, 0, source.dtype) if zero and found is None else found for source, found in zip(flatten(sources), gradients)]
         return pack_like(sources, (_shown(gradient) for gradient in gradients))
+
+
+    def _complex_gradient(self, targets, sources, output_gradients, unconnected_gradients):
+        """As TensorFlow: of a complex target the real part counts; a complex source gets the derivatives by its parts as parts."""
+        from ._complex import ComplexTensor
+
+        if output_gradients is not None:
+            raise NotImplementedError("gradient: output_gradients with complex targets or sources are not supported")
+        targets = [one._re if one.dtype.is_complex else one for one in targets]
+        listed, parts = flatten(sources), []
+        for one in listed:
+            parts += [one._re, one._im] if one.dtype.is_complex else [one]
+        found = iter(self.gradient(targets, parts, None, unconnected_gradients))
+        made = []
+        for one in listed:
+            re, im = (next(found), next(found)) if one.dtype.is_complex else (next(found), None)
+            if one.dtype.is_complex and (re is not None or im is not None):
+                re, im = (_tandem.fill(one.shape, 0, one.dtype.real_dtype) if part is None else part for part in (re, im))
+                re = ComplexTensor(re, im)
+            made.append(re)
+        return pack_like(sources, iter(made))
 
 
 def _shown(gradient):

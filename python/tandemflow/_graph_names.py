@@ -109,3 +109,27 @@ def grad_pass_through(f):
         return f(x), lambda upstream: upstream
 
     return passing
+
+
+def inside_function():
+    """Whether a function is being traced."""
+    return not _tandem.executing_eagerly()
+
+
+def get_current_name_scope():
+    """The names of the tf.name_scopes around, as "outer/inner"."""
+    scope = _tandem.set_name_scope("")
+    _tandem.set_name_scope(scope)
+    return scope.rstrip("/")
+
+
+def shape_n(input, out_type=_dtypes.int32, name=None):
+    """The shapes of several tensors."""
+    from ._ops import shape
+
+    return [shape(one, out_type=out_type) for one in input]
+
+
+def guarantee_const(input, name=None):
+    """The tensor."""
+    return identity(input)

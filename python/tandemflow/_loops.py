@@ -1,6 +1,6 @@
 """Branches and loops of traced functions, over state that is read and set by functions."""
 from . import _tandem
-from ._branch_values import LoopState, Merge, Restart, Undefined, is_leaf, rebuild, zeros_like
+from ._branch_values import LoopState, Merge, Restart, Undefined, inside_loop, is_leaf, rebuild, zeros_like
 
 
 def is_symbolic(value):
@@ -58,7 +58,8 @@ def _first_values(values, names, run_body, get_state, set_state, turns):
 
     def turn(tensors):
         set_state(tuple(value if _is_unknown(value) else now for value, now in zip(values, known.values(tensors))))
-        run_body()
+        with inside_loop():
+            run_body()
         return get_state()
 
     after = _tandem.probe(turn, known.leaves)
@@ -101,7 +102,8 @@ def _run_loop(test, body, get_state, set_state, names, values, maximum_iteration
 
         def run_body(tensors):
             set_state(state.values(tensors))
-            body()
+            with inside_loop():
+                body()
             return state.leaves_of(get_state())
 
         try:

@@ -128,6 +128,26 @@ def stored(root):
     return _Graph(nodes=nodes).to_bytes(), tensors
 
 
+def stored_nodes(described, values):
+    """The same for nodes that are described already: {"children": {name: number}}; `values`: what each is, variables among them."""
+    paths, queue = {0: ()}, [0]
+    for i in queue:  # grows meanwhile
+        for name, part in described[i]["children"].items():
+            if part not in paths:
+                paths[part] = (*paths[i], name)
+                queue.append(part)
+    nodes, tensors = [], {}
+    for i, (one, value) in enumerate(zip(described, values)):
+        node = _Object(children=[_Child(node_id=part, local_name=name) for name, part in one["children"].items()])
+        if is_variable(value) and i in paths:
+            key = "/".join([*map(_escaped, paths[i]), ".ATTRIBUTES", VARIABLE])
+            tensors[key] = _tandem.to_tensor(value)
+            node.attributes.append(_Attribute(name=VARIABLE, full_name=value.name.removesuffix(":0"), checkpoint_key=key))
+        nodes.append(node)
+    _mark_values(nodes)
+    return _Graph(nodes=nodes).to_bytes(), tensors
+
+
 def _mark_values(nodes):
     """TensorFlow notes which objects lead to values."""
     parents = [[] for _ in nodes]

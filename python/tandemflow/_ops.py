@@ -130,7 +130,7 @@ def ones(shape, dtype=_dtypes.float32, name=None, layout=None):
 
 def fill(dims, value, name=None, layout=None):
     """A tensor of one value, of the value's dtype."""
-    return broadcast_to(_tandem.to_tensor(value), dims)
+    return broadcast_to(_made(value, None), dims)
 
 
 @takes_others

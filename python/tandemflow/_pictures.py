@@ -54,3 +54,66 @@ def encode_jpeg(image, format="", quality=95, progressive=False, optimize_size=F
                 x_density=300, y_density=300, xmp_metadata="", name=None):  # fmt: skip
     """The JPEG file of [height, width, channels], as a string."""
     return _tandem.to_tensor(_tandem.encode_jpeg(image, int(quality)))
+
+
+def extract_jpeg_shape(contents, output_type=_dtypes.int32, name=None):
+    """[height, width, channels] of a JPEG file."""
+    return _tandem.to_tensor(decode_jpeg(contents).shape.as_list(), output_type)
+
+
+def decode_and_crop_jpeg(contents, crop_window, channels=0, name=None, **options):
+    """The part [y, x, height, width] of a JPEG file."""
+    y, x, height, width = _tandem.as_ints(crop_window)
+    return decode_jpeg(contents, channels)[y : y + height, x : x + width]
+
+
+def adjust_jpeg_quality(image, jpeg_quality, dct_method="", name=None):
+    """The picture as it is after it was a JPEG file of this quality."""
+    from .image import convert_image_dtype
+
+    image = _tandem.to_tensor(image)
+    data = encode_jpeg(convert_image_dtype(image, _dtypes.uint8, saturate=True), quality=int(jpeg_quality))
+    return convert_image_dtype(decode_jpeg(data, channels=image.shape[-1]), image.dtype, saturate=True)
+
+
+def random_jpeg_quality(image, min_jpeg_quality, max_jpeg_quality, seed=None):
+    """The picture in a quality drawn from [min, max)."""
+    from .random import uniform
+
+    return adjust_jpeg_quality(image, _drawn(uniform, min_jpeg_quality, max_jpeg_quality, seed=seed))
+
+
+def stateless_random_jpeg_quality(image, min_jpeg_quality, max_jpeg_quality, seed):
+    """The same, drawn by the seed alone."""
+    from .random import stateless_uniform
+
+    return adjust_jpeg_quality(image, _drawn(stateless_uniform, min_jpeg_quality, max_jpeg_quality, seed=seed))
+
+
+def _drawn(uniform, least, most, seed):
+    if least < 0 or most < 0 or least > 100 or most > 100:
+        raise ValueError("jpeg encoding range must be between 0 and 100.")
+    if least >= most:
+        raise ValueError("`min_jpeg_quality` must be less than `max_jpeg_quality`.")
+    return int(uniform([], minval=least, maxval=most, dtype=_dtypes.int32, seed=seed))
+
+
+def decode_bmp(contents, channels=0, name=None):
+    """[height, width, channels] of a BMP file without compression."""
+    import struct
+
+    import numpy as np
+
+    data = _bytes(contents, "decode_bmp")
+    if data[:2] != b"BM" or len(data) < 54:
+        raise InvalidArgumentError("decode_bmp: the bytes are no BMP file")
+    start, _, width, height, _, bits, compression = struct.unpack_from("<IIiiHHI", data, 10)
+    depth = bits // 8
+    if bits not in (8, 24, 32) or compression not in (0, 3) or channels not in (0, depth):
+        raise InvalidArgumentError(f"decode_bmp: {bits} bits a pixel in compression {compression} are not read as {channels or depth} channels")
+    stride = (width * depth + 3) // 4 * 4
+    if start + stride * abs(height) > len(data) or width <= 0:
+        raise InvalidArgumentError(f"decode_bmp: {len(data)} bytes are too few for {width} x {abs(height)} pixels")
+    rows = np.frombuffer(data, np.uint8, stride * abs(height), start).reshape(abs(height), stride)[:, : width * depth].reshape(abs(height), width, depth)
+    rows = rows[::-1] if height > 0 else rows
+    return _tandem.to_tensor(np.ascontiguousarray(rows if depth == 1 else rows[..., [2, 1, 0, 3][:depth]]))

@@ -22,9 +22,11 @@ class Message:
     """Subclasses list their fields by name; every field has a value, empty if the file has none."""
 
     fields = {}
+    one_of = False  # whether at most one field is given, which is then written even if its value is 0 or empty
 
     def __init__(self, **values):
-        for name, field in self.fields.items():
+        self._given = set(values) if self.one_of else ()
+        for name, field in type(self).fields.items():
             setattr(self, name, values.pop(name, None) if name in values else field.empty())
         if values:
             raise TypeError(f"{type(self).__name__} has no field {', '.join(values)}")
@@ -56,8 +58,8 @@ class Message:
     def to_bytes(self):
         return b"".join(
             _encoded(field, value)
-            for name, field in self.fields.items()
-            for value in _values_to_write(field, getattr(self, name))
+            for name, field in type(self).fields.items()
+            for value in ([getattr(self, name)] if name in self._given else _values_to_write(field, getattr(self, name)))
         )
 
 

@@ -90,6 +90,8 @@ class RaggedTensor(RaggedFactories):
         import numpy
 
         rows = [row.numpy() for row in self]
+        if len({row.shape for row in rows}) == 1:
+            return numpy.stack(rows)
         out = numpy.empty(len(rows), object)
         out[:] = rows
         return out
@@ -135,7 +137,16 @@ class RaggedTensor(RaggedFactories):
         return _ragged_ops.run(name, args, kwargs)
 
     def __repr__(self):
-        return f"<tf.RaggedTensor {self.to_list()}>"
+        """Lines break where NumPy breaks them, as in TensorFlow."""
+        import numpy
+
+        def text(value):
+            if not isinstance(value, numpy.ndarray):
+                return str(value)
+            return numpy.array2string(value, separator=", ") if value.size else repr(value.tolist())
+
+        with numpy.printoptions(formatter={"all": text}):
+            return f"<tf.RaggedTensor {text(self.numpy())}>"
 
 
 def _operator(name, reverse):

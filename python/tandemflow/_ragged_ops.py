@@ -146,6 +146,25 @@ def _reverse(tensor, axis, **kwargs):
     return out
 
 
+def _gather_nd(params, indices, batch_dims=0, **kwargs):
+    """Elements, or rows, by their places."""
+    if int(batch_dims):
+        raise NotImplementedError("gather_nd: batch_dims of ragged tensors are not supported")
+    places = _tandem.to_tensor(indices)
+    found = []
+    for place in places.numpy().reshape(-1, places.shape[-1]).tolist():
+        part = params
+        for index in place:
+            part = part[index]
+        found.append(part)
+    out = _ops.exported["stack"](found)
+    return _ops.reshape(out, [*places.shape.as_list()[:-1], *out.shape.as_list()[1:]])
+
+
+def _one_hot(indices, *args, **kwargs):
+    return indices.with_flat_values(_ops.exported["one_hot"](indices.flat_values, *args, **kwargs))
+
+
 def _filled(value):
     return lambda input, dtype=None, **kwargs: input.with_flat_values(
         _ops.exported[value](input.flat_values, dtype)
@@ -154,6 +173,7 @@ def _filled(value):
 
 _HANDLERS = {
     "concat": _concat, "stack": _stack, "gather": _gather, "tile": _tile, "expand_dims": _expand_dims, "reverse": _reverse,
+    "gather_nd": _gather_nd, "one_hot": _one_hot,
     "ones_like": _filled("ones_like"), "zeros_like": _filled("zeros_like"),
     "size": lambda input, **kwargs: _ops.exported["size"](input.flat_values),
     "rank": lambda input, **kwargs: _tandem.to_tensor(input.ragged_rank + input.flat_values.ndim, _dtypes.int32),

@@ -20,14 +20,14 @@ def _spec_pair(spec):
     return spec.dtype, spec.shape.as_list()
 
 
-def _with_shapes(structure, shapes):
+def with_shapes(structure, shapes):
     """The same with fixed shapes."""
     if isinstance(structure, TensorSpec):
         return TensorSpec(next(shapes), structure.dtype)
     if isinstance(structure, dict):
-        made = {key: _with_shapes(structure[key], shapes) for key in sorted(structure)}
+        made = {key: with_shapes(structure[key], shapes) for key in sorted(structure)}
         return {key: made[key] for key in structure}
-    return type(structure)(_with_shapes(item, shapes) for item in structure)
+    return type(structure)(with_shapes(item, shapes) for item in structure)
 
 
 def _parameters(signature):
@@ -45,11 +45,10 @@ class _Collector:
     """Walks an object and numbers what it meets."""
 
     def __init__(self):
-        self.nodes = []
+        self.nodes, self.values = [], []
         self.functions = []  # (name, inputs, traces, notes), as the file wants them
         self.variables = []
         self._numbers = {}  # of nodes, by id
-        self._kept = []  # so that ids stay theirs
 
     def visit(self, value, name):
         """The number of the node for `value`; None for what is not kept."""
@@ -61,7 +60,7 @@ class _Collector:
         return self._numbers[id(value)]
 
     def _enter(self, value, node):
-        self._kept.append(value)
+        self.values.append(value)  # also, so that ids stay theirs
         self._numbers[id(value)] = len(self.nodes)
         self.nodes.append(node)
         return node
@@ -89,6 +88,7 @@ class _Collector:
             if number is not None:
                 node["children"][key] = number
             elif node["kind"] != "object":  # a list without gaps
+                self.values.append(None)
                 self.nodes.append({"kind": "nothing"})
                 node["children"][key] = len(self.nodes) - 1
         return node
@@ -114,7 +114,7 @@ class _Collector:
 
     def _open_entry(self, function, name, signature):
         inputs = [_spec_pair(spec) for spec in specs_in(signature)]
-        traces = [function.get_concrete_function(*_with_shapes(signature, iter(shapes))) for shapes in _tandem.sample_shapes(inputs)]
+        traces = [function.get_concrete_function(*with_shapes(signature, iter(shapes))) for shapes in _tandem.sample_shapes(inputs)]
         return self._entry(name, inputs, traces[0]._key, [trace._concrete for trace in traces])
 
     def _entry(self, name, inputs, key, traces):
@@ -153,7 +153,7 @@ def _only_signature(root):
 
 
 def collect(root, signatures):
-    """(functions, variables, notes) of an object, as the file wants them."""
+    """What an object leads to, notes on it as the file wants them, the object's own number and its signatures."""
     collector = _Collector()
     root = root._to_save() if hasattr(root, "_to_save") else root
     number = collector.visit(root, root.name if isinstance(root, (Function, ConcreteFunction)) else "")
@@ -170,7 +170,7 @@ def collect(root, signatures):
     for name, node in notes["signatures"].items():
         if not collector.nodes[node]["entries"]:
             raise ValueError(f"signature '{name}' has not been traced; give its function an input_signature, or call it once")
-    return collector.functions, collector.variables, json.dumps(notes)
+    return collector, json.dumps(notes), number, signatures
 
 
 # --- Loading ---

@@ -148,3 +148,54 @@ def pool(input, window_shape, pooling_type, strides=None, padding="VALID", data_
         raise NotImplementedError(f"pool: windows with gaps are not there, got dilations={dilations}")
     return (max_pool if pooling_type == "MAX" else avg_pool)(input, window_shape, strides or 1, padding, data_format)
 
+
+
+def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
+    """(mean, variance) of what sufficient_statistics() gave."""
+    divisor = 1.0 / _tandem.to_tensor(counts)
+    shifted = mean_ss * divisor
+    mean = shifted if shift is None else shifted + shift
+    return mean, variance_ss * divisor - square(shifted)
+
+
+def sufficient_statistics(x, axes, shift=None, keepdims=False, name=None):
+    """(number, sum, sum of squares, shift) of what is reduced: what mean and variance follow from."""
+    x = _tandem.to_tensor(x)
+    axes = [int(axis) % x.ndim for axis in axes]
+    count = _tandem.to_tensor(float(math.prod(x.shape[axis] for axis in set(axes))), x.dtype)
+    apart = x if shift is None else x - shift
+    return count, reduce_sum(apart, axes, keepdims), reduce_sum(square(apart), axes, keepdims), shift
+
+
+def _top_along(operand, k, axis):
+    from ._arrays import top_k
+    from ._ops import transpose
+
+    x = _tandem.to_tensor(operand)
+    axis %= x.ndim
+    order = [i for i in range(x.ndim) if i != axis] + [axis]
+    found = top_k(transpose(x, order), k)
+    return [transpose(part, [order.index(i) for i in range(x.ndim)]) for part in found]
+
+
+def approx_max_k(operand, k, reduction_dimension=-1, recall_target=0.95, reduction_input_size_override=-1, aggregate_to_topk=True, name=None):
+    """The k largest and where they are; exact."""
+    return tuple(_top_along(operand, k, reduction_dimension))
+
+
+def approx_min_k(operand, k, reduction_dimension=-1, recall_target=0.95, reduction_input_size_override=-1, aggregate_to_topk=True, name=None):
+    """The k smallest and where they are; exact."""
+    values, places = _top_along(-_tandem.to_tensor(operand), k, reduction_dimension)
+    return -values, places
+
+
+def nextafter(x1, x2, name=None):
+    """The number after x1 in the direction of x2."""
+    import numpy as np
+
+    from ._on_host import computed
+
+    a = _tandem.to_tensor(x1)
+    b = _tandem.to_tensor_beside(x2, a.dtype)
+    sizes = (zeros_like(a) + zeros_like(b)).shape.as_list()
+    return computed(np.nextafter, [a, b], (sizes, a.dtype))

@@ -138,7 +138,8 @@ def _hurwitz(x, q):
 
 
 def _polygamma(n, x):
-    factorial = numpy.exp(_lgamma(n + 1))
+    n = numpy.where(n >= 0, n, numpy.nan)  # orders below 0 have no value
+    factorial = numpy.exp(_lgamma(numpy.where(numpy.isnan(n), 1.0, n + 1))) + 0 * n
     return numpy.where(n % 2 == 0, -1.0, 1.0) * factorial * _hurwitz(n + 1, x)
 
 

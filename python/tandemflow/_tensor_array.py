@@ -1,6 +1,6 @@
 """tf.TensorArray: tensors by number. Outside loops of traced functions a list; inside one tensor with a row an element."""
 from . import _dtypes, _ops, _tandem
-from ._branch_values import at_once
+from ._branch_values import at_once, loop_depth
 from ._open_size import OpenSize
 from ._shape import TensorShape
 from .errors import DTypeError, OpByOpError, OutOfRangeError
@@ -18,6 +18,7 @@ class TensorArray:
         size = 0 if size is None else self._known_size(size)
         self._open_size = size if isinstance(size, OpenSize) else None  # instead of the list
         self._elements = [None] * size if self._open_size is None else []
+        self._grown = None  # for how deep a loop it was given all its places beforehand
         self._buffer = None  # [size, *element_shape] instead of the list, once an index is symbolic
 
     @staticmethod
@@ -93,10 +94,19 @@ class TensorArray:
                 self._elements[index] = value
                 return self
             return self._copy([*self._elements[:index], value, *self._elements[index + 1 :]])
-        # An array that is to grow has a place for this element while it is found out what one turn of a loop writes.
-        buffer = (self if not self._dynamic or self._count() else self._copy([None]))._whole()
+        buffer = self._with_places()._whole()
         place = _ops.reshape(_tandem.to_tensor(index), [1, 1])
         return self._copy(buffer=_ops.tensor_scatter_nd_update(buffer, place, _ops.expand_dims(value, 0)))
+
+    def _with_places(self):
+        """The array with a place for an element whose number is not known."""
+        if not self._dynamic or self._grown is not None:
+            return self
+        if self._count():
+            raise OpByOpError("E0702 tf.TensorArray: how far an array of dynamic_size grows is not known while a function is traced; give size=")
+        array = self._copy([None])  # while it is found out what one turn of a loop writes
+        array._grown = loop_depth()
+        return array
 
     def _check_shape(self, shape):
         if self._element_shape is None or not self._element_shape.is_fully_defined():
@@ -163,10 +173,16 @@ class TensorArray:
 
     def stack(self, name=None):
         """All elements along a new first axis."""
+        self._refuse_inside_loop()
         return self._whole()
+
+    def _refuse_inside_loop(self):
+        if self._grown is not None and loop_depth() > self._grown:
+            raise OpByOpError("E0702 tf.TensorArray: an array of dynamic_size is read as a whole while a loop lets it grow; give size=")
 
     def concat(self, name=None):
         """All elements joined along their first axis."""
+        self._refuse_inside_loop()
         if self._buffer is not None:
             sizes = self._buffer.shape.as_list()
             return _ops.reshape(self._buffer, [sizes[0] * sizes[1], *sizes[2:]])
@@ -235,7 +251,7 @@ class TensorArray:
                 raise OpByOpError(
                     "E0702 tf.TensorArray: dynamic_size=True grows only in traced loops whose number of turns is known, without break; give size="
                 )
-            array._elements = [None] * turns
+            array._elements, array._grown = [None] * turns, loop_depth()
         return array
 
     def _tandem_from_parts(self, parts):

@@ -22,4 +22,4 @@ def saturate_cast(value, dtype, name=None):
     return cast(value, wanted)
 
 
-__getattr__, __dir__ = _names.lazy(__name__)
+__getattr__, __dir__ = _names.lazy(__name__, _names.places_of(_complex="complex"))

@@ -39,9 +39,24 @@ class InvalidArgumentError(OpError, ValueError):
 
     error_code = INVALID_ARGUMENT
 
+    def __new__(cls, *args):
+        return super().__new__(_closer_class(cls, args), *args)
+
+
+class UnfitValueError(InvalidArgumentError):
+    """A shape that does not fit, where TensorFlow says ValueError: a function is being traced, a variable assigned, a list ragged."""
+
 
 class DTypeError(InvalidArgumentError, TypeError):
     """Dtypes were mixed, or a value cannot have the dtype asked for."""
+
+
+class ConversionError(DTypeError):
+    """A value cannot become a tensor, or not of the dtype asked for."""
+
+
+class NothingToConvertError(ConversionError):
+    """None, or an object of no use, was given for a tensor."""
 
 
 class SignatureError(InvalidArgumentError, TypeError):
@@ -98,6 +113,18 @@ class FailedPreconditionError(OpError, RuntimeError):
     """The object is not in a state in which this may be asked of it."""
 
     error_code = FAILED_PRECONDITION
+
+    def __new__(cls, *args):
+        leaked = cls is FailedPreconditionError and args and "belongs to a trace which has ended" in str(args[0])
+        return super().__new__(OutOfScopeError if leaked else cls, *args)
+
+
+class StateError(FailedPreconditionError):
+    """It is too late: the tape is used up, the devices are in use."""
+
+
+class OutOfScopeError(FailedPreconditionError, TypeError):
+    """A tensor of a traced function is used after it was traced."""
 
 
 class OperatorNotAllowedInGraphError(FailedPreconditionError, TypeError):
@@ -173,6 +200,31 @@ class UnknownError(OpError):
     """Something else."""
 
 
+# What type(error).__name__ gives where TensorFlow has no class of that name; a traceback shows the class itself (__qualname__).
+for _class, _shown in [
+    (UnfitValueError, "ValueError"), (DTypeError, "InvalidArgumentError"), (ConversionError, "TypeError"), (NothingToConvertError, "ValueError"),
+    (SignatureError, "TypeError"), (IndexOutOfRangeError, "InvalidArgumentError"), (BadFileError, "DataLossError"), (NoKernelError, "InvalidArgumentError"),
+    (NoGradientError, "LookupError"), (StateError, "RuntimeError"), (OutOfScopeError, "TypeError"), (SymbolicArrayError, "AttributeError"),
+]:  # fmt: skip
+    _class.__name__ = _shown
+
+
+def _closer_class(cls, args):
+    """TensorFlow's kind of a mistake also depends on where it is made."""
+    text = args[0] if len(args) == 1 and isinstance(args[0], str) else ""
+    if text[:2] != "E0":
+        return cls
+    if cls is InvalidArgumentError and (not _tandem.executing_eagerly() or any(words in text for words in _VALUE_ERRORS)):
+        return UnfitValueError
+    if cls is DTypeError and not _tandem.executing_eagerly():
+        return ConversionError
+    if cls is ConversionError and "with an unsupported type" in text:
+        return NothingToConvertError
+    return cls
+
+
+_VALUE_ERRORS = ("non-rectangular", "cannot take", "components must have equally many rows", "Unknown attribute", "No matching devices", "memory growth on")
+
 _CLASSES = {
     "invalid_shape": InvalidArgumentError,
     "shape_mismatch": InvalidArgumentError,
@@ -182,19 +234,19 @@ _CLASSES = {
     "wrong_arity": InvalidArgumentError,
     "dtype_mismatch": DTypeError,
     "unsupported_dtype": DTypeError,
-    "cannot_convert": DTypeError,
+    "cannot_convert": ConversionError,
     "out_of_memory": ResourceExhaustedError,
     "unknown_device": InvalidArgumentError,
     "device_unavailable": InvalidArgumentError,
     "no_kernel": NoKernelError,
     "device_lost": UnavailableError,
     "device_failed": InternalError,
-    "too_late": FailedPreconditionError,
+    "too_late": StateError,
     "seed_needed": FailedPreconditionError,
     "file_error": NotFoundError,
     "bad_file": BadFileError,
     "no_gradient": NoGradientError,
-    "tape_used_up": FailedPreconditionError,
+    "tape_used_up": StateError,
     "symbolic_value": OperatorNotAllowedInGraphError,
     "cannot_trace": FailedPreconditionError,
     "not_finite": InvalidArgumentError,

@@ -296,9 +296,10 @@ def psnr(a, b, max_val, name=None):
 __getattr__, __dir__ = _names.lazy(
     __name__,
     _names.places_of(
-        _pictures="decode_image decode_jpeg decode_png encode_jpeg encode_png is_jpeg",
+        _pictures="adjust_jpeg_quality decode_and_crop_jpeg decode_bmp decode_image decode_jpeg decode_png encode_jpeg encode_png extract_jpeg_shape is_jpeg "
+        "random_jpeg_quality stateless_random_jpeg_quality",
         _image_windows="extract_patches ssim",
-        _boxes="draw_bounding_boxes non_max_suppression non_max_suppression_padded non_max_suppression_with_scores",
+        _boxes="combined_non_max_suppression draw_bounding_boxes non_max_suppression non_max_suppression_padded non_max_suppression_with_scores",
         _image_changes="adjust_gamma image_gradients rgb_to_yiq rgb_to_yuv sobel_edges stateless_random_brightness stateless_random_contrast "
         "stateless_random_crop stateless_random_flip_left_right stateless_random_flip_up_down stateless_random_hue stateless_random_saturation "
         "yiq_to_rgb yuv_to_rgb",

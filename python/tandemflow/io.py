@@ -1,5 +1,4 @@
 """tf.io: files of records, examples and arrays."""
-import glob as _glob
 import os
 
 from . import _dtypes, _names, _tandem
@@ -64,7 +63,9 @@ def write_file(filename, contents, name=None):
 
 def matching_files(pattern, name=None):
     """The names of the files that match a pattern, sorted."""
-    return _tandem.to_tensor(sorted(_glob.glob(_path(pattern))), _dtypes.string)
+    from ._gfile import glob
+
+    return _tandem.to_tensor(glob(pattern), _dtypes.string)
 
 
 # --- TFRecord. ---
@@ -173,9 +174,10 @@ __getattr__, __dir__ = _names.lazy(
         **_names.places_of(
             _examples="FixedLenFeature FixedLenSequenceFeature RaggedFeature SparseFeature VarLenFeature parse_example parse_sequence_example "
             "parse_single_example parse_single_sequence_example",
+            _event_files="tf_record_iterator",
             _extras="decode_base64 decode_raw encode_base64",
             _tensor_message="parse_tensor serialize_tensor",
-            _pictures="decode_image decode_jpeg decode_png encode_jpeg encode_png is_jpeg",
+            _pictures="decode_and_crop_jpeg decode_bmp decode_image decode_jpeg decode_png encode_jpeg encode_png extract_jpeg_shape is_jpeg",
         ),
     },
 )

@@ -18,6 +18,7 @@ __getattr__, __dir__ = _names.lazy(
             for kind in "Adjoint Composition Diag FullMatrix Householder Identity Inversion LowerTriangular Permutation "
             "ScaledIdentity Toeplitz Tridiag Zeros".split()
         ),
+        _factors="eig eigvals lu lu_matrix_inverse lu_reconstruct lu_solve tridiagonal_matmul tridiagonal_solve",
         _block_operators="LinearOperatorBlockDiag LinearOperatorBlockLowerTriangular LinearOperatorKronecker LinearOperatorLowRankUpdate",
     ),
 )

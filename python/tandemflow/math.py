@@ -13,5 +13,5 @@ __getattr__, __dir__ = _names.lazy(__name__, _names.places_of(
     _extras="confusion_matrix",
     _partitions="invert_permutation",
     _special_functions="bessel_i0 bessel_i0e bessel_i1 bessel_i1e betainc erfcinv igamma igammac polygamma zeta",
-    _seldom="accumulate_n cumulative_logsumexp is_non_decreasing is_strictly_increasing lbeta polyval reciprocal_no_nan xlog1py",
+    _seldom="approx_max_k approx_min_k nextafter accumulate_n cumulative_logsumexp is_non_decreasing is_strictly_increasing lbeta polyval reciprocal_no_nan xlog1py",
 ))  # fmt: skip

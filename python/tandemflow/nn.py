@@ -115,11 +115,13 @@ def scale_regularization_loss(regularization_loss):
 
 swish = silu
 
-__getattr__, __dir__ = _names.lazy(__name__, _names.places_of(
+__getattr__, __dir__ = _names.lazy(__name__, {"experimental": "_nn_experimental:"} | _names.places_of(
     _candidates="all_candidate_sampler compute_accidental_hits fixed_unigram_candidate_sampler log_uniform_candidate_sampler nce_loss "
     "sampled_softmax_loss uniform_candidate_sampler",
     _ctc="ctc_greedy_decoder ctc_loss",
     _extras="convolution",
+    _morphology="dilation2d erosion2d",
+    _sparse_lookup="embedding_lookup_sparse safe_embedding_lookup_sparse",
     _partitions="depth_to_space space_to_batch space_to_depth",
-    _seldom="atrous_conv2d crelu local_response_normalization log_poisson_loss lrn=local_response_normalization pool weighted_cross_entropy_with_logits weighted_moments",
+    _seldom="atrous_conv2d crelu normalize_moments sufficient_statistics local_response_normalization log_poisson_loss lrn=local_response_normalization pool weighted_cross_entropy_with_logits weighted_moments",
 ))  # fmt: skip

@@ -281,5 +281,6 @@ def stateless_parameterized_truncated_normal(shape, seed, means=0.0, stddevs=1.0
 
 __getattr__, __dir__ = _names.lazy(__name__, {"experimental": "_random_experimental:"} | _names.places_of(
     _candidates="all_candidate_sampler fixed_unigram_candidate_sampler log_uniform_candidate_sampler uniform_candidate_sampler",
+    _random_experimental="create_rng_state",
     _generator="Generator get_global_generator set_global_generator",
 ))  # fmt: skip

@@ -28,10 +28,25 @@ def save(obj, export_dir, signatures=None, options=None):
     A tf.function with an input_signature is kept for all sizes that it leaves open, others for the shapes they were called
     with. `signatures`: a function, or functions by name, that `load(...).signatures` gives.
     """
-    functions, variables, notes = collect(obj, signatures)
+    found, notes, root, signatures = collect(obj, signatures)
     directory = os.fspath(export_dir)
     os.makedirs(directory, exist_ok=True)
-    _tandem.save_functions(os.path.join(directory, _FILE), functions, variables, notes)
+    _tandem.save_functions(os.path.join(directory, _FILE), found.functions, found.variables, notes)
+    _save_tensorflows(directory, found, root, signatures)
+
+
+def _save_tensorflows(directory, found, root, signatures):
+    """The same for TensorFlow; what it has no op for is only in our file."""
+    from ._graph_def import saving
+    from ._logging import get_logger
+
+    path = os.path.join(directory, _TENSORFLOWS)
+    try:
+        saving.save(directory, found.nodes, found.values, root, signatures)
+    except NotImplementedError as refusal:
+        if os.path.exists(path):
+            os.remove(path)  # of what was saved here before
+        get_logger().warning("%s was saved for TandemFlow only; TensorFlow could not load it: %s", directory, refusal)
 
 
 def load(export_dir, tags=None, options=None):

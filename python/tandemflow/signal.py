@@ -196,4 +196,4 @@ def mfccs_from_log_mel_spectrograms(log_mel_spectrograms, name=None):
     return dct(x) / float(np.sqrt(2 * x.shape[-1]))
 
 
-__getattr__, __dir__ = _names.lazy(__name__)
+__getattr__, __dir__ = _names.lazy(__name__, _names.places_of(_windows="inverse_mdct kaiser_bessel_derived_window kaiser_window mdct vorbis_window"))

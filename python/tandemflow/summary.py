@@ -285,4 +285,4 @@ def image(name, data, step=None, max_outputs=3, description=None):
     return _written(name, step, [data], encode, "images", description)
 
 
-__getattr__, __dir__ = _names.lazy(__name__)
+__getattr__, __dir__ = _names.lazy(__name__, _names.places_of(_summary_graphs="audio graph trace_export trace_off trace_on write"))

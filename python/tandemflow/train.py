@@ -166,8 +166,10 @@ class SequenceExample(_Message):
 __getattr__, __dir__ = _names.lazy(
     __name__,
     _names.places_of(
+        _coordinator="Coordinator LooperThread",
         _moving_average="ExponentialMovingAverage",
         _checkpoint="Checkpoint",
+        _event_files="summary_iterator",
         _checkpoint_manager="CheckpointManager checkpoints_iterator get_checkpoint_state latest_checkpoint list_variables load_checkpoint load_variable "
         "update_checkpoint_state",
     ),

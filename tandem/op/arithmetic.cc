@@ -1,6 +1,7 @@
 // Elementwise arithmetic: records, gradients, functions.
 #include <algorithm>
 
+#include "tandem/op/elementwise.h"
 #include "tandem/op/groups.h"
 #include "tandem/op/records.h"
 #include "tandem/op/rules.h"
@@ -159,7 +160,8 @@ const OpDef sqrt_op{
     .dtypes = kFloating,
     .infer = same_as_first,
     .scalar = formula([](auto x) { return sqrt(x); }),
-    .grad = [](GradContext& g) { return Tensors{g.output_grad() * 0.5 / g.output()}; },
+    // 0 where nothing comes from above, as in TensorFlow: what `where` left out stays out, though the root is 0 or NaN there.
+    .grad = [](GradContext& g) { return Tensors{multiply_no_nan(0.5 / g.output(), g.output_grad())}; },
     .grad_reads = {.outputs = 1},
     .flops_per_element = 4,
     .domain = {0.1, 4},
@@ -174,7 +176,7 @@ const OpDef rsqrt_op{
     .scalar = formula([](auto x) { return 1 / sqrt(x); }),
     .grad = [](GradContext& g) {
       const Tensor& y = g.output();
-      return Tensors{g.output_grad() * (y * y * y) * -0.5};
+      return Tensors{multiply_no_nan(y * y * y * -0.5, g.output_grad())};  // as sqrt's
     },
     .grad_reads = {.outputs = 1},
     .flops_per_element = 8,

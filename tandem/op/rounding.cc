@@ -80,7 +80,7 @@ const OpDef reciprocal_op{
     .dtypes = kFloating,
     .infer = same_as_first,
     .scalar = formula([](auto x) { return 1 / x; }),
-    .grad = [](GradContext& g) { return Tensors{-(g.output_grad() * square(g.output()))}; },
+    .grad = [](GradContext& g) { return Tensors{multiply_no_nan(-square(g.output()), g.output_grad())}; },  // as sqrt's
     .grad_reads = {.outputs = 1},
     .flops_per_element = 4,
     .domain = {0.3, 3},

@@ -34,7 +34,10 @@ void set_error_in_flight() noexcept {
     error.restore();
   } catch (const Error& error) {
     const auto found = classes().find(static_cast<int>(error.code()));
-    PyErr_SetString(found != classes().end() ? found->second : PyExc_RuntimeError, error.what());
+    // Made here and not when it is caught: which class it is also depends on whether a function is being traced.
+    PyObject* const made = PyObject_CallFunction(found != classes().end() ? found->second : PyExc_RuntimeError, "s", error.what());
+    if (made) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made)), made);
+    Py_XDECREF(made);
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   } catch (const std::exception& error) {

@@ -35,6 +35,7 @@ nb::dict node_dict(const Node& node) {
   if (node.cell) {
     out["value"] = to_object(node.cell->read());
     out["name"] = std::string(node.cell->name()).c_str();
+    out["cell"] = node.cell->id().number;  // as variable_id() of the variable
   }
   return out;
 }
@@ -49,8 +50,20 @@ nb::tuple graph_nodes(const Concrete& concrete) {
   return nb::make_tuple(nodes, parameters, results);
 }
 
+/// What variables hold when the function has ended, as pairs of variable_id() and a pair of node and output.
+nb::list graph_writes(const Concrete& concrete) {
+  nb::list writes;
+  for (const Graph::Write& write : concrete.function->graph().writes) {
+    writes.append(nb::make_tuple(write.cell->id().number, nb::make_tuple(write.value.node, write.value.output)));
+  }
+  return writes;
+}
+
 }  // namespace
 
-void add_graph_nodes(nb::module_& module) { module.def("graph_nodes", graph_nodes); }
+void add_graph_nodes(nb::module_& module) {
+  module.def("graph_nodes", graph_nodes);
+  module.def("graph_writes", graph_writes);
+}
 
 }  // namespace tandem::python

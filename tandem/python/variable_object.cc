@@ -70,6 +70,13 @@ void move_to_shape_of(const Tensor& value, PyObject* self) {
 }
 
 /// Accepts what TensorFlow accepts; what has no meaning here is ignored.
+/// What stands for a variable of complex numbers, which is written in Python; null when they are none.
+PyObject* complex_variable(PyObject* initial, PyObject* dtype, bool trainable, const std::string& name) {
+  const Object module(checked(PyImport_ImportModule("tandemflow._complex_variable")));
+  Object made(checked(PyObject_CallMethod(module.get(), "made", "OOOs", initial, dtype, trainable ? Py_True : Py_False, name.c_str())));
+  return made.get() == Py_None ? nullptr : made.release();
+}
+
 PyObject* make(PyTypeObject*, PyObject* args, PyObject* keywords) {
   return guarded([&] {
     static const char* names[] = {"initial_value", "trainable",       "validate_shape", "caching_device",
@@ -91,10 +98,16 @@ PyObject* make(PyTypeObject*, PyObject* args, PyObject* keywords) {
       initial = made.get();
     }
     const bool is_trainable = trainable == Py_None || PyObject_IsTrue(trainable) == 1;
-    const std::optional<DType> wanted = dtype == Py_None ? std::nullopt : std::optional(to_dtype(dtype));
-    const Tensor value = to_tensor(initial, wanted);
+    const std::string full_name = name_scope() + (name ? name : "Variable");
+    Tensor value;
+    try {
+      value = to_tensor(initial, dtype == Py_None ? std::nullopt : std::optional(to_dtype(dtype)));
+    } catch (const Error&) {
+      if (PyObject* other = complex_variable(initial, dtype, is_trainable, full_name)) return other;
+      throw;
+    }
     Object open(shape == Py_None ? nullptr : open_shape(shape, value.shape()));
-    Object variable(wrap(Variable(value, is_trainable, name_scope() + (name ? name : "Variable"))));
+    Object variable(wrap(Variable(value, is_trainable, full_name)));
     reinterpret_cast<VariableObject*>(variable.get())->open_shape = open.release();
     keep(variable.get(), "constraint", constraint);
     keep(variable.get(), "synchronization", synchronization);

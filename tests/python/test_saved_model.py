@@ -44,7 +44,7 @@ def data(rows):
 def test_a_module_comes_back_with_functions_and_variables(directory):
     module = Scaler()
     tf.saved_model.save(module, directory)
-    assert os.listdir(directory) == ["saved_model.tandem"] and tf.saved_model.contains_saved_model(directory)
+    assert sorted(os.listdir(directory)) == ["assets", "saved_model.pb", "saved_model.tandem", "variables"] and tf.saved_model.contains_saved_model(directory)
     loaded = tf.saved_model.load(directory)
     for rows in (1, 4, 31):
         np.testing.assert_array_equal(loaded(data(rows)), module(data(rows)))

@@ -280,3 +280,11 @@ def test_a_traced_loop_of_long_turns_is_interrupted():
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=30)[0] == "interrupted\n"
+
+
+def test_what_where_leaves_out_gets_no_gradient_through_roots_and_reciprocals():
+    x = tf.Variable([0.0, 4.0, -1.0])
+    for function, inside in ((tf.sqrt, 0.25), (tf.math.rsqrt, -0.0625), (tf.math.reciprocal, -0.0625)):
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum(tf.where([False, True, False], function(x), 0.0))
+        assert tape.gradient(y, x).numpy().tolist() == [0.0, inside, 0.0]

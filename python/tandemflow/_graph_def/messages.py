@@ -1,4 +1,4 @@
-"""The messages of saved_model.pb that are read."""
+"""The messages of saved_model.pb."""
 from .._protobuf import Field, Message
 from .._tensor_bundle import Dim
 from .._tensor_message import TensorMessage
@@ -13,12 +13,23 @@ def _map(value):
     return Entry
 
 
+def entries(message, field, values):
+    """The entries of a map, from a dict."""
+    kind = message.fields[field].kind
+    return [kind(key=key, value=value) for key, value in values.items()]
+
+
 def as_dict(entries):
     return {entry.key: entry.value for entry in entries}
 
 
 class Shape(Message):
     fields = {"dim": Field(2, Dim, repeated=True), "unknown_rank": Field(3, "int")}
+
+    @classmethod
+    def of(cls, shape):
+        """Of a tf.TensorShape."""
+        return cls(unknown_rank=1) if shape.rank is None else cls(dim=[Dim(size=-1 if size is None else size) for size in shape.as_list()])
 
     def sizes(self):
         """None where the number of axes is open; an open size is None."""
@@ -44,6 +55,7 @@ class Values(Message):
 
 
 class AttrValue(Message):
+    one_of = True
     fields = {
         "list": Field(1, Values), "s": Field(2, "bytes"), "i": Field(3, "int"), "f": Field(4, "float"), "b": Field(5, "int"), "type": Field(6, "int"),
         "shape": Field(7, Shape), "tensor": Field(8, TensorMessage), "func": Field(10, NamedFunction),
@@ -59,13 +71,26 @@ class Argument(Message):
 
 
 class Signature(Message):
-    fields = {"name": Field(1, "str"), "input_arg": Field(2, Argument, repeated=True), "output_arg": Field(3, Argument, repeated=True)}
+    fields = {
+        "name": Field(1, "str"), "input_arg": Field(2, Argument, repeated=True), "output_arg": Field(3, Argument, repeated=True),
+        "is_stateful": Field(17, "int"), "control_output": Field(20, "str", repeated=True),
+    }  # fmt: skip
+
+
+class ArgumentAttributes(Message):
+    fields = {"attr": Field(1, _map(AttrValue), repeated=True)}
+
+
+class NumberedAttributes(Message):
+    """An entry of the map from an argument's number to its attributes."""
+
+    fields = {"key": Field(1, "int"), "value": Field(2, ArgumentAttributes)}
 
 
 class FunctionMessage(Message):
     fields = {
         "signature": Field(1, Signature), "node_def": Field(3, Node, repeated=True), "ret": Field(4, _map("str"), repeated=True),
-        "control_ret": Field(6, _map("str"), repeated=True),
+        "control_ret": Field(6, _map("str"), repeated=True), "arg_attr": Field(7, NumberedAttributes, repeated=True),
     }  # fmt: skip
 
 
@@ -73,8 +98,12 @@ class Library(Message):
     fields = {"function": Field(1, FunctionMessage, repeated=True)}
 
 
+class Versions(Message):
+    fields = {"producer": Field(1, "int"), "min_consumer": Field(2, "int")}
+
+
 class Graph(Message):
-    fields = {"node": Field(1, Node, repeated=True), "library": Field(2, Library)}
+    fields = {"node": Field(1, Node, repeated=True), "library": Field(2, Library), "versions": Field(4, Versions)}
 
 
 # --- Structures of arguments and results ---
@@ -92,6 +121,7 @@ def _unzigzag(value):
 class Structure(Message):
     """One of its fields is set; a number, text or truth value, which may be 0, is `plain`."""
 
+    one_of = True
     plain = None
     _PLAIN = {"float64_value": float, "int64_value": _unzigzag, "string_value": str, "bool_value": bool}
 
@@ -141,7 +171,7 @@ class Child(Message):
 
 
 class UserObject(Message):
-    fields = {"identifier": Field(1, "str")}
+    fields = {"identifier": Field(1, "str"), "version": Field(2, Versions)}
 
 
 class Asset(Message):
@@ -198,7 +228,11 @@ class ObjectGraph(Message):
 
 
 class TensorInfo(Message):
-    fields = {"name": Field(1, "str")}
+    fields = {"name": Field(1, "str"), "dtype": Field(2, "int"), "tensor_shape": Field(3, Shape)}
+
+
+class SignatureMessage(Message):
+    fields = {"inputs": Field(1, _map(TensorInfo), repeated=True), "outputs": Field(2, _map(TensorInfo), repeated=True), "method_name": Field(3, "str")}
 
 
 class AssetFile(Message):
@@ -211,7 +245,7 @@ class MetaInfo(Message):
 
 class MetaGraph(Message):
     fields = {
-        "meta_info_def": Field(1, MetaInfo), "graph_def": Field(2, Graph), "asset_file_def": Field(6, AssetFile, repeated=True), "object_graph_def": Field(7, ObjectGraph),
+        "meta_info_def": Field(1, MetaInfo), "graph_def": Field(2, Graph), "signature_def": Field(5, _map(SignatureMessage), repeated=True), "asset_file_def": Field(6, AssetFile, repeated=True), "object_graph_def": Field(7, ObjectGraph),
     }  # fmt: skip
 
 

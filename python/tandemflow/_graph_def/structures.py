@@ -3,8 +3,9 @@ import collections
 
 from .. import _dtypes
 from .._specs import TensorSpec
-from .._tensor_bundle import NAMES
+from .._tensor_bundle import NAMES, NUMBERS
 from ..errors import UnimplementedError
+from . import messages as m
 
 
 def dtype_of(number):
@@ -77,3 +78,31 @@ def filled(structure, tensors):
     if isinstance(structure, (list, tuple)):
         return type(structure)(filled(part, tensors) for part in structure)
     return next(tensors) if is_spec(structure) else structure
+
+
+def message_of(value):
+    """The structure as a message: what value_of reads."""
+    if value is None:
+        return m.Structure(none_value=m.Nothing())
+    if isinstance(value, TensorSpec):
+        return m.Structure(tensor_spec_value=m.SpecMessage(name=value.name or "", shape=m.Shape.of(value.shape), dtype=NUMBERS[value.dtype.name]))
+    if isinstance(value, dict):
+        return m.Structure(dict_value=m.Dictionary(fields=_pairs(value.items())))
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return m.Structure(named_tuple_value=m.NamedTuple(name=type(value).__name__, values=_pairs(zip(value._fields, value))))
+    if isinstance(value, (list, tuple)):
+        parts = m.Structures(values=[message_of(part) for part in value])
+        return m.Structure(list_value=parts) if isinstance(value, list) else m.Structure(tuple_value=parts)
+    if isinstance(value, bool):
+        return m.Structure(bool_value=int(value))
+    if isinstance(value, int):
+        return m.Structure(int64_value=value << 1 if value >= 0 else (-value << 1) - 1)
+    if isinstance(value, float):
+        return m.Structure(float64_value=value)
+    if isinstance(value, str):
+        return m.Structure(string_value=value)
+    raise UnimplementedError(f"an argument or result of type {type(value).__name__}")
+
+
+def _pairs(items):
+    return [m.Pair(key=key, value=message_of(value)) for key, value in items]

@@ -13,6 +13,9 @@ class DistributedValues(tuple):
     def values(self):
         return tuple(self)
 
+    def __str__(self):
+        return "PerReplica:{\n" + ",\n".join(f"  {i}: {value!s}" for i, value in enumerate(self)) + "\n}"
+
     def __repr__(self):
         return "PerReplica:{\n" + ",\n".join(f"  {i}: {value!r}" for i, value in enumerate(self)) + "\n}"
 

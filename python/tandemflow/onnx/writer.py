@@ -2,6 +2,7 @@
 import numpy as np
 
 from .. import _tandem
+from .._traced_nodes import TracedNode, is_open, reachable
 from . import messages
 from .tensors import dtype_number, from_array
 
@@ -17,21 +18,6 @@ def exports(*names):
         return function
 
     return register
-
-
-class TracedNode:
-    """A node of a traced function: op, attributes, shapes and dtypes of its inputs and outputs."""
-
-    def __init__(self, node, nodes):
-        self.op, self.attributes = node["op"], node["attributes"]
-        self.shapes = [shape.as_list() for shape, _ in node["outputs"]]
-        self.dtypes = [dtype for _, dtype in node["outputs"]]
-        specs = [nodes[i]["outputs"][k] for i, k in node["inputs"]]
-        self.input_shapes = [shape.as_list() for shape, _ in specs]
-        self.input_dtypes = [dtype for _, dtype in specs]
-
-    def __getitem__(self, name):
-        return self.attributes[name]
 
 
 class GraphWriter:
@@ -75,7 +61,7 @@ class GraphWriter:
         return self._arrays[name]
 
     def is_open(self, size):
-        return size > 0 and any(size % probe == 0 for probe in self._open_axes)
+        return is_open(size, self._open_axes)
 
     def shape(self, sizes):
         """The name of a shape, in which open sizes are looked up when the model runs."""
@@ -109,7 +95,7 @@ class GraphWriter:
         self._graph.input.append(_value_info(name, spec.dtype, [None if s is None else int(s) for s in spec.shape], number))
 
     def model(self, results, names, graph_name):
-        wanted = self._reachable(results)
+        wanted = reachable(self._traced, [node for node, _ in results])
         for number, node in enumerate(self._traced):
             if number in wanted and (number, 0) not in self._names:
                 self._walk(number, node)
@@ -125,15 +111,6 @@ class GraphWriter:
             ir_version=9, producer_name="tandemflow", producer_version=_tandem.version, graph=self._graph,
             opset_import=[messages.OperatorSet(version=self._opset)],
         )  # fmt: skip
-
-    def _reachable(self, results):
-        found, stack = set(), [node for node, _ in results]
-        while stack:
-            number = stack.pop()
-            if number not in found:
-                found.add(number)
-                stack += [i for i, _ in self._traced[number]["inputs"]]
-        return found
 
     def _walk(self, number, node):
         if "value" in node:

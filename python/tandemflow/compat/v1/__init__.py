@@ -71,7 +71,7 @@ _MOVED = {
     "lgamma": "math.lgamma", "erf": "math.erf", "is_nan": "math.is_nan", "is_inf": "math.is_inf", "is_finite": "math.is_finite",
     "ceil": "math.ceil", "rsqrt": "math.rsqrt", "log1p": "math.log1p", "floor_div": "math.floordiv", "mod": "math.mod",
     "string_split": "strings.split", "string_join": "strings.join", "string_to_number": "strings.to_number", "regex_replace": "strings.regex_replace",
-    "decode_raw": "io.decode_raw", "decode_csv": "io.decode_csv", "parse_example": "io.parse_example", "parse_single_example": "io.parse_single_example",
+    "tf_record_iterator": "io.tf_record_iterator", "decode_raw": "io.decode_raw", "decode_csv": "io.decode_csv", "parse_example": "io.parse_example", "parse_single_example": "io.parse_single_example",
     "read_file": "io.read_file", "write_file": "io.write_file", "FixedLenFeature": "io.FixedLenFeature", "VarLenFeature": "io.VarLenFeature",
     "sparse_to_dense": "sparse.to_dense", "unsorted_segment_sum": "math.unsorted_segment_sum", "segment_sum": "math.segment_sum",
 }  # fmt: skip

@@ -92,6 +92,8 @@ class _OnHost(ConfiguredLayer):
     """
 
     def call(self, inputs):
+        if hasattr(inputs, "with_flat_values"):  # of a ragged tensor each value by itself
+            return inputs.with_flat_values(self.call(inputs.flat_values))
         if _tandem.executing_eagerly():
             return self._compute(inputs)
         several = isinstance(inputs, (list, tuple))
@@ -107,7 +109,7 @@ class _OnHost(ConfiguredLayer):
 
     def _cast_in(self, value):
         """Strings stay what they are."""
-        if value is None or isinstance(value, KerasTensor):
+        if value is None or isinstance(value, KerasTensor) or hasattr(value, "with_flat_values"):
             return value
         return _tandem.to_tensor(value)
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from ... import _ops, _tandem
 from ..._ragged import RaggedTensor
+from ...errors import OpByOpError
 from .._engine.registry import deserialize_keras_object
 from .encoding import _OnHost, as_tensor
 from .feature_normalization import batches_of
@@ -125,6 +126,11 @@ class TextVectorization(_OnHost):
         self._lookup_layer.load_own_variables(store)
 
     # --- Calls ---
+
+    def call(self, inputs):
+        if self.ragged and not _tandem.executing_eagerly():
+            raise OpByOpError("E0702 TextVectorization: how many words texts have is not known while a function is traced")
+        return super().call(inputs)
 
     def _compute(self, inputs):
         values = as_tensor(inputs).numpy()

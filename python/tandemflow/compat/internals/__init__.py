@@ -1,0 +1,1 @@
+"""tensorflow.python, of which programs import very little: client.device_lib."""
