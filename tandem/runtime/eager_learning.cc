@@ -12,8 +12,8 @@ constexpr double kLeastUs = 20;
 }  // namespace
 
 std::optional<EagerLearning::Known> EagerLearning::known(const PreparedCall& call) const {
-  if (!runtime_.adapts()) return std::nullopt;
-  const auto machine = runtime_.machine();
+  const auto machine = runtime_.learning_machine();
+  if (!machine) return std::nullopt;
   const std::string device = call.device->name().short_name();
   const auto index = machine->find(device);
   if (!index) return std::nullopt;

@@ -38,6 +38,18 @@ void store_machine(const Machine& machine, const std::filesystem::path& file) {
   }
 }
 
+/// A flag that is up as long as this lives.
+class Raised {
+ public:
+  explicit Raised(std::atomic<bool>& flag) : flag_(flag) { flag_ = true; }
+  ~Raised() { flag_ = false; }
+  Raised(const Raised&) = delete;
+  Raised& operator=(const Raised&) = delete;
+
+ private:
+  std::atomic<bool>& flag_;
+};
+
 }  // namespace
 
 void Runtime::set_placement_policy(PlacementPolicy policy) { dispatcher_->set_placement_policy(policy); }
@@ -59,7 +71,10 @@ std::shared_ptr<const Machine> Runtime::machine() {
   const std::filesystem::path file = machine_file(found);
   machine_ = stored_machine(file);
   if (machine_) return machine_;
-  machine_ = std::make_shared<const Machine>(calibrate(found));
+  {
+    const Raised calibrating(calibrating_);
+    machine_ = std::make_shared<const Machine>(calibrate(found));
+  }
   store_machine(*machine_, file);
   return machine_;
 }
@@ -105,6 +120,13 @@ bool Runtime::adapts() {
   if (placement_policy() != PlacementPolicy::automatic || config::is_op_determinism_enabled()) return false;
   std::lock_guard lock(machine_mutex_);
   return !machine_given_;
+}
+
+std::shared_ptr<const Machine> Runtime::learning_machine() {
+  if (calibrating_) return nullptr;  // by ops like any others, and under the lock
+  if (!adapts()) return nullptr;
+  std::lock_guard lock(machine_mutex_);
+  return machine_;
 }
 
 void Runtime::learn(std::span<const CostLog::Sample> samples) {

@@ -1,5 +1,6 @@
 // The object that assembles everything below: memory, devices, the dispatcher that runs ops.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -53,6 +54,9 @@ class Runtime {
   /// May traced functions move while they run? Not if somebody said how fast the devices are, or wants the same bits
   /// in every run.
   bool adapts();
+  /// The figures that ops run by themselves may teach: those that were measured here; null until somebody has asked for them, and
+  /// while they are being measured.
+  std::shared_ptr<const Machine> learning_machine();
   /// Ops were measured while a program ran: the machine's history learns from it, and keeps it for later programs.
   void learn(std::span<const CostLog::Sample> samples);
 
@@ -68,6 +72,7 @@ class Runtime {
   std::mutex machine_mutex_;
   std::shared_ptr<const Machine> machine_;
   bool machine_given_ = false;  // by the user
+  std::atomic<bool> calibrating_{false};
   CostLog learnt_;
 };
 

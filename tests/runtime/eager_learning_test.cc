@@ -3,6 +3,7 @@
 
 #include "tandem/exec/eager.h"
 #include "tandem/tandem.h"
+#include "tests/temporary_folder.h"
 #include "tests/with_machine.h"
 
 namespace tandem {
@@ -48,6 +49,20 @@ TEST(EagerLearning, FiguresThatWereGivenAreNotChangedByWhatOpsTake) {
   weigh_something();
   run_products("/CPU:0", 100);
   EXPECT_EQ(samples_of("matmul", "/CPU:0"), 0);
+}
+
+/// No figures are stored in the folder: they have to be measured, by ops that are looked at like others.
+TEST(EagerLearning, OpsThatMeasureTheMachineTeachItNothing) {
+  if (default_runtime().devices().size() < 2) GTEST_SKIP() << "one device";
+  const TemporaryFolder folder;
+  const char* before = std::getenv("TANDEM_CACHE_DIR");
+  const std::string kept = before ? before : "";
+  setenv("TANDEM_CACHE_DIR", folder.path("").c_str(), 1);
+  default_runtime().set_machine(std::nullopt);
+  run_products("/CPU:0", 100);
+  EXPECT_FALSE(default_runtime().machine()->devices.empty());
+  before ? setenv("TANDEM_CACHE_DIR", kept.c_str(), 1) : unsetenv("TANDEM_CACHE_DIR");
+  default_runtime().set_machine(std::nullopt);
 }
 
 TEST(EagerLearning, TheRunsThatAreLookedAtAreNotAlwaysTheSameOfALoop) {
