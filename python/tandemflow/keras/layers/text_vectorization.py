@@ -5,6 +5,7 @@ import string
 import numpy as np
 
 from ... import _ops, _tandem
+from ..._ragged import RaggedTensor
 from ...errors import OpByOpError
 from .._engine.registry import deserialize_keras_object
 from .encoding import _OnHost, as_tensor
@@ -32,7 +33,7 @@ class TextVectorization(_OnHost):
                 f"output_sequence_length={output_sequence_length}."
             )
         if ragged and output_mode != "int":
-            raise ValueError(f"`ragged` must be `False` when `output_mode` is `{output_mode!r}`. Received: ragged={ragged}")
+            raise ValueError(f"`ragged` must not be true if `output_mode` is `'int'`. Received: ragged={ragged} and output_mode={output_mode}")
         self._keep(max_tokens=max_tokens, standardize=standardize, split=split, ngrams=ngrams,
                    output_sequence_length=output_sequence_length, pad_to_max_tokens=pad_to_max_tokens,
                    vocabulary=vocabulary, idf_weights=idf_weights, sparse=sparse, ragged=ragged, encoding=encoding)  # fmt: skip
@@ -131,19 +132,11 @@ class TextVectorization(_OnHost):
             raise OpByOpError("E0702 TextVectorization: how many words texts have is not known while a function is traced")
         return super().call(inputs)
 
-    def _ragged(self, rows):
-        from ..._ragged import RaggedTensor
-
-        rows = rows if self.output_sequence_length is None else [row[: self.output_sequence_length] for row in rows]
-        words = [word for row in rows for word in row]
-        numbers = self._lookup_layer(_tandem.to_tensor(words)) if words else _tandem.to_tensor(np.zeros(0, np.int64))
-        return RaggedTensor.from_row_lengths(numbers, [len(row) for row in rows])
-
     def _compute(self, inputs):
         values = as_tensor(inputs).numpy()
         rows = self._rows(values)
         if self.ragged:
-            return self._ragged(rows)
+            return self._ragged_rows(rows)
         if self.output_mode == "int":
             length = self.output_sequence_length
             length = max((len(row) for row in rows), default=0) if length is None else length
@@ -154,6 +147,12 @@ class TextVectorization(_OnHost):
             parts = [self._lookup_layer(_tandem.to_tensor(np.array(row, dtype=str))) if row else _tandem.to_tensor(empty) for row in rows]
             out = _ops.stack(parts, 0)
         return out[0] if np.ndim(values) == (1 if self.split is None else 0) else out
+
+    def _ragged_rows(self, rows):
+        rows = [row[: self.output_sequence_length] for row in rows]
+        words = np.array([word for row in rows for word in row], dtype=str)
+        places = self._lookup_layer(_tandem.to_tensor(words)) if words.size else _tandem.to_tensor(np.zeros(0, np.int64))
+        return RaggedTensor.from_row_lengths(places, [len(row) for row in rows])
 
     def compute_output_shape(self, input_shape):
         if self.output_mode == "int":
