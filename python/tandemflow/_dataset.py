@@ -126,7 +126,7 @@ class Dataset:
         from ._gfile import glob
 
         patterns = check.names(file_pattern)
-        files = glob(patterns)
+        files = sorted(file for pattern in patterns for file in glob(pattern))  # as often as a pattern is given
         if not files:
             from .errors import InvalidArgumentError
 
