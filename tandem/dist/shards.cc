@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kFactors[] = {1.25, 1.1, 1.04};  // by which a share is changed to try it
 constexpr double kGain = 0.99;                    // a step must become this much faster to count
-constexpr std::size_t kStretches = 2;             // a division is judged by the faster of so many
+constexpr std::size_t kStretches = 4;             // a division is judged by the faster of so many
 constexpr double kDrift = 1.4;                    // so much slower, for a while, and the search begins anew
 
 double sum(std::span<const double> values) { return std::accumulate(values.begin(), values.end(), 0.0); }
@@ -109,6 +109,7 @@ Tuner::Tuner(std::shared_ptr<Shards> shards, double stretch) : shards_(std::move
 void Tuner::begin(std::string cause) {
   cause_ = std::move(cause);
   best_.reset();
+  rival_.reset();
   const bool all_work = std::ranges::all_of(shards_->speeds(), [](double s) { return s > 0; });
   factors_.assign(std::begin(kFactors), all_work ? std::end(kFactors) : std::begin(kFactors));
   to_try_.clear();
@@ -138,15 +139,28 @@ bool Tuner::watch(double seconds_a_step) {
   return false;
 }
 
+std::optional<bool> Tuner::is_faster(double seconds_a_step) {
+  if (!rival_) {
+    if (seconds_a_step >= kGain * best_->first) return false;
+    rival_ = {seconds_a_step, shards_->speeds()};
+    return {};
+  }
+  best_->first = std::min(best_->first, seconds_a_step);
+  const Timed rival = *std::exchange(rival_, std::nullopt);
+  if (rival.first >= kGain * best_->first) return false;
+  best_ = rival;
+  return true;
+}
+
 bool Tuner::judge(double seconds_a_step) {
   if (!best_) {
     best_ = {seconds_a_step, shards_->speeds()};
-  } else if (seconds_a_step < kGain * best_->first) {
-    best_ = {seconds_a_step, shards_->speeds()};
-    const Trial back{to_try_[0].first, 1 / to_try_[0].second};
-    std::erase(to_try_, back);  // the same way once more, not back
   } else {
-    to_try_.erase(to_try_.begin());
+    const std::optional<bool> faster = is_faster(seconds_a_step);
+    if (!faster) return use(best_->second);
+    const Trial back{to_try_[0].first, 1 / to_try_[0].second};
+    if (*faster) std::erase(to_try_, back);  // the same way once more, not back
+    else to_try_.erase(to_try_.begin());
   }
   if (to_try_.empty() && !factors_.empty()) {
     const double factor = factors_.front();
@@ -160,12 +174,15 @@ bool Tuner::judge(double seconds_a_step) {
 }
 
 bool Tuner::try_next() {
-  const std::vector<double> before = shards_->speeds();
   std::vector<double> speeds = best_->second;
   if (!to_try_.empty()) speeds[to_try_[0].first] *= to_try_[0].second;
+  return use(std::move(speeds));
+}
+
+bool Tuner::use(std::vector<double> speeds) {
   std::string reason = text("by how long steps take: ", shards_->shares(speeds), "; the best so far is ", milliseconds(best_->first, 2), " a step");
   if (!cause_.empty()) reason += " (" + cause_ + ")";
-  const bool changed = speeds != before;
+  const bool changed = speeds != shards_->speeds();
   shards_->set(std::move(speeds), std::move(reason));
   warm_ = !changed;
   seen_.clear();

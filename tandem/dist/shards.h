@@ -51,7 +51,9 @@ class Shards {
 /// Finds the shards with which steps are fastest, while training goes on: results do not depend on the division.
 ///
 /// Speeds measured alone do not know what replicas wait for one another; so each device in turn is tried with more and with
-/// less, at first much, then little, and what makes steps faster is kept. When steps become much slower later, it begins anew.
+/// less, at first much, then little, and what makes steps faster is kept. A division that seems faster is kept only when the best
+/// so far, tried once more, is still slower: something else may have had the machine while that was timed. When steps become much
+/// slower later, it begins anew.
 class Tuner {
  public:
   static constexpr double kStretch = 0.03;  // seconds of steps that are judged together
@@ -61,7 +63,7 @@ class Tuner {
 
   /// Takes how long some steps were; true when the shards are other ones from now on.
   bool note(std::int64_t steps, double seconds);
-  bool settled() const { return best_.has_value() && to_try_.empty(); }
+  bool settled() const { return best_.has_value() && to_try_.empty() && !rival_; }
   /// Seconds a step with the best shards so far; below 0 before the first judgement.
   double best_seconds() const { return best_ ? best_->first : -1; }
 
@@ -77,6 +79,9 @@ class Tuner {
   bool note_stretch(double seconds_a_step);
   bool watch(double seconds_a_step);
   bool judge(double seconds_a_step);
+  /// Is what is being tried faster than the best? Empty: not known before that has been timed again.
+  std::optional<bool> is_faster(double seconds_a_step);
+  bool use(std::vector<double> speeds);
   bool try_next();
 
   std::shared_ptr<Shards> shards_;
@@ -84,7 +89,9 @@ class Tuner {
   std::int64_t steps_ = 0;  // since the last judgement
   double seconds_ = 0;
   std::string cause_;  // of a search that was begun anew
-  std::optional<std::pair<double, std::vector<double>>> best_;  // seconds a step, speeds
+  using Timed = std::pair<double, std::vector<double>>;  // seconds a step, speeds
+  std::optional<Timed> best_;
+  std::optional<Timed> rival_;  // seems faster; the best is being timed again
   std::vector<double> factors_;
   std::vector<Trial> to_try_;  // the first one is being tried; a success is tried again before going on
   bool warm_ = false;

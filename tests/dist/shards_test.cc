@@ -79,6 +79,16 @@ TEST(Tuner, FindsTheShardsByHowLongStepsTakeAndAgainWhenADeviceBecomesSlower) {
   EXPECT_NE(pair.shards->reason().find("steps had become slower"), std::string::npos) << pair.shards->reason();
 }
 
+TEST(Tuner, KeepsTheShardsThatWereTimedWhileSomethingElseHadTheMachine) {
+  Pair pair{.speeds = {1000, 1000}};
+  pair.shards->take_measured({1000, 1000});
+  Tuner tuner(pair.shards);
+  while (tuner.best_seconds() < 0) tuner.note(10, 10 * 2 * pair.seconds());
+  ASSERT_TRUE(pair.settles(tuner));
+  EXPECT_EQ(pair.shards->sizes(100), (Sizes{50, 50})) << pair.shards->reason();
+  EXPECT_DOUBLE_EQ(tuner.best_seconds(), 0.5);
+}
+
 TEST(Tuner, BeginsAnewWhenADeviceHasLeft) {
   const auto shards = std::make_shared<Shards>(std::vector<std::string>{"/CPU:0", "/GPU:0", "/GPU:1"});
   Tuner tuner(shards);

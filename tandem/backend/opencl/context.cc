@@ -297,7 +297,7 @@ void Launch::run(std::int64_t items, std::int64_t batch) {
   if (!site_) return;
   context_.reporters_.push_back({context_.compute_->last(), site_});
   constexpr std::size_t kMostUnread = 4096;
-  if (context_.reporters_.size() > kMostUnread) context_.look_for_failures();
+  if (context_.reporters_.size() > kMostUnread) context_.look_for_reports();
 }
 
 }  // namespace tandem::opencl

@@ -141,6 +141,11 @@ class Context {
   void wait_for(Queue& queue, std::uint64_t number);
   bool ended(Queue& queue, std::uint64_t number);
   void look_for_failures();
+  /// Before a copy to the host of what command `number` leaves: lets the error word come along, so that nobody has to wait for it.
+  void ask_for_reports(std::uint64_t number);
+  void take_reports();
+  /// Waits for the error word if a launch that has ended may have reported.
+  void look_for_reports();
   void read_error_word();
   void note_report(const ErrorReport& report);
   void show_to_host(const MemoryHandle& shared, std::size_t bytes);
@@ -157,6 +162,12 @@ class Context {
   Health health_;
   ContextHandle context_;
   std::unique_ptr<BufferPool> pool_;
+  /// The error word as it was when the launches up to `newest` had ended.
+  struct WordRead {
+    std::uint64_t newest = 0, copy = 0;  // copy: its number in that queue
+    ErrorReport report{};
+  };
+  std::deque<WordRead> word_reads_;  // on their way
   std::unique_ptr<Queue> compute_, copy_;
   QueueHandle reports_;  // for the error word, which is read out of turn
   std::unique_ptr<Staging> staging_;  // made when first needed

@@ -131,6 +131,7 @@ Event Context::upload(Buffer& to, const void* from, std::size_t bytes, bool pend
 Event Context::download(void* to, const Buffer& from, std::size_t bytes) {
   std::lock_guard lock(mutex_);
   Uses& uses = from.uses();
+  if (bytes) ask_for_reports(uses.compute);
   if (bytes)
     uses.copy = copy_->enqueue("copying to the host", compute_->pending(uses.compute), nullptr, Transfer::to_host,
                                compute_->last(),
@@ -185,6 +186,7 @@ void Context::wait_for(Queue& queue, std::uint64_t number) {
   std::lock_guard lock(mutex_);
   queue.done(number);
   look_for_failures();
+  if (&queue == compute_.get()) look_for_reports();
 }
 
 void Context::look_for_failures() {
@@ -192,6 +194,39 @@ void Context::look_for_failures() {
     note_loss(lost_, {failed.number, compute_->last(), ErrorCode::device_failed,
                       text(failed.op ? failed.op->op : "a kernel", " failed on ", health_.device, ": ", status_text(failed.status))});
   for (const Queue::Failure& failed : copy_->take_failures()) note_failed_copy(failed);
+  take_reports();
+}
+
+void Context::ask_for_reports(std::uint64_t number) {
+  const auto last = std::find_if(reporters_.rbegin(), reporters_.rend(), [&](const Reporter& r) { return r.number <= number; });
+  if (last == reporters_.rend() || (!word_reads_.empty() && last->number <= word_reads_.back().newest)) return;
+  WordRead& read = word_reads_.emplace_back(WordRead{.newest = last->number});
+  try {
+    read.copy = copy_->enqueue("reading the error word", compute_->pending(last->number), nullptr, Transfer::none, compute_->last(),
+                               [&](cl_uint count, const cl_event* after, cl_event* event) {
+                                 return clEnqueueReadBuffer(copy_->get(), error_word_.memory.get(), CL_FALSE, 0, sizeof(ErrorReport),
+                                                            &read.report, count, after, event);
+                               });
+  } catch (...) {
+    word_reads_.pop_back();
+    throw;
+  }
+}
+
+/// A clean word says that all launches before it are well. One that is not may have been seen before: the word itself is read.
+void Context::take_reports() {
+  while (!word_reads_.empty() && copy_->done(word_reads_.front().copy)) {
+    const WordRead read = word_reads_.front();
+    word_reads_.pop_front();
+    if (read.report.tag) {
+      read_error_word();
+      continue;
+    }
+    while (!reporters_.empty() && reporters_.front().number <= read.newest) reporters_.pop_front();
+  }
+}
+
+void Context::look_for_reports() {
   // Before a launch that may report has ended the word says nothing about it.
   if (!reporters_.empty() && compute_->done(reporters_.front().number)) read_error_word();
 }

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "tandem/backend/opencl/region.h"
+#include "tandem/core/working_set.h"
 #include "tests/exec/small_gpu.h"
 
 namespace tandem::opencl {
@@ -169,6 +170,20 @@ TEST_F(OpenClMemory, ABadIndexReachesAllWhoDependOnItAndNobodyElse) {
   EXPECT_THROW(after + 1, Error);
   EXPECT_EQ((table + 2).to_vector<float>(), std::vector<float>(10, 4.f));
   gpu.device().synchronize();  // it was reported
+}
+
+TEST_F(OpenClMemory, ABadIndexIsFoundByWhoReadsACopyThatWasStartedBefore) {
+  SmallGpu gpu(std::size_t{1} << 30);
+  const Tensor table = fill({5, 2}, 2.0);
+  DeviceScope scope("/GPU:0");
+  for (int round = 0; round < 3; ++round) {
+    Tensor good = gather(table, Tensor::from({1, 2}, {2})), bad = gather(table, Tensor::from({1, 7}, {2}));
+    for (Tensor* tensor : {&good, &bad}) WorkingSet::start_to_host(tensor->storage());
+    EXPECT_EQ(good.to_vector<float>(), std::vector<float>(4, 2.f));
+    EXPECT_THROW(bad.raw_data(), Error);
+    gpu.device().synchronize();  // it was reported
+  }
+  EXPECT_EQ(gather(table, Tensor::from({3}, {1})).to_vector<float>(), std::vector<float>(2, 2.f));
 }
 
 }  // namespace
