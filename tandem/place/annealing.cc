@@ -16,11 +16,12 @@ class Annealing : DeviceMoves<Annealing> {
   friend class DeviceMoves<Annealing>;
 
  public:
-  Annealing(const Problem& problem, Decoder& decoder, const Plan& plan, std::int64_t work, std::uint64_t seed, const Cooling& cooling)
+  Annealing(const Problem& problem, Decoder& decoder, const Plan& best, const Plan& start, std::int64_t work, std::uint64_t seed, const Cooling& cooling)
       : DeviceMoves(problem, seed), now_(problem), decoder_(decoder), work_(work), cooling_(cooling), ends_(at(problem.nodes)), free_(at(problem.devices)),
         loads_(at(problem.devices)), prices_(at(problem.devices)), moving_(at(problem.nodes)) {
-    now_.set(plan.order, plan.assignment);
-    best_ = {plan.order, plan.assignment, decoder_.run(plan.order, plan.assignment)};
+    now_.set(start.order, start.assignment);
+    best_ = best;
+    if (p_.any_limited && start.makespan < best.makespan) fine_weight_ = kFineWeightBeyond;
     set_prices();
     for (std::int32_t v = 0; v < p_.nodes; ++v) effort_ += price(v, now_.assignment[at(v)]);
     kept_effort_ = effort_;
@@ -30,16 +31,18 @@ class Annealing : DeviceMoves<Annealing> {
   /// The best order and assignment met.
   Plan run() {
     find_critical();
-    while (now_.work() + idle_ / 8 < work_ && best_.makespan > p_.bound * (1 + 1e-12)) {
+    while (now_.work() + idle_ < work_ && best_.makespan > p_.bound * (1 + 1e-12)) {
       if (++steps_ % 16 == 0) cool();
       step();
     }
     return best_;
   }
+  /// Where it ended, with what it pays for memory.
+  Plan last() const { return {now_.order, now_.assignment, now_.makespan() + kept_fine_ / fine_weight_}; }
 
  private:
   void cool() {
-    const double done = static_cast<double>(now_.work() + idle_ / 8) / static_cast<double>(work_);
+    const double done = static_cast<double>(now_.work() + idle_) / static_cast<double>(work_);
     heat_ = now_.makespan() * cooling_.first * std::pow(cooling_.last / cooling_.first, done);
   }
 
@@ -63,7 +66,7 @@ class Annealing : DeviceMoves<Annealing> {
     for (std::int32_t v = 0; v < p_.nodes; ++v)
       if (now_.critical(v, slack)) critical_.push_back(v);
     if (critical_.empty()) critical_.push_back(now_.order.back());
-    idle_ += 10 * p_.nodes;
+    idle_ += kAcceptWork * size_;
   }
 
   void step() {
@@ -78,7 +81,7 @@ class Annealing : DeviceMoves<Annealing> {
     else if (kind == kInsertionShare) elsewhere_with_neighbours(some_node());
     else if (kind <= kInsertionShare + kComponentShare) elsewhere_with_component(some_node());
     else elsewhere_with_cluster(some_node());
-    ++idle_;
+    if (!one_node) idle_ += kSetWork;
     if (changed_.empty() && moved_from_ < 0) return;
     if (!follow_links()) return take_back();
     const double limit = sum - effort_;
@@ -95,23 +98,34 @@ class Annealing : DeviceMoves<Annealing> {
     const Order decoded = now_.order;
     now_.accept();
     kept_effort_ = effort_;
-    if (now_.makespan() < best_.makespan && kept_fine_ < kMostFine * now_.makespan()) note_best(decoded);
+    if (now_.makespan() < best_.makespan && kept_fine_ < fine_weight_ * kMostFine * now_.makespan()) note_best(decoded);
     find_critical();
   }
 
   void note_best(const Order& decoded) {
-    double makespan = now_.makespan();
-    if (p_.any_limited) {
-      makespan = decoder_.run(decoded, now_.assignment, best_.makespan);
-      idle_ += 32 * p_.nodes;
-    }
-    if (makespan < best_.makespan) best_ = {decoded, now_.assignment, makespan};
+    if (!p_.any_limited) best_ = {decoded, now_.assignment, now_.makespan()};
+    else if (note_if_better(decoded) || note_if_better(now_.order_by_copies())) weigh_fine(1 / kFineGrowth);
+    else weigh_fine(kFineGrowth);
+  }
+
+  /// What was searched for the shortest turns out not to fit: the less it may exceed from now on.
+  void weigh_fine(double factor) {
+    const double before = std::exchange(fine_weight_, std::clamp(fine_weight_ * factor, 1.0, kMostFineWeight));
+    kept_fine_ *= fine_weight_ / before;
+  }
+
+  /// False when it does not fit the memory.
+  bool note_if_better(const Order& order) {
+    const double makespan = decoder_.run(order, now_.assignment, best_.makespan);
+    idle_ += kExactWork * size_;
+    if (makespan < best_.makespan) best_ = {order, now_.assignment, makespan};
+    return makespan != kNever || decoder_.shortage().node < 0;
   }
 
   /// What was evaluated last pays for the memory it has not got: it will have to wait for room, or not fit at all.
   double fine() {
-    idle_ += 20 * p_.nodes;
-    return now_.makespan() * now_.overrun();
+    idle_ += size_;
+    return fine_weight_ * now_.makespan() * now_.overrun();
   }
 
   /// Whether what moved, one after the other on its new device and nothing else moved, already ends too late: most sets of
@@ -124,7 +138,7 @@ class Annealing : DeviceMoves<Annealing> {
     std::ranges::sort(moved_, {}, [&](std::int32_t v) { return now_.position[at(v)]; });
     std::ranges::fill(free_, 0.0);
     for (int d = 0; d < p_.devices; ++d) loads_[at(d)] = now_.load(d);
-    idle_ += 4 * static_cast<std::int64_t>(moved_.size());
+    idle_ += kMovedWork * static_cast<std::int64_t>(moved_.size());
     const bool too_late = std::ranges::any_of(moved_, [&](std::int32_t v) { return end_after_move(v) >= limit; });
     for (const std::int32_t v : moved_) moving_[at(v)] = 0;
     return too_late;
@@ -210,7 +224,7 @@ class Annealing : DeviceMoves<Annealing> {
       found.us += price_of_moving(node, found.device);
       if (found.us < best.us) best = found;
     }
-    idle_ += 6 * kInsertions;
+    idle_ += kInsertionWork * kInsertions;
     if (best.node < 0 || best.us >= limit) return;
     if (now_.assignment[at(best.node)] != best.device) assign(best.node, best.device);
     const auto queue = now_.queue(best.device);
@@ -235,15 +249,20 @@ class Annealing : DeviceMoves<Annealing> {
   // Chosen by trying them on 72 graphs of 50 to 200 nodes.
   static constexpr double kEffortWeight = 2;  // of the mean load of the devices against the makespan
   static constexpr double kMostFine = 0.02;   // in makespans: with more a plan is not even looked at
+  static constexpr double kFineGrowth = 2, kMostFineWeight = 64;
+  static constexpr double kFineWeightBeyond = 6;  // for a start that does not fit
   static constexpr int kInsertions = 4;
+  // What takes how long, in nodes decoded: measured. The first two for each node.
+  static constexpr std::int64_t kAcceptWork = 2, kExactWork = 8, kSetWork = 8, kMovedWork = 2, kInsertionWork = 4;
   static constexpr std::uint32_t kInsertionShare = 10, kComponentShare = 3;  // of 16 steps
 
   QuickDecoder now_;
   Decoder& decoder_;
   Plan best_;
-  double kept_fine_ = 0;  // for memory: of what is kept
+  double kept_fine_ = 0, fine_weight_ = 1;  // for memory: of what is kept, weighed
   const std::int64_t work_;
-  std::int64_t idle_ = 0;  // estimates, about an eighth of the work of decoding a node each
+  const std::int64_t size_ = now_.size();
+  std::int64_t idle_ = 0;  // all that is not decoding, as work of decoding
   std::int64_t steps_ = -1;
   const Cooling cooling_;
   double heat_ = 0;
@@ -257,7 +276,7 @@ class Annealing : DeviceMoves<Annealing> {
 
 /// The order in which the plan starts its nodes: with it few gaps are left to fill.
 Order by_start(const Problem& problem, Decoder& decoder, const Plan& plan) {
-  decoder.run(plan.order, plan.assignment);
+  if (decoder.run(plan.order, plan.assignment) == kNever) return plan.order;  // does not fit yet
   std::vector<std::int32_t> place(at(problem.nodes));
   for (std::size_t i = 0; i < plan.order.size(); ++i) place[at(plan.order[i])] = static_cast<std::int32_t>(i);
   Order order = plan.order;
@@ -272,13 +291,16 @@ Order by_start(const Problem& problem, Decoder& decoder, const Plan& plan) {
 
 }  // namespace
 
-void anneal(const Problem& problem, Decoder& decoder, Plan& plan, std::int64_t work, std::uint64_t seed, const Cooling& cooling) {
+void anneal(const Problem& problem, Decoder& decoder, Plan& plan, std::int64_t work, std::uint64_t seed, const Cooling& cooling, Plan* beyond) {
   if (problem.nodes < 2) return;
-  Plan start = plan;
-  start.order = by_start(problem, decoder, plan);
-  Plan found = Annealing(problem, decoder, start, work, seed, cooling).run();
-  found.makespan = decoder.run(found.order, found.assignment);
+  const bool starts_beyond = beyond && !beyond->order.empty();
+  Plan start = starts_beyond ? *beyond : plan;
+  if (!starts_beyond) start.order = by_start(problem, decoder, plan);
+  Annealing search(problem, decoder, plan, start, work, seed, cooling);
+  Plan found = search.run();
+  found.makespan = decoder.run(found.order, found.assignment);  // gaps that the search forgot can make it longer, too
   if (found.makespan < plan.makespan) plan = std::move(found);
+  if (beyond) *beyond = search.last();
 }
 
 }  // namespace tandem::placer

@@ -12,6 +12,8 @@ struct Cooling {
 
 /// Improves `plan`, never makes it worse. `work` is the number of node placements it may compute. The same arguments give the same plan.
 /// Where memory is short, plans that exceed it are paid for while searching; only what the decoder fits into it is kept.
-void anneal(const Problem& problem, Decoder& decoder, Plan& plan, std::int64_t work, std::uint64_t seed, const Cooling& cooling = {});
+/// `beyond` is such a plan, what it pays in its makespan: where to start, unless it is empty, and then where the search ended.
+void anneal(const Problem& problem, Decoder& decoder, Plan& plan, std::int64_t work, std::uint64_t seed, const Cooling& cooling = {},
+            Plan* beyond = nullptr);
 
 }  // namespace tandem::placer

@@ -1,6 +1,7 @@
 #include "tandem/place/partition.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "tandem/place/search_parts.h"
@@ -27,18 +28,23 @@ class Partitioner {
   void run() {
     Assignment best = assignment_;
     double least = energy_, now = energy_;
-    for (std::int64_t step = 0; step < wanted_.steps; ++step) {
+    while (work_ < 3 * wanted_.work) {
       const std::int32_t group = static_cast<std::int32_t>(random_.below(p_.members.size()));
       const std::int32_t first = p_.members[at(group)][0];
       const int before = assignment_[at(first)], device = other(first, before);
+      work_ += 2;
       if (device < 0) continue;
-      const double heat = least * kFirst * (1 - static_cast<double>(step) / static_cast<double>(wanted_.steps)) + least * kLast;
+      const double heat = least * kFirst * (1 - static_cast<double>(work_) / static_cast<double>(3 * wanted_.work)) + least * kLast;
+      moved_.clear();
       move(group, device);
+      if (random_.below(kAloneOf) != 0) take_along(first, before, device);
+      measure();
       if (energy_ < now + heat * random_.exponential()) {
         now = energy_;
         if (now < least) least = now, best = assignment_;
       } else {
-        move(group, before);
+        for (std::size_t i = moved_.size(); i > 0; --i) move_back(moved_[i - 1], before);
+        energy_ = now;
       }
     }
     assignment_ = std::move(best);
@@ -65,7 +71,27 @@ class Partitioner {
     crossings_ += us;
   }
 
+  /// What is on the same device and reached over edges of at least some size, up to some number of nodes: between such sets little crosses.
+  void take_along(std::int32_t first, int home, int device) {
+    if (p_.consumers.list.empty()) return;
+    const std::int64_t least = p_.consumers.list[random_.below(p_.consumers.list.size())].bytes;
+    const std::size_t most = std::size_t{2} << random_.below(static_cast<std::size_t>(std::bit_width(at(p_.nodes))) - 1);
+    reached_.assign(1, first);
+    for (std::size_t i = 0; i < reached_.size(); ++i)
+      for (const Adjacency* edges : {&p_.inputs, &p_.consumers})
+        for (const Neighbour& n : (*edges)[reached_[i]]) {
+          if (n.bytes < least || reached_.size() >= most || assignment_[at(n.node)] != home || !p_.may(n.node, device)) continue;
+          move(p_.group[at(n.node)], device);
+          reached_.push_back(n.node);
+        }
+  }
+
   void move(std::int32_t group, int to) {
+    moved_.push_back(group);
+    move_back(group, to);
+  }
+
+  void move_back(std::int32_t group, int to) {
     for (const std::int32_t v : p_.members[at(group)]) {
       const int from = assignment_[at(v)];
       loads_[at(from)] -= p_.us(v, from);
@@ -78,8 +104,8 @@ class Partitioner {
       for (int d = 0; d < p_.devices; ++d)
         if (readers_[p_.index(v, d)] > 0) cross(v, from, d, -1), cross(v, to, d, 1);
       assignment_[at(v)] = static_cast<std::uint8_t>(to);
+      work_ += 3 + static_cast<std::int64_t>(p_.inputs[v].size() + p_.consumers[v].size());
     }
-    measure();
   }
 
   void measure() {
@@ -88,7 +114,8 @@ class Partitioner {
     energy_ = unlinked_ > 0 ? kNever : std::sqrt(std::sqrt(std::sqrt(sum))) + wanted_.crossing_weight * crossings_;
   }
 
-  static constexpr double kFirst = 0.02, kLast = 0.0005;
+  static constexpr std::uint32_t kAloneOf = 2;
+  static constexpr double kFirst = 0.01, kLast = 0.0005;
 
   const Problem& p_;
   Assignment& assignment_;
@@ -98,6 +125,8 @@ class Partitioner {
   std::vector<double> loads_;          // devices, then links
   double crossings_ = 0, energy_ = 0;
   int unlinked_ = 0;
+  std::int64_t work_ = 0;                      // a third of what decoding a node takes each
+  std::vector<std::int32_t> moved_, reached_;  // groups and nodes of the present step
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace tandem::placer {
 
 struct Partitioning {
-  std::int64_t steps = 0;      // changes that are tried
+  std::int64_t work = 0;       // how much may be tried, in nodes decoded
   double crossing_weight = 0;  // what all crossings together count, beside the load of the busiest devices and links
 };
 

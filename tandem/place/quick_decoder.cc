@@ -57,7 +57,7 @@ double QuickDecoder::evaluate(double bound) {
   tried_.copies.clear();
   double makespan = 0;
   for (const std::int32_t node : order) {
-    ++work_;
+    work_ += 1 + kEdgeWork * static_cast<std::int64_t>(p_.inputs[node].size());
     const int device = assignment[at(node)];
     double ready = 0;
     for (const Neighbour& input : p_.inputs[node]) {
@@ -77,40 +77,57 @@ double QuickDecoder::evaluate(double bound) {
 
 double QuickDecoder::overrun() {
   if (!p_.any_limited) return 0;
+  find_holds();
+  levels_.assign(at(p_.devices) * kSlots, 0);
+  const double slots = tried_.makespan > 0 ? (kSlots - 1) / tried_.makespan : 0;
+  const auto hold = [&](int device, double from, double until, std::int64_t bytes) {
+    if (!p_.limited[at(device)]) return;
+    std::int64_t* const levels = levels_.data() + at(device) * kSlots;
+    levels[static_cast<std::size_t>(from * slots)] += bytes;
+    levels[static_cast<std::size_t>(until * slots)] -= bytes;
+  };
+  for (const Copy& copy : tried_.copies) hold(copy.device, copy.start, held_[p_.index(copy.value, copy.device)], p_.memory[at(copy.value)]);
+  for (std::int32_t node = 0; node < p_.nodes; ++node) {
+    const int device = assignment[at(node)];
+    const double until = p_.consumers[node].empty() ? tried_.makespan : held_[p_.index(node, device)];
+    hold(device, tried_.start[at(node)], until, p_.memory[at(node)]);
+  }
+  double sum = 0;
+  for (int d = 0; d < p_.devices; ++d) {
+    if (!p_.limited[at(d)]) continue;
+    std::int64_t taken = 0, most = 0;
+    for (std::size_t i = 0; i < kSlots; ++i) most = std::max(most, taken += levels_[at(d) * kSlots + i]);
+    const auto capacity = static_cast<double>(p_.capacity[at(d)]);
+    sum += std::max(0.0, static_cast<double>(most) - capacity) / std::max(1.0, capacity);
+  }
+  return sum;
+}
+
+/// Until when a value is read on a device, by its consumers and by what is copied from there.
+void QuickDecoder::find_holds() {
   held_.assign(at(p_.nodes) * at(p_.devices), 0.0);
   for (std::int32_t node = 0; node < p_.nodes; ++node)
     for (const Neighbour& input : p_.inputs[node]) {
       double& until = held_[p_.index(input.node, assignment[at(node)])];
       until = std::max(until, tried_.end[at(node)]);
     }
-  changes_.clear();
   for (const Copy& copy : tried_.copies) {
     double& until = held_[p_.index(copy.value, assignment[at(copy.value)])];
     until = std::max(until, copy.start + copy.length);
-    if (!p_.limited[at(copy.device)]) continue;
-    const std::int64_t bytes = p_.memory[at(copy.value)];
-    changes_.push_back({copy.start, bytes, copy.device});
-    changes_.push_back({held_[p_.index(copy.value, copy.device)], -bytes, copy.device});
   }
-  for (std::int32_t node = 0; node < p_.nodes; ++node) {
-    const int device = assignment[at(node)];
-    if (!p_.limited[at(device)]) continue;
-    changes_.push_back({tried_.start[at(node)], p_.memory[at(node)], device});
-    if (!p_.consumers[node].empty()) changes_.push_back({held_[p_.index(node, device)], -p_.memory[at(node)], device});
+}
+
+Order QuickDecoder::order_by_copies() const {
+  std::vector<double> key = kept_.start;
+  for (const Copy& copy : kept_.copies) {
+    std::int32_t first = -1;
+    for (const Neighbour& c : p_.consumers[copy.value])
+      if (assignment[at(c.node)] == copy.device && (first < 0 || position[at(c.node)] < position[at(first)])) first = c.node;
+    key[at(first)] = std::min(key[at(first)], copy.start);
   }
-  std::ranges::sort(changes_, [](const Change& a, const Change& b) { return a.time != b.time ? a.time < b.time : a.bytes < b.bytes; });
-  taken_.assign(at(p_.devices), 0);
-  most_.assign(at(p_.devices), 0);
-  for (const Change& change : changes_) {
-    std::int64_t& taken = taken_[at(change.device)];
-    taken += change.bytes;
-    most_[at(change.device)] = std::max(most_[at(change.device)], taken);
-  }
-  double sum = 0;
-  for (int d = 0; d < p_.devices; ++d)
-    if (p_.limited[at(d)] && most_[at(d)] > p_.capacity[at(d)])
-      sum += static_cast<double>(most_[at(d)] - p_.capacity[at(d)]) / std::max(1.0, static_cast<double>(p_.capacity[at(d)]));
-  return sum;
+  Order sorted = order;
+  std::ranges::stable_sort(sorted, {}, [&](std::int32_t v) { return key[at(v)]; });
+  return sorted;
 }
 
 void QuickDecoder::accept() {

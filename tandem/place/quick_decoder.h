@@ -23,9 +23,13 @@ class QuickDecoder {
   /// The makespan of order and assignment as they are now; kNever once it is certain not to fall below `bound`.
   double evaluate(double bound);
   /// By how much what was evaluated last exceeds the memory of the devices, as shares of what they have: nothing here waits for room.
+  /// What ends and what begins at nearly the same time counts as one after the other.
   double overrun();
   /// Keeps what was evaluated last, sorts the order by start and finds out how late everything could be.
   void accept();
+
+  /// What is kept, each node as early as the first copy that is made for it: what is copied early may leave its device early.
+  Order order_by_copies() const;
 
   double start(std::int32_t node) const { return kept_.start[static_cast<std::size_t>(node)]; }
   double end(std::int32_t node) const { return kept_.end[static_cast<std::size_t>(node)]; }
@@ -39,8 +43,9 @@ class QuickDecoder {
   /// What a device does, by time.
   std::span<const std::int32_t> queue(int device) const { return {queues_.data() + device * p_.nodes, queue_sizes_[static_cast<std::size_t>(device)]}; }
   double load(int device) const { return loads_[static_cast<std::size_t>(device)]; }
-  /// Nodes decoded so far.
-  std::int64_t work() const { return work_; }
+  /// What has been decoded so far, in nodes with one or two inputs; what decoding all takes.
+  std::int64_t work() const { return work_ / 4; }
+  std::int64_t size() const { return (p_.nodes + kEdgeWork * static_cast<std::int64_t>(p_.inputs.list.size())) / 4; }
 
  private:
   struct Copy {
@@ -62,15 +67,13 @@ class QuickDecoder {
     return bytes >= 0 ? bytes : p_.crossing_bytes(value, device, assignment);
   }
 
-  struct Change {
-    double time;
-    std::int64_t bytes;
-    int device;
-  };
+  void find_holds();
+  /// Time is told apart as finely as this where bytes are counted: sorting what begins and ends would take longer than decoding it.
+  static constexpr std::size_t kSlots = 256;
+
   const Problem& p_;
   std::vector<double> held_;              // [node, device]: until when
-  std::vector<Change> changes_;
-  std::vector<std::int64_t> taken_, most_;  // [device]
+  std::vector<std::int64_t> levels_;      // [device, slot]: bytes more than before
   std::size_t lanes_;
   std::vector<GapLane> now_;              // devices, then links
   Times kept_, tried_;
@@ -83,7 +86,8 @@ class QuickDecoder {
   std::vector<std::size_t> queue_sizes_;
   std::vector<double> loads_;
   double makespan_ = kNever;
-  std::int64_t work_ = 0;
+  static constexpr std::int64_t kEdgeWork = 2;
+  std::int64_t work_ = 0;  // four are a node with one or two inputs
 };
 
 }  // namespace tandem::placer

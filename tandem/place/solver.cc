@@ -6,6 +6,7 @@
 #include "tandem/place/annealing.h"
 #include "tandem/place/exact.h"
 #include "tandem/place/list_scheduler.h"
+#include "tandem/place/packing.h"
 #include "tandem/place/partition.h"
 #include "tandem/place/relisting.h"
 
@@ -21,12 +22,19 @@ constexpr int kNodesForSets = 2000;
 // Ending soon on a slow device costs later what the device would have done meanwhile; how much is seen by trying.
 constexpr double kThrifts[] = {0.25, 1, 4};
 constexpr std::size_t kStarts = 2;
+// A plan that does not fit the memory yet is searched on if it is shorter than the best that fits by so much, and further if by this.
+constexpr double kShorter = 0.9, kFarShorter = 0.7;
+constexpr std::int64_t kMostWorkToFit = 16'000'000;
 // Beyond this size a list schedule takes too much of the time.
 constexpr int kNodesForRounds = 1000;
 constexpr int kRounds = 6, kRoundsLater = 3;
-// What all crossings count in the partitions that are tried as starts, and how many changes each of them tries.
+// What all crossings count in the partitions that are tried as starts, and the part of the work that each may take.
 constexpr double kCrossingWeights[] = {0.02, 0.1, 0.3};
-constexpr std::int64_t kPartitionSteps = 2000;
+constexpr std::int64_t kPartitionShare = 12;
+
+// Edges smaller than this share of all may be cut; how many devices are tried for all parts together.
+constexpr double kEdgeShares[] = {0.1, 0.3, 0.6};
+constexpr std::int64_t kPackingSteps = 5000;
 
 class Solver {
  public:
@@ -42,6 +50,17 @@ class Solver {
   }
 
  private:
+  void try_list(const Order& order, const ListRule& rule) {
+    try_plan(order, list_schedule(p_, order, rule));
+    spent_ += list_work();
+  }
+
+  /// What a list schedule takes, in nodes decoded.
+  std::int64_t list_work() const {
+    const std::int64_t size = p_.nodes + static_cast<std::int64_t>(p_.inputs.list.size());
+    return size * p_.devices * (p_.any_limited ? 3 : 1) * 4 / 3;
+  }
+
   void try_plan(const Order& order, const std::optional<Assignment>& assignment) {
     if (!assignment) return;
     const bool known = std::ranges::any_of(plans_, [&](const Plan& p) { return p.assignment == *assignment; });
@@ -54,15 +73,15 @@ class Solver {
 
   void try_order(const Order& order, bool with_thrift) {
     const std::uint64_t all = p_.devices == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << p_.devices) - 1;
-    for (const bool look_ahead : {false, true}) try_plan(order, list_schedule(p_, order, {all, look_ahead}));
-    for (int d = 0; d < p_.devices; ++d) try_plan(order, list_schedule(p_, order, {std::uint64_t{1} << d, false}));
+    for (const bool look_ahead : {false, true}) try_list(order, {all, look_ahead});
+    for (int d = 0; d < p_.devices; ++d) try_list(order, {std::uint64_t{1} << d, false});
     if (p_.nodes > kNodesForSets) return;
     for (const double thrift : with_thrift ? std::span(kThrifts) : std::span<const double>{})
       for (const bool look_ahead : {false, true})
-        if (look_ahead || !p_.any_limited) try_plan(order, list_schedule(p_, order, {all, look_ahead, thrift}));
+        if (look_ahead || !p_.any_limited) try_list(order, {all, look_ahead, thrift});
     if (p_.devices <= 2 || p_.devices > kDevicesForSets || (p_.any_limited && with_thrift)) return;
     for (std::uint64_t set = 1; set < all; ++set)
-      if (set & (set - 1)) try_plan(order, list_schedule(p_, order, {set, true}));
+      if (set & (set - 1)) try_list(order, {set, true});
   }
 
   void collect_candidates() {
@@ -75,8 +94,25 @@ class Solver {
       for (std::size_t i = 0; i < before; ++i) try_plan(light, plans_[i].assignment);
       if (plans_.empty()) try_plan(light, any_assignment(p_));
     }
+    try_whole_parts();
     if (plans_.empty()) try_plan(by_rank, any_assignment(p_));
     sort_plans();
+  }
+
+  /// What nothing joins is shared out as a whole, and where crossings are dear, what only small edges join.
+  void try_whole_parts() {
+    std::vector<std::int64_t> bytes{0};
+    if (dear_ && p_.all_linked && p_.nodes <= kNodesForSets && !p_.consumers.list.empty())
+      for (const double share : kEdgeShares) {
+        std::vector<Neighbour> edges = p_.consumers.list;
+        const auto nth = edges.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(edges.size()));
+        std::ranges::nth_element(edges, nth, {}, &Neighbour::bytes);
+        bytes.push_back(nth->bytes);
+      }
+    for (const std::int64_t least : bytes) {
+      const auto assignment = pack_parts(p_, least, kPackingSteps);
+      if (assignment) try_plan(order_of(p_, *assignment), assignment);
+    }
   }
 
   void sort_plans() {
@@ -85,7 +121,10 @@ class Solver {
 
   void list_best_again(std::size_t plans, int rounds) {
     if (p_.nodes > kNodesForRounds || p_.nodes <= kExactNodes) return;
-    for (std::size_t i = 0; i < std::min(plans, plans_.size()); ++i) list_again(p_, decoder_, plans_[i], rounds);
+    for (std::size_t i = 0; i < std::min(plans, plans_.size()); ++i) {
+      list_again(p_, decoder_, plans_[i], rounds);
+      spent_ += rounds * list_work();
+    }
     sort_plans();
   }
 
@@ -105,11 +144,12 @@ class Solver {
 
   /// Each from another of the best lists: where neighbours have to stay together, lists that go node by node all look alike.
   void add_partitions() {
-    if (p_.nodes > kNodesForRounds || p_.nodes <= kExactNodes || (p_.all_linked && !dear_)) return;
+    if (p_.nodes > kNodesForRounds || p_.nodes <= kExactNodes || (p_.all_linked && !dear_) || plans_.empty()) return;
     const std::size_t listed = plans_.size();
     for (std::size_t i = 0; i < std::size(kCrossingWeights); ++i) {
       Assignment assignment = plans_[std::min(i, listed - 1)].assignment;
-      partition(p_, assignment, {.steps = kPartitionSteps, .crossing_weight = kCrossingWeights[i]}, i);
+      spent_ += local_work() / kPartitionShare;
+      partition(p_, assignment, {.work = local_work() / kPartitionShare, .crossing_weight = kCrossingWeights[i]}, i);
       try_plan(order_of(p_, assignment), assignment);
     }
     sort_plans();
@@ -121,22 +161,62 @@ class Solver {
     if (effort_.local_work >= 0) return effort_.local_work;
     if (p_.nodes <= kExactNodes) return 20'000;
     const std::int64_t nodes = p_.nodes;
-    const std::int64_t work = 95'000 + 2100 * std::clamp<std::int64_t>(nodes - 100, 0, 150) + 60 * std::max<std::int64_t>(nodes - 250, 0);
-    return p_.any_limited ? work / 2 : work;  // decoding with memory takes twice as long
+    return 215'000 + 5500 * std::clamp<std::int64_t>(nodes - 100, 0, 150) + 200 * std::max<std::int64_t>(nodes - 250, 0);
+  }
+
+  /// The best list as if there were memory enough: a search that has to make it fit ends elsewhere than one from lists that never left
+  /// the memory, and where those found nothing it often ends well. Its makespan is kNever as long as it does not fit.
+  void add_plan_beyond_memory() {
+    if (!p_.any_limited || p_.nodes > kNodesForRounds || p_.nodes <= kExactNodes) return;
+    Problem roomy = p_;
+    std::ranges::fill(roomy.limited, 0);
+    roomy.any_limited = false;
+    Decoder decoder(roomy);
+    Plan best;
+    for (const Order& order : {rank_order(p_), light_order(p_)})
+      for (const double thrift : {0.0, 1.0}) {
+        const auto assignment = list_schedule(roomy, order, {.look_ahead = true, .thrift = thrift});
+        if (!assignment) continue;
+        const double makespan = decoder.run(order, *assignment);
+        if (makespan < best.makespan) best = {order, *assignment, makespan};
+      }
+    if (best.makespan == kNever) return;
+    list_again(roomy, decoder, best, kRoundsLater);
+    spent_ += (4 + kRoundsLater) * list_work() / 2;
+    best.makespan = decoder_.run(best.order, best.assignment);
+    plans_.push_back(std::move(best));
   }
 
   void search_locally() {
-    if (plans_.empty()) return;
     add_partitions();
     list_best_again(kStarts, kRounds);
-    const std::size_t starts = std::min(plans_.size(), kStarts);
-    plans_.resize(starts);
+    plans_.resize(std::min(plans_.size(), kStarts));
+    add_plan_beyond_memory();
+    if (plans_.empty()) return;
+    const std::size_t starts = plans_.size();
     // The best start gets most: as much is spent to see which it is.
-    const std::int64_t work = local_work(), each = work / 2 / static_cast<std::int64_t>(starts);
-    for (std::size_t i = 0; i < starts; ++i) anneal(p_, decoder_, plans_[i], each, i, {.first = 0.01, .last = 0.002});
+    const std::int64_t work = std::max(local_work() / 2, local_work() - spent_), each = work / 2 / static_cast<std::int64_t>(starts);
+    Plan beyond;  // the best of where searches ended that do not fit yet
+    for (std::size_t i = 0; i < starts; ++i) {
+      Plan last;
+      anneal(p_, decoder_, plans_[i], each, i, {.first = 0.01, .last = 0.002}, &last);
+      if (last.makespan < beyond.makespan) beyond = std::move(last);
+    }
     sort_plans();
-    list_best_again(1, kRoundsLater);
-    anneal(p_, decoder_, plans_[0], work - each * static_cast<std::int64_t>(starts), starts, {.first = 0.006, .last = 0.0003});
+    // What promises so much is worth making fit.
+    const bool start_beyond = p_.any_limited && beyond.makespan < kShorter * plans_[0].makespan;
+    if (!start_beyond) beyond = {}, list_best_again(1, kRoundsLater);
+    anneal(p_, decoder_, plans_[0], work - each * static_cast<std::int64_t>(starts), starts, {.first = 0.006, .last = 0.0003}, &beyond);
+    make_fit(beyond);
+    std::erase_if(plans_, [](const Plan& plan) { return plan.makespan == kNever; });
+  }
+
+  /// A graph is not refused, nor left with a plan far longer than what nearly fits, for the sake of milliseconds.
+  void make_fit(Plan& beyond) {
+    if (!p_.any_limited || p_.nodes <= kExactNodes || beyond.order.empty()) return;
+    const auto enough = [&] { return plans_[0].makespan == kNever ? kMostWorkToFit : 4 * local_work(); };
+    for (std::int64_t work = local_work(), done = 0; done < enough() && beyond.makespan < kFarShorter * plans_[0].makespan; done += work, work *= 2)
+      anneal(p_, decoder_, plans_[0], work, static_cast<std::uint64_t>(work), {.first = 0.01, .last = 0.0003}, &beyond);
   }
 
   void finish(const Plan& plan) {
@@ -168,6 +248,7 @@ class Solver {
   const bool dear_;
   std::vector<Plan> plans_;
   Solution solution_;
+  std::int64_t spent_ = 0;  // on lists and partitions, in nodes decoded
 };
 
 }  // namespace

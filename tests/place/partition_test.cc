@@ -22,7 +22,7 @@ TEST(Partition, TwoChainsWithDearCrossingsGetADeviceEach) {
   const auto problem = two_chains(10);
   placer::Assignment assignment(20);
   for (std::size_t v = 0; v < 20; ++v) assignment[v] = static_cast<std::uint8_t>(v / 3 % 2);  // as mixed as it could be
-  placer::partition(problem, assignment, {.steps = 4000, .crossing_weight = 0.1}, 1);
+  placer::partition(problem, assignment, {.work = 4000, .crossing_weight = 0.1}, 1);
   for (std::size_t v = 2; v < 20; ++v) EXPECT_EQ(assignment[v], assignment[v - 2]) << v;
   EXPECT_NE(assignment[0], assignment[1]);
   EXPECT_EQ(placer::Decoder(problem).run(placer::order_of(problem, assignment), assignment), 100);
@@ -32,7 +32,7 @@ TEST(Partition, NoStepsLeaveTheAssignmentAsItWas) {
   const auto problem = two_chains(3);
   placer::Assignment assignment{0, 1, 1, 0, 0, 1};
   const placer::Assignment before = assignment;
-  placer::partition(problem, assignment, {.steps = 0, .crossing_weight = 0.1}, 1);
+  placer::partition(problem, assignment, {.work = 0, .crossing_weight = 0.1}, 1);
   EXPECT_EQ(assignment, before);
 }
 
