@@ -123,13 +123,14 @@ bool Runtime::adapts() {
 }
 
 std::shared_ptr<const Machine> Runtime::learning_machine() {
-  if (calibrating_) return nullptr;  // by ops like any others, and under the lock
+  if (calibrating_) return nullptr;
   if (!adapts()) return nullptr;
   std::lock_guard lock(machine_mutex_);
   return machine_;
 }
 
 void Runtime::learn(std::span<const CostLog::Sample> samples) {
+  if (calibrating_) return;
   std::lock_guard lock(machine_mutex_);
   if (!machine_ || machine_given_) return;
   static std::once_flag at_exit;

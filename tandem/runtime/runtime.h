@@ -72,7 +72,7 @@ class Runtime {
   std::mutex machine_mutex_;
   std::shared_ptr<const Machine> machine_;
   bool machine_given_ = false;  // by the user
-  std::atomic<bool> calibrating_{false};
+  std::atomic<bool> calibrating_{false};  // under the lock, by ops like any others, which must not ask for it
   CostLog learnt_;
 };
 
