@@ -97,7 +97,7 @@ def test_a_stack_takes_other_sizes_where_its_layers_do():
     assert model(np.ones((2, 12, 4))).shape == (2, 11, 2)
     with pytest.raises(ValueError, match="expected axis -1 .* value 4"):
         model(np.ones((2, 12, 5)))
-    with pytest.raises(ValueError, match=r"found shape=\(12, 4\)"):
+    with pytest.raises(ValueError, match=r"incompatible shape \(12, 4\)"):
         model(np.ones((12, 4)))
 
 
