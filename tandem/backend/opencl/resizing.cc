@@ -60,7 +60,7 @@ static long first_new(long i, long from, long to) { return i == 0 ? 0 : max(0l, 
 static long end_new(long i, long from, long to) { return i == from - 1 ? to : min(to, ((2 * i + 3) * to - from) / (2 * from) + 1); }
 // What new pixel j has of pixel i. Without a division of integers: this is asked for every pair.
 static T_lane share_of(long j, long i, long from, long to) {
-  const long step = 2 * to, away = clamp((2 * j + 1) * from - to, 0l, (from - 1) * step) - i * step;
+  const long step = 2 * to, away = min(max((2 * j + 1) * from - to, 0l), (from - 1) * step) - i * step;
   if (away <= -step || away >= step) return (T_lane)0;
   return away >= 0 ? 1 - (T_lane)away / (T_lane)step : (T_lane)(away + step) / (T_lane)step;
 }
