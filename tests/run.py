@@ -11,18 +11,22 @@ import tempfile
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# The suites that use several threads: what ThreadSanitizer looks at.
 # OpenCL drivers compile kernels with a compiler of their own, which no sanitizer sees and which leaks at exit;
 # `scripts/test --asan OpenCl` runs them all the same.
 WITHOUT_DRIVERS = "-*OpenCl*:Devices*"
 # ThreadSanitizer keeps several bytes for each byte that was touched: what a process holds says nothing.
 WITHOUT_SHADOWS = ":*StaysWithinTheBudget"
+OCLGRIND_SHARDS = 4  # of each style: none of them long, so that the cores end together
 # Suites whose time goes into the OpenCL driver's compiler, which uses one core: a process for each of two.
 COMPILING = "*OpenClConformance*:DevicesFusion*:DevicesPasses*:OpenClClblast*"
+# The suites that use several threads: what ThreadSanitizer looks at.
 THREADED = "*Threads*:*Lanes*:*Cores*:*Eager*:*EventSink*:*Decision*:*Pool*:*Variable*:*Library*:DatasetThreads*"
+# Of the driver's suites it looks at those in which several threads use a GPU: our side of the driver is instrumented.
+THREADED_DRIVERS = "Devices.SeveralThreads*:OpenCl.SeveralThreads*:OpenClSharedMemory.SeveralThreads*:OpenContexts.Rest*"
 
 
 class Tally:
@@ -137,25 +141,37 @@ def run_oclgrind(program, filters, tally):
         tally.add(False, "oclgrind is not installed; run scripts/setup")
         return
     gtest_filter = ":".join(f"*OpenClConformance*{word}*" for word in filters or [""])
-    for style in ("gpu", "cpu"):
-        with tempfile.TemporaryDirectory() as scratch:
-            log = Path(scratch) / "findings"
-            environment = dict(os.environ, TANDEM_OPENCL_STYLE=style, TANDEM_PROGRAM_CACHE="0", OCL_ICD_VENDORS=scratch)
-            output = subprocess.run(["oclgrind", "--data-races", "--build-options", "-cl-opt-disable", "--log", log, program, f"--gtest_filter={gtest_filter}"],
-                                    env=environment, cwd=ROOT, text=True, errors="replace", capture_output=True).stdout
-            findings = log.read_text(errors="replace") if log.exists() else ""
-        names = re.findall(r"\[       OK \] (\S+)", output)
-        failed = sorted(set(re.findall(r"\[  FAILED  \] (\S+?),? ", output)))
-        print(f"  {style} style: {len(names)} tests, {findings.count('Kernel:')} findings", flush=True)
-        tally.passed += len(names)
-        for name in failed:
-            tally.add(False, f"{name} ({style} style, oclgrind)")
-        if not names or "[  PASSED  ]" not in output and not failed:
-            print(output[-2000:])
-            tally.add(False, f"tandem_tests under oclgrind ({style} style)")
-        if findings.strip():
-            print(findings[:6000])
-            tally.add(False, f"oclgrind's findings ({style} style)")
+    shards = 1 if filters else OCLGRIND_SHARDS
+    pieces = [(style, shard) for style in ("gpu", "cpu") for shard in range(shards)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # one simulation uses one core
+        for piece, result in zip(pieces, pool.map(lambda piece: oclgrind_piece(program, gtest_filter, *piece, shards), pieces)):
+            tally_oclgrind(*piece, *result, tally)
+
+
+def oclgrind_piece(program, gtest_filter, style, shard, shards):
+    """One process under Oclgrind: what it wrote, and what Oclgrind found."""
+    with tempfile.TemporaryDirectory() as scratch:
+        log = Path(scratch) / "findings"
+        environment = dict(os.environ, TANDEM_OPENCL_STYLE=style, TANDEM_PROGRAM_CACHE="0", OCL_ICD_VENDORS=scratch,
+                           GTEST_TOTAL_SHARDS=str(shards), GTEST_SHARD_INDEX=str(shard))
+        output = subprocess.run(["oclgrind", "--data-races", "--build-options", "-cl-opt-disable", "--log", log, program, f"--gtest_filter={gtest_filter}"],
+                                env=environment, cwd=ROOT, text=True, errors="replace", capture_output=True).stdout
+        return output, log.read_text(errors="replace") if log.exists() else ""
+
+
+def tally_oclgrind(style, shard, output, findings, tally):
+    names = re.findall(r"\[       OK \] (\S+)", output)
+    failed = sorted(set(re.findall(r"\[  FAILED  \] (\S+?),? ", output)))
+    print(f"  {style} style, part {shard + 1}: {len(names)} tests, {findings.count('Kernel:')} findings", flush=True)
+    tally.passed += len(names)
+    for name in failed:
+        tally.add(False, f"{name} ({style} style, oclgrind)")
+    if not names or "[  PASSED  ]" not in output and not failed:
+        print(output[-2000:])
+        tally.add(False, f"tandem_tests under oclgrind ({style} style, part {shard + 1})")
+    if findings.strip():
+        print(findings[:6000])
+        tally.add(False, f"oclgrind's findings ({style} style, part {shard + 1})")
 
 
 def run_pytest(folders, filters, tally):
@@ -213,6 +229,8 @@ def main():
     heading(f"C++ tests ({folder.name}/tandem_tests)")
     if gtest_filter:
         run_gtest(folder / "tandem_tests", gtest_filter, sanitizer, tally)
+        if sanitizer == "--tsan" and not filters:
+            run_gtest(folder / "tandem_tests", THREADED_DRIVERS, sanitizer, tally)
     else:
         run_shards(folder / "tandem_tests", COMPILING, tally)
         run_gtest(folder / "tandem_tests", f"-{COMPILING}", sanitizer, tally)

@@ -41,7 +41,7 @@ BufferPool::~BufferPool() { trim(); }
 
 Buffer* BufferPool::try_allocate(std::size_t bytes, Purpose purpose) {
   if (bytes > options_.limit) return nullptr;
-  const std::size_t size = size_class(bytes, options_.alignment);
+  const std::size_t size = std::min(size_class(bytes, options_.alignment), options_.limit);
   std::lock_guard lock(mutex_);
   Buffer* buffer = take_kept(size, purpose);
   if (!buffer) buffer = obtain(size);

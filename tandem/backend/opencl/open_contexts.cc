@@ -1,5 +1,8 @@
 #include "tandem/backend/opencl/open_contexts.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <mutex>
 #include <set>
@@ -26,6 +29,14 @@ void finish_all() {
   for (Context* context : open().contexts) context->finish();
 }
 
+/// Goes with the thread it stands in: with the first thread of the process when main returns or calls exit(), which destroys
+/// what belongs to its thread before it calls any function that was given to atexit().
+struct EndOfMain {
+  ~EndOfMain() { finish_all(); }
+};
+
+bool is_main_thread() { return syscall(SYS_gettid) == getpid(); }
+
 }  // namespace
 
 OpenContext::OpenContext(Context& context) : context_(context) {
@@ -41,7 +52,13 @@ OpenContext::~OpenContext() {
   open().contexts.erase(&context_);
 }
 
-void wait_before_teardown() { std::atexit(finish_all); }
+void wait_before_teardown() {
+  // For an exit() in another thread, the best there is: static objects that are made later are gone by then.
+  std::atexit(finish_all);
+  if (!is_main_thread()) return;
+  thread_local EndOfMain end;
+  (void)end;
+}
 
 bool while_all_rest(const std::function<void()>& body) {
   std::lock_guard lock(open().mutex);

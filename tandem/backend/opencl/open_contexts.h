@@ -20,7 +20,8 @@ class OpenContext {
 };
 
 /// To be called when a driver has done something that may have made static objects, such as its first compilation: what was
-/// made last is torn down first, and contexts are waited for before all that was made up to now.
+/// made last is torn down first, and contexts are waited for before all that was made up to now. Once the main thread has called
+/// it, its end waits before anything at all is torn down: PoCL's threads also compile, at the first launch, and make such objects.
 void wait_before_teardown();
 
 /// Calls `body` while no device of the process has work and none gets any; false, without having called it, when one is busy.

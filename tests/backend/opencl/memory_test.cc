@@ -89,6 +89,14 @@ TEST_F(OpenClMemory, ItsFiguresAreCurrentPeakAndLimit) {
   EXPECT_EQ(memory.info().peak, 0u);
 }
 
+TEST_F(OpenClMemory, WhatJustFitsTheLimitIsNotRoundedBeyondIt) {
+  for (const std::size_t limit : {std::size_t{9'000'000}, std::size_t{300'000}, std::size_t{5000}}) {
+    const auto device = device_with({.memory_limit = limit});
+    const Allocation block(device->memory(), limit - limit % 128);
+    EXPECT_LE(device->memory().info().current, limit);
+  }
+}
+
 TEST_F(OpenClMemory, ALimitThatMakesNoSenseIsAnError) {
   EXPECT_THROW(device_with({.memory_limit = 0}), Error);
 }

@@ -37,6 +37,24 @@ TEST(OpenContexts, AreWaitedForBeforeTheProcessEnds) {
   EXPECT_EXIT(end_behind_a_launch(folder.path("")), ::testing::ExitedWithCode(0), "");
 }
 
+/// Ends the process while the device computes, with something to tear down that was made since the launch: as a driver's thread
+/// leaves it that compiles what it was given.
+[[noreturn]] void end_with_later_statics() {
+  const DeviceScope scope("/GPU:0");
+  Tensor x = random_normal({1024, 1024}, 0, 0.03);
+  matmul(x, x).to_vector<float>();
+  for (int i = 0; i < 20; ++i) x = matmul(x, x);
+  std::atexit([] {
+    if (!opencl::while_all_rest([] {})) _exit(1);
+  });
+  std::exit(0);
+}
+
+TEST(OpenContexts, AreWaitedForBeforeAnythingThatTheDriversThreadsMadeIsTornDown) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(end_with_later_statics(), ::testing::ExitedWithCode(0), "");
+}
+
 /// Earlier tests may have left work to devices that nobody waited for.
 bool come_to_rest() {
   for (int i = 0; i < 500; ++i, usleep(10'000))
