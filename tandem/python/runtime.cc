@@ -5,14 +5,13 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "tandem/base/event_sink.h"
 #include "tandem/base/fault.h"
 #include "tandem/base/log.h"
 #include "tandem/exec/placement_log.h"
-#include "tandem/op/dispatcher.h"
 #include "tandem/python/convert.h"
+#include "tandem/python/device_scopes.h"
 #include "tandem/python/module.h"
 
 namespace tandem::python {
@@ -51,26 +50,6 @@ nb::list spans_since(std::uint64_t begin) {
   }
   return out;
 }
-
-/// `with tf.device(name)`; no name hides the scopes outside. Scopes may be entered again, also inside themselves.
-class Scope {
- public:
-  explicit Scope(std::optional<std::string> name) : name_(std::move(name)) {
-    if (name_) DeviceName::parse_request(*name_);
-  }
-  Scope(const Scope&) = delete;
-  Scope& operator=(const Scope&) = delete;
-  void enter() {
-    entered_.push_back(name_ ? std::make_unique<DeviceScope>(*name_) : std::make_unique<DeviceScope>(nullptr));
-  }
-  void exit() {
-    if (!entered_.empty()) entered_.pop_back();
-  }
-
- private:
-  std::optional<std::string> name_;
-  std::vector<std::unique_ptr<DeviceScope>> entered_;
-};
 
 }  // namespace
 

@@ -2,7 +2,9 @@
 #include <unordered_map>
 
 #include "tandem/core/print.h"
+#include "tandem/op/ops.h"
 #include "tandem/python/convert.h"
+#include "tandem/python/device_scopes.h"
 #include "tandem/python/function_object.h"
 #include "tandem/python/numpy_bridge.h"
 #include "tandem/python/objects.h"
@@ -77,6 +79,13 @@ PyObject* complex_variable(PyObject* initial, PyObject* dtype, bool trainable, c
   return made.get() == Py_None ? nullptr : made.release();
 }
 
+/// A variable lies on the device of the scope it is made in, wherever its first value comes from.
+Tensor where_it_was_asked_for(const Tensor& value) {
+  const std::optional<DeviceName> device = requested_device();
+  if (!device || in_strategy_scope || value.is_symbolic() || value.device() == device->long_name()) return value;
+  return identity(value);
+}
+
 PyObject* make(PyTypeObject*, PyObject* args, PyObject* keywords) {
   return guarded([&] {
     static const char* names[] = {"initial_value", "trainable",       "validate_shape", "caching_device",
@@ -106,6 +115,7 @@ PyObject* make(PyTypeObject*, PyObject* args, PyObject* keywords) {
       if (PyObject* other = complex_variable(initial, dtype, is_trainable, full_name)) return other;
       throw;
     }
+    value = where_it_was_asked_for(value);
     Object open(shape == Py_None ? nullptr : open_shape(shape, value.shape()));
     Object variable(wrap(Variable(value, is_trainable, full_name)));
     reinterpret_cast<VariableObject*>(variable.get())->open_shape = open.release();
