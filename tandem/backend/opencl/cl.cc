@@ -1,5 +1,6 @@
 #include "tandem/backend/opencl/cl.h"
 
+#include "tandem/backend/opencl/open_contexts.h"
 #include "tandem/base/fault.h"
 
 namespace tandem::opencl {
@@ -42,11 +43,15 @@ void Health::check_alive(std::string_view doing) const {
     raise(CL_DEVICE_NOT_AVAILABLE, doing);
 }
 
+constexpr std::string_view kForked =
+    ". This process was forked from one that used the device, and drivers do not follow there: read values before the fork, or start "
+    "processes anew (in Python with multiprocessing's \"spawn\")";
+
 void Health::raise(cl_int status, std::string_view doing) const {
   if (status == CL_DEVICE_NOT_AVAILABLE) {
     const bool before = lost && lost->exchange(true);
     fail(ErrorCode::device_lost, device, " was lost ", before ? "before " : "while ", doing, ": ", status_text(status),
-         "; values of which it held the only copy cannot be read any more");
+         "; values of which it held the only copy cannot be read any more", left_behind() ? kForked : "");
   }
   fail(is_out_of_memory(status) ? ErrorCode::out_of_memory : ErrorCode::device_failed, device, ": ", doing, " failed: ",
        status_text(status));

@@ -248,6 +248,7 @@ std::unique_lock<std::mutex> Context::try_lock_at_rest() {
 /// Only while all devices rest: PoCL counts who uses a program's code, for all its devices together, and loses count when it is
 /// asked for the code of one whose kernels run. What is not saved now will be when somebody waits again.
 void Context::save_programs() {
+  if (left_behind()) return;
   std::vector<std::pair<const BuiltProgram*, ProgramCache::Bytes>> binaries;
   while_all_rest([&] {
     has_unsaved_ = false;

@@ -225,6 +225,9 @@ void hide(const Options& options, Discovery& found) {
 
 void prove(FoundDevice& device) {
   if (device.status != Status::usable) return;
+  if (left_behind())
+    return reject(device, "this process was forked from one that used OpenCL, whose threads stayed there",
+                  "start processes anew (in Python with multiprocessing's \"spawn\")");
   try {
     self_test(device.id, traits_of(device.id));
   } catch (const Error& error) {
@@ -236,6 +239,7 @@ void prove(FoundDevice& device) {
 
 std::vector<const FoundDevice*> Discovery::usable() const {
   std::vector<const FoundDevice*> list;
+  if (left_behind()) return list;
   for (const FoundDevice& device : devices)
     if (device.status == Status::usable) list.push_back(&device);
   return list;
@@ -246,6 +250,7 @@ int Discovery::hidden() const {
 }
 
 Discovery discover(const Options& options) {
+  begin_to_use_drivers();
   const CoreMask mask(options.cores);
   Discovery found;
   for (cl_platform_id platform : platform_ids()) {

@@ -3,6 +3,7 @@
 #include "tandem/backend/opencl/context.h"
 #include "tandem/backend/opencl/discovery.h"
 #include "tandem/backend/opencl/kernels.h"
+#include "tandem/backend/opencl/open_contexts.h"
 #include "tandem/core/shared_space.h"
 #include "tandem/core/spill.h"
 
@@ -79,6 +80,7 @@ class OpenclDevice final : public Device {
 
  private:
   DeviceProperties properties_;
+  const ToldOfForks told_of_forks_{lost_};
   Context context_;
   std::unique_ptr<MemorySpace> memory_;
   KernelTable kernels_;

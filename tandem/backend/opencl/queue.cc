@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tandem/backend/opencl/open_contexts.h"
+
 namespace tandem::opencl {
 namespace {
 
@@ -34,6 +36,7 @@ Queue::~Queue() {
 }
 
 void Queue::finish() const {
+  if (left_behind()) return;
   clFinish(queue_.get());
   if (timed_.get()) clFinish(timed_.get());
 }

@@ -99,7 +99,7 @@ void Context::free(Buffer* buffer) noexcept {
 
 /// Drivers need not keep what the host sees up to date but for the time it is mapped.
 void Context::show_to_host(const MemoryHandle& shared, std::size_t bytes) {
-  if (bytes == 0) return;
+  if (bytes == 0 || left_behind()) return;
   cl_int status = CL_SUCCESS;
   void* at = clEnqueueMapBuffer(reports_.get(), shared.get(), CL_TRUE, CL_MAP_READ, 0, bytes, 0, nullptr, nullptr, &status);
   check(status, "showing a buffer to the host");
@@ -180,6 +180,7 @@ void Context::wait_for(Queue& queue, std::uint64_t number) {
     if (event) clRetainEvent(event);  // another thread may see its end first
   }
   if (event) {
+    if (left_behind()) health_.check_alive("waiting for it");
     clWaitForEvents(1, &event);  // a failure is found in the event's status
     clReleaseEvent(event);
   }
@@ -232,6 +233,7 @@ void Context::look_for_reports() {
 }
 
 void Context::read_error_word() {
+  if (left_behind()) return;
   ErrorReport report{};
   std::size_t finished = 0;
   while (finished < reporters_.size() && compute_->done(reporters_[finished].number)) ++finished;
