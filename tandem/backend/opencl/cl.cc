@@ -1,6 +1,6 @@
 #include "tandem/backend/opencl/cl.h"
 
-#include "tandem/backend/opencl/open_contexts.h"
+#include "tandem/backend/opencl/forks.h"
 #include "tandem/base/fault.h"
 
 namespace tandem::opencl {

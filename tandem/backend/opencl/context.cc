@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tandem/backend/opencl/error_tag.h"
+#include "tandem/backend/opencl/forks.h"
 #include "tandem/base/fault.h"
 
 namespace tandem::opencl {

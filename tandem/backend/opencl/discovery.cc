@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "tandem/backend/opencl/context.h"
+#include "tandem/backend/opencl/forks.h"
 #include "tandem/base/core_roles.h"
 #include "tandem/base/fault.h"
 

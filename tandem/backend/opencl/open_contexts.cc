@@ -1,6 +1,5 @@
 #include "tandem/backend/opencl/open_contexts.h"
 
-#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,9 +16,7 @@ namespace {
 struct Open {
   std::mutex mutex;
   std::set<Context*> contexts;
-  std::set<std::atomic<bool>*> told;  // of forks
 };
-std::atomic<bool> forked{false};
 
 /// Not destroyed: it is needed while the process ends.
 Open& open() {
@@ -30,14 +27,6 @@ Open& open() {
 void finish_all() {
   std::lock_guard lock(open().mutex);
   for (Context* context : open().contexts) context->finish();
-}
-
-void before_fork() { open().mutex.lock(); }
-void after_fork() { open().mutex.unlock(); }
-void after_fork_in_child() {
-  forked = true;
-  for (std::atomic<bool>* lost : open().told) *lost = true;
-  open().mutex.unlock();
 }
 
 /// Goes with the thread it stands in: with the first thread of the process when main returns or calls exit(), which destroys
@@ -69,23 +58,6 @@ void wait_before_teardown() {
   if (!is_main_thread()) return;
   thread_local EndOfMain end;
   (void)end;
-}
-
-void begin_to_use_drivers() {
-  static std::once_flag once;
-  std::call_once(once, [] { pthread_atfork(before_fork, after_fork, after_fork_in_child); });
-}
-
-bool left_behind() { return forked.load(std::memory_order_relaxed); }
-
-ToldOfForks::ToldOfForks(std::atomic<bool>& lost) : lost_(lost) {
-  std::lock_guard lock(open().mutex);
-  open().told.insert(&lost);
-}
-
-ToldOfForks::~ToldOfForks() {
-  std::lock_guard lock(open().mutex);
-  open().told.erase(&lost_);
 }
 
 bool while_all_rest(const std::function<void()>& body) {

@@ -1,6 +1,5 @@
-// All opened devices of the process, for what concerns them together: its end, its forks, and when none of them has work.
+// All opened devices of the process, for what concerns them together: its end, and when none of them has work.
 #pragma once
-#include <atomic>
 #include <functional>
 
 namespace tandem::opencl {
@@ -24,25 +23,6 @@ class OpenContext {
 /// made last is torn down first, and contexts are waited for before all that was made up to now. Once the main thread has called
 /// it, its end waits before anything at all is torn down: PoCL's threads also compile, at the first launch, and make such objects.
 void wait_before_teardown();
-
-/// To be called before a driver is asked for anything, so that forks are noticed from then on.
-void begin_to_use_drivers();
-
-/// Whether this process was forked from one that used a driver: the driver's threads are not here, and who waits for them would
-/// wait for ever.
-bool left_behind();
-
-/// While it lives, a process that is forked off is told that the device is gone.
-class ToldOfForks {
- public:
-  explicit ToldOfForks(std::atomic<bool>& lost);
-  ~ToldOfForks();
-  ToldOfForks(const ToldOfForks&) = delete;
-  ToldOfForks& operator=(const ToldOfForks&) = delete;
-
- private:
-  std::atomic<bool>& lost_;
-};
 
 /// Calls `body` while no device of the process has work and none gets any; false, without having called it, when one is busy.
 bool while_all_rest(const std::function<void()>& body);

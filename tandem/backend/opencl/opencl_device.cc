@@ -2,8 +2,8 @@
 
 #include "tandem/backend/opencl/context.h"
 #include "tandem/backend/opencl/discovery.h"
+#include "tandem/backend/opencl/forks.h"
 #include "tandem/backend/opencl/kernels.h"
-#include "tandem/backend/opencl/open_contexts.h"
 #include "tandem/core/shared_space.h"
 #include "tandem/core/spill.h"
 

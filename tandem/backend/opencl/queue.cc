@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tandem/backend/opencl/open_contexts.h"
+#include "tandem/backend/opencl/forks.h"
 
 namespace tandem::opencl {
 namespace {

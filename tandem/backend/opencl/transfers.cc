@@ -6,6 +6,7 @@
 
 #include "tandem/backend/opencl/context.h"
 #include "tandem/backend/opencl/error_tag.h"
+#include "tandem/backend/opencl/forks.h"
 #include "tandem/base/event_sink.h"
 
 namespace tandem::opencl {
