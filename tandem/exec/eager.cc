@@ -218,6 +218,10 @@ void EagerDispatcher::note_large_work(double us) {
 }
 
 void EagerDispatcher::stay_or_move(const PreparedCall& prepared, OpCall& call) {
+  if (prepared.stay.there->lost()) [[unlikely]] {
+    forget_lost_devices();
+    return run_prepared(*find_or_prepare(call, hash_of(call)), call);
+  }
   if (prepared.stay.there == prepared.device) {  // the only one known: what could be lost is added up
     const float us = prepared.stay.loss_us;
     run_prepared(prepared, call);

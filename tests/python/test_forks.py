@@ -47,7 +47,7 @@ with tf.device("/GPU:0"):
     y = x + 1
 in_child(lambda: print(y.numpy().sum()))
 print(y.numpy().sum())
-""") == ["AbortedError True True", "ended 0", "180000.0"]
+""") == ["UnavailableError True True", "ended 0", "180000.0"]
 
 
 def test_what_the_host_holds_too_can_be_read():
