@@ -41,6 +41,16 @@ compute()
 """) == ["GPU:0 180000.0 27000000.0", "CPU:0 180000.0 27000000.0", "ended 0", "GPU:0 180000.0 27000000.0"]
 
 
+def test_the_parent_may_fork_while_the_gpu_computes():
+    assert run("""
+x = tf.ones((600, 600))
+with tf.device("/GPU:0"):
+    y = tf.matmul(x, x)
+in_child(lambda: print([float(tf.reduce_sum(tf.matmul(x, x))) for _ in range(20)] == [600.0 ** 3] * 20))
+print(float(tf.reduce_sum(y)))
+""") == ["True", "ended 0", "216000000.0"]
+
+
 def test_a_value_that_only_the_gpu_holds_is_an_error_that_names_the_fork():
     assert run("""
 with tf.device("/GPU:0"):
