@@ -1,5 +1,6 @@
 #include "tandem/exec/eager.h"
 
+#include <algorithm>
 #include <array>
 
 #include "tandem/base/event_sink.h"
@@ -218,10 +219,7 @@ void EagerDispatcher::note_large_work(double us) {
 }
 
 void EagerDispatcher::stay_or_move(const PreparedCall& prepared, OpCall& call) {
-  if (prepared.stay.there->lost()) [[unlikely]] {
-    forget_lost_devices();
-    return run_prepared(*find_or_prepare(call, hash_of(call)), call);
-  }
+  if (prepared.stay.there->lost()) [[unlikely]] return run_prepared(*find_or_prepare(call, hash_of(call)), call);
   if (prepared.stay.there == prepared.device) {  // the only one known: what could be lost is added up
     const float us = prepared.stay.loss_us;
     run_prepared(prepared, call);
@@ -262,6 +260,8 @@ void EagerDispatcher::forget_lost_devices() {
 }
 
 std::shared_ptr<const PreparedCall> EagerDispatcher::find_or_prepare(const OpCall& call, std::uint64_t hash) {
+  // One may have gone without any op having met it: in a process that was forked.
+  if (std::ranges::any_of(devices_.known(), [](const Device* device) { return device->lost(); })) [[unlikely]] forget_lost_devices();
   PlacementRules rules;
   {
     std::lock_guard lock(mutex_);
