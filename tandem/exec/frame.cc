@@ -328,7 +328,10 @@ Tensor Frame::new_value(const Plan::Write& write) const {
 }
 
 void Frame::commit() {
-  for (std::size_t i = 0; i < new_values_.size(); ++i) new_values_[i] = new_value(plan_.writes_[i]);
+  // What a variable takes of another one comes first: then nobody is alone with those bytes any more.
+  for (const bool copied : {false, true})
+    for (std::size_t i = 0; i < new_values_.size(); ++i)
+      if (plan_.writes_[i].copied == copied) new_values_[i] = new_value(plan_.writes_[i]);
   // Nothing below can fail: all new values are there, or have room.
   for (std::size_t i = 0; i < new_values_.size(); ++i) {
     const Plan::Write& write = plan_.writes_[i];

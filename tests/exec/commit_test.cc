@@ -12,28 +12,34 @@ using Floats = std::vector<float>;
 void descend(const Variable& v, const Tensor& x) { Sgd({.learning_rate = 1}).apply_gradients({v}, {x}); }
 
 TEST(Commit, AResultMayBeTheOldValueOfAVariableThatIsUpdatedInPlace) {
-  const Variable v(ones({4}));
-  auto f = function([&](Tensor x) {
-    const Tensor before = v.value();
-    descend(v, x);
-    return before;
-  });
-  EXPECT_EQ(f(ones({4})).to_vector<float>(), Floats(4, 1));
-  EXPECT_EQ(f(ones({4})).to_vector<float>(), Floats(4, 0));
-  EXPECT_EQ(v.value().to_vector<float>(), Floats(4, -1));
+  for (const std::int64_t size : {4, 400}) {
+    const Variable v(ones({size}));
+    auto f = function([&](Tensor x) {
+      const Tensor before = v.value();
+      descend(v, x);
+      return before;
+    });
+    const auto expected = [&](float value) { return Floats(static_cast<std::size_t>(size), value); };
+    EXPECT_EQ(f(ones({size})).to_vector<float>(), expected(1));
+    EXPECT_EQ(f(ones({size})).to_vector<float>(), expected(0));
+    EXPECT_EQ(v.value().to_vector<float>(), expected(-1));
+  }
 }
 
 TEST(Commit, AnotherVariableMayTakeTheOldValueOfOneThatIsUpdatedInPlace) {
-  const Variable v(ones({4})), last(zeros({4}));
-  auto f = function([&](Tensor x) {
-    last.assign(v.value());
-    descend(v, x);
-    return x;
-  });
-  for (float step = 0; step < 3; ++step) {
-    f(ones({4}));
-    EXPECT_EQ(last.value().to_vector<float>(), Floats(4, 1 - step));
-    EXPECT_EQ(v.value().to_vector<float>(), Floats(4, -step));
+  for (const std::int64_t size : {4, 400}) {
+    const Variable v(ones({size})), last(zeros({size}));
+    auto f = function([&](Tensor x) {
+      last.assign(v.value());
+      descend(v, x);
+      return x;
+    });
+    const auto expected = [&](float value) { return Floats(static_cast<std::size_t>(size), value); };
+    for (float step = 0; step < 3; ++step) {
+      f(ones({size}));
+      EXPECT_EQ(last.value().to_vector<float>(), expected(1 - step));
+      EXPECT_EQ(v.value().to_vector<float>(), expected(-step));
+    }
   }
 }
 
