@@ -38,7 +38,12 @@ std::shared_ptr<const GraphFunction> gradient_function(const Graph& graph, const
 }
 
 Tensors call_op(const std::shared_ptr<const OpDef>& op, std::span<const Tensor> inputs) {
-  return run_node({.op = op.get(), .outputs = Specs(static_cast<std::size_t>(op->outputs)), .owner = op}, inputs);
+  static const Attrs none{};
+  const std::vector<TensorRef> refs(inputs.begin(), inputs.end());
+  Tensors outputs(static_cast<std::size_t>(op->outputs));
+  OpCall call{.op = *op, .inputs = refs, .attrs = none, .outputs = outputs, .owner = &op};
+  DispatchStack::top().run(call);
+  return outputs;
 }
 
 }  // namespace tandem

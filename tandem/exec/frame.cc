@@ -1,5 +1,6 @@
 #include "tandem/exec/frame.h"
 
+#include <cstring>
 #include <utility>
 
 #include "tandem/base/event_sink.h"
@@ -19,6 +20,7 @@ Frame::Frame(const Plan& plan)
       words_(plan.words_),
       tensors_(plan.slots_.size()),
       storages_(plan.slots_.size()),
+      new_values_(plan.writes_.size()),
       progress_(plan.lanes_.empty() ? nullptr : std::make_unique<LaneProgress>(plan.lanes_.size())) {
   for (const Plan::Arena& arena : plan.arenas_) arenas_.emplace_back(*arena.space, arena.bytes);
   for (const Plan::ArenaOperand& operand : plan.arena_operands_) {
@@ -302,10 +304,11 @@ void Frame::open_writes() {
     const Tensor& old = write.cell->value;
     const bool ours = is_alone(old, *write.space);
     Tensor& target = tensors_[write.output.slot];
-    target = ours ? old.sharing(write.output.spec, write.output.decision)
-                  : Tensor::uninitialized(write.output.spec, *write.space, write.output.decision);
-    if (ours) held_.read(target.storage(), *write.space);  // the old value may have been evicted, and is read by what overwrites it
-    bind(write.first, write.last, held_.write(target.storage(), *write.space));
+    if (!ours) target = Tensor::uninitialized(write.output.spec, *write.space, write.output.decision);
+    else if (write.also_given) target = old.sharing(write.output.spec, write.output.decision);
+    Storage& bytes = target.defined() ? target.storage() : old.storage();
+    if (ours) held_.read(bytes, *write.space);  // the old value may have been evicted, and is read by what overwrites it
+    bind(write.first, write.last, held_.write(bytes, *write.space));
   }
 }
 
@@ -316,18 +319,35 @@ Tensor Frame::output(const Plan::Output& output) const {
   return tensor.sharing(output.spec, output.decision ? output.decision : tensor.impl()->decision);
 }
 
+/// A variable keeps its tensor where the new bytes are in it already, or a few are copied there, and nobody else knows it.
+Tensor Frame::new_value(const Plan::Write& write) const {
+  const Tensor& old = write.cell->value;
+  if (write.copied)
+    return is_alone(old, *write.space) ? Tensor() : write.cell->own(Tensor::uninitialized(write.output.spec, *write.space, write.output.decision));
+  return write.in_place && !tensors_[write.output.slot].defined() ? Tensor() : write.cell->own(output(write.output));
+}
+
 void Frame::commit() {
-  // Nothing below can fail: all new values are there.
-  Tensors values;
-  values.reserve(plan_.writes_.size());
-  for (const Plan::Write& write : plan_.writes_) values.push_back(write.cell->own(output(write.output)));
-  for (std::size_t i = 0; i < values.size(); ++i) plan_.writes_[i].cell->value = std::move(values[i]);
+  // What a variable takes of another one comes first: then nobody is alone with those bytes any more.
+  for (const bool copied : {false, true})
+    for (std::size_t i = 0; i < new_values_.size(); ++i)
+      if (plan_.writes_[i].copied == copied) new_values_[i] = new_value(plan_.writes_[i]);
+  // Nothing below can fail: all new values are there, or have room.
+  for (std::size_t i = 0; i < new_values_.size(); ++i) {
+    const Plan::Write& write = plan_.writes_[i];
+    Tensor& value = write.cell->value;
+    if (new_values_[i].defined()) value = std::exchange(new_values_[i], {});
+    else value.impl()->decision = write.output.decision;
+    if (write.copied)
+      std::memcpy(value.storage().address(), static_cast<const char*>(arenas_[write.arena].address()) + write.offset, write.output.spec.bytes());
+  }
 }
 
 void Frame::clear() {
   held_.clear();
   times_ = nullptr;
   for (Tensor& tensor : tensors_) tensor = {};
+  for (Tensor& value : new_values_) value = {};
 }
 
 }  // namespace tandem

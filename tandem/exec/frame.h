@@ -39,6 +39,7 @@ class Frame {
   Tensor made(const Plan::Action& action);
   void bind(std::uint32_t first, std::uint32_t last, const void* address);
   void open_writes();
+  Tensor new_value(const Plan::Write& write) const;
   void commit();
   Tensor output(const Plan::Output& output) const;
 
@@ -48,6 +49,7 @@ class Frame {
   std::vector<std::int64_t> words_;
   std::vector<Tensor> tensors_;     // by slot; undefined for variables that are written
   std::vector<Storage*> storages_;  // by slot
+  Tensors new_values_;              // by write; undefined: the variable keeps its tensor
   WorkingSet held_;                 // what kernels of this run use in devices' own memory
   std::vector<RandomState::Call> drawn_;
   std::unique_ptr<LaneProgress> progress_;

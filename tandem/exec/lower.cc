@@ -183,7 +183,7 @@ class Lowering {
       bool reused = false;
       for (std::size_t i = 0; i < node.inputs.size() && k == 0 && !reused; ++i) {
         Home& old = home(node.inputs[i]);
-        if (old.stored || old.last_use != static_cast<std::int32_t>(s) || !may_overwrite(node, i, graph_.spec(node.inputs[i]), *steps_[s].space) ||
+        if (old.stored || old.leaves || old.last_use != static_cast<std::int32_t>(s) || !may_overwrite(node, i, graph_.spec(node.inputs[i]), *steps_[s].space) ||
             taken_over_.contains(&old) || (in_bundle(s) && old.uses > 1))  // others of the bundle may read it meanwhile
           continue;
         made.arena = old.arena, made.offset = old.offset;
@@ -330,21 +330,25 @@ class Lowering {
   }
 
   Plan::Output output_of(GraphValue value) {
-    const std::uint32_t slot = home(value).slot;
-    return {slot, graph_.spec(value), plan_->slots_[slot].decision};
+    const Home& h = home(value);
+    if (h.copied) return {0, graph_.spec(value), steps_[static_cast<std::size_t>(h.made)].call->decision};
+    return {h.slot, graph_.spec(value), plan_->slots_[h.slot].decision};
   }
 
   void finish_writes() {
-    std::set<std::uint32_t> given;
+    std::map<std::uint32_t, int> given;  // slots: how often
     for (GraphValue result : graph_.results) {
       plan_->results_.push_back(output_of(result));
-      plan_->results_.back().again = !given.insert(plan_->results_.back().slot).second;
+      plan_->results_.back().again = given[plan_->results_.back().slot]++ > 0;
     }
+    for (const Graph::Write& write : graph_.writes)
+      if (const Home& h = home(write.value); !h.copied) ++given[h.slot];
     for (const Graph::Write& write : graph_.writes) {
-      Plan::Write out{.cell = write.cell, .output = output_of(write.value)};
+      const Home& h = home(write.value);
+      Plan::Write out{.cell = write.cell, .output = output_of(write.value), .copied = h.copied, .space = h.space, .arena = h.arena, .offset = h.offset};
+      out.also_given = !h.copied && given[h.slot] > 1;
       if (const auto found = list_.in_place.find(write.cell.get()); found != list_.in_place.end()) {
         out.in_place = true;
-        out.space = home(write.value).space;
         out.first = static_cast<std::uint32_t>(plan_->targets_.size());
         const auto& operands = write_operands_[found->second];
         plan_->targets_.insert(plan_->targets_.end(), operands.begin(), operands.end());

@@ -98,13 +98,16 @@ class Plan {
   };
 
   /// A variable that the plan replaces. `in_place`: the instructions from `commit` on compute it over the old bytes when
-  /// nobody else holds them.
+  /// nobody else holds them. `copied`: a few bytes in an arena, which are copied over the old ones in the end.
   struct Write {
     Ref<Cell> cell;
     Output output;
-    bool in_place = false;
-    MemorySpace* space = nullptr;
+    bool in_place = false, copied = false;
+    bool also_given = false;            // a result or another variable is the same value
+    MemorySpace* space = nullptr;       // of both
     std::uint32_t first = 0, last = 0;  // of `targets`: where the new bytes are written
+    std::uint32_t arena = 0;            // of what is copied
+    std::size_t offset = 0;
   };
 
   /// Random ops get fresh words each run.

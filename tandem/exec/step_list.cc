@@ -2,6 +2,7 @@
 #include "tandem/exec/step_list.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "tandem/exec/bundles.h"
@@ -164,14 +165,17 @@ class StepLister {
       for (std::size_t k = 0; k < graph_.nodes[static_cast<std::size_t>(step.node)].outputs.size(); ++k)
         step.commits |= overwritten(step, k) != nullptr;
     }
-    // A variable read by another step that also comes last keeps its old bytes until all have run.
+    std::set<GraphValue> given;  // results, and what other variables take
+    for (GraphValue result : graph_.results) given.insert(out_.root(result));
+    for (const Graph::Write& write : graph_.writes) given.insert(out_.root(write.value));
+    // A variable read by another step that also comes last, or given away as it was, keeps its old bytes until all have run.
     for (std::size_t s = 0; s < out_.steps.size(); ++s) {
       if (!out_.steps[s].commits) continue;
       const Node& node = graph_.nodes[static_cast<std::size_t>(out_.steps[s].node)];
       for (std::size_t k = 0; k < node.outputs.size(); ++k) {
         const Cell* cell = overwritten(out_.steps[s], k);
         if (!cell) continue;
-        bool alone = true;
+        bool alone = !given.contains(out_.root(node.inputs[k]));
         for (int user : users[static_cast<std::size_t>(out_.root(node.inputs[k]).node)])
           alone &= static_cast<std::size_t>(user) == s || !out_.steps[static_cast<std::size_t>(user)].commits;
         const GraphValue old = out_.root(node.inputs[k]);

@@ -26,7 +26,20 @@ ValueHomes::ValueHomes(const Graph& graph, const StepList& list) : list_(list) {
     }
   }
   for (GraphValue result : graph.results) of(result).stored = of(result).leaves = true;
-  for (const Graph::Write& write : graph.writes) of(write.value).stored = of(write.value).leaves = true;
+  note_writes(graph);
+}
+
+/// A tensor of its own costs more than copying a counter or the sum of a metric.
+void ValueHomes::note_writes(const Graph& graph) {
+  constexpr std::size_t kFewBytes = 64;
+  for (const auto& [cell, value] : list_.in_place) of(value).stored = true;
+  for (const Graph::Write& write : graph.writes) {
+    Home& h = of(write.value);
+    const TensorSpec& spec = graph.spec(write.value);
+    h.leaves = true;
+    h.copied = !h.stored && h.space && h.space->is_host() && spec.bytes() <= kFewBytes && spec.dtype() != DType::string;
+    h.stored = !h.copied;
+  }
 }
 
 }  // namespace tandem

@@ -10,6 +10,7 @@ struct Home {
   std::int32_t made = -1, last_use = -1;  // steps
   bool stored = false;                    // a tensor of the frame, not a place in an arena
   bool leaves = false;                    // a result or a variable's new value
+  bool copied = false;                    // to its variable, out of an arena
   int uses = 0;                           // by steps
   std::uint32_t lane = 0;                 // that makes it
   bool read_by_host = false;              // made elsewhere, and read there
@@ -27,6 +28,8 @@ class ValueHomes {
   std::vector<Home>& made_by(std::int32_t node) { return homes_[static_cast<std::size_t>(node)]; }
 
  private:
+  void note_writes(const Graph& graph);
+
   const StepList& list_;
   std::vector<std::vector<Home>> homes_;
 };

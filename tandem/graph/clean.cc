@@ -58,6 +58,7 @@ void remove_dead(Graph& graph) {
     if (needed[at] = needed[at] || has_effects(graph.nodes[at]); needed[at])
       for (GraphValue input : graph.nodes[at].inputs) need(input);
   Graph out;
+  out.nodes.reserve(graph.nodes.size());
   std::vector<std::int32_t> moved(graph.nodes.size(), -1);
   const auto now = [&](GraphValue value) { return GraphValue{moved[static_cast<std::size_t>(value.node)], value.output}; };
   for (std::size_t at = 0; at < graph.nodes.size(); ++at) {

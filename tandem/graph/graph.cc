@@ -4,6 +4,8 @@
 
 namespace tandem {
 
+const Attrs NodeAttrs::kNone{};
+
 const OpDef parameter_op{.name = "parameter", .doc = "An argument of the function."};
 const OpDef constant_op{.name = "constant", .doc = "A value known when the function was traced."};
 const OpDef variable_op{.name = "variable", .doc = "A variable as it is when the function begins."};

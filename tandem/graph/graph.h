@@ -4,7 +4,9 @@
 #include <compare>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "tandem/core/cell.h"
@@ -19,16 +21,36 @@ struct GraphValue {
   auto operator<=>(const GraphValue&) const = default;
 };
 
+/// Attributes as nodes keep them. Room for the longest lists would make a node five times as large, and passes copy nodes:
+/// most ops have no attributes, and copies share them.
+class NodeAttrs {
+ public:
+  NodeAttrs() = default;
+  NodeAttrs(const Attrs& attrs)  // NOLINT: so that a node is given attributes as it always was
+      : attrs_(attrs.key().empty() && attrs.run_time().empty() ? nullptr : std::make_shared<const Attrs>(attrs)) {}
+  operator const Attrs&() const { return get(); }  // NOLINT: they are attributes
+  std::span<const std::int64_t> key() const { return get().key(); }
+  std::span<const std::int64_t> run_time() const { return get().run_time(); }
+  bool same_key(const NodeAttrs& other) const { return get().same_key(other.get()); }
+  std::uint64_t hash() const { return get().hash(); }
+
+ private:
+  const Attrs& get() const { return attrs_ ? *attrs_ : kNone; }
+  static const Attrs kNone;
+  std::shared_ptr<const Attrs> attrs_;  // null: none
+};
+
 struct Node {
   const OpDef* op = nullptr;
   std::vector<GraphValue> inputs = {};
-  Attrs attrs = {};
+  NodeAttrs attrs = {};
   Specs outputs = {};
   std::optional<DeviceName> requested = {};
   std::shared_ptr<const OpDef> owner = {};  // of an op made at run time
   Tensor constant = {};                     // of a constant
   Ref<Cell> cell = {};                      // of a variable
 };
+static_assert(std::is_nothrow_move_constructible_v<Node>);  // else a growing list of nodes copies them
 
 /// Nodes that run nothing: an argument of the function, a value known when it was traced, a variable as it is when the
 /// function begins.

@@ -8,6 +8,7 @@
 #include "tandem/base/cores.h"
 #include "tandem/base/text.h"
 #include "tandem/backend/cpu/loop.h"
+#include "tandem/backend/cpu/openblas_core.h"
 
 namespace tandem::cpu {
 namespace {
@@ -28,6 +29,7 @@ std::string processor_name() {
 class CpuDevice final : public Device {
  public:
   CpuDevice(MemorySpace& host, std::size_t memory_bytes, int index) : host_(host), kernels_(kernel_table()) {
+    choose_openblas_core();
     properties_.name.index = index;
     properties_.cores = usable_cores();
     properties_.memory_bytes = memory_bytes;

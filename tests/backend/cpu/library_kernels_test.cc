@@ -1,5 +1,9 @@
+#include <dlfcn.h>
+
 #include <thread>
 
+#include "tandem/backend/cpu/openblas_core.h"
+#include "tandem/backend/cpu/simd.h"
 #include "tests/backend/cpu/kernel_call.h"
 
 namespace tandem::cpu {
@@ -28,7 +32,7 @@ TEST(LibraryMatmul, AgreesWithTheReferenceForOddSizesInAllTransposes) {
   for (DType dtype : kMatrixDTypes)
     for (bool ta : {false, true})
       for (bool tb : {false, true})
-        for (auto [m, n, k] : {std::array<std::int64_t, 3>{1, 1, 1}, {3, 5, 7}, {1, 33, 17}, {29, 1, 13}, {65, 130, 257}})
+        for (auto [m, n, k] : {std::array<std::int64_t, 3>{1, 1, 1}, {3, 5, 7}, {1, 33, 17}, {29, 1, 13}, {65, 130, 257}, {33, 40, 21}, {64, 10, 32}})
           check_matmul(dtype, ta ? Shape{k, m} : Shape{m, k}, tb ? Shape{n, k} : Shape{k, n}, ta, tb, tolerance_of(dtype));
 }
 
@@ -143,6 +147,15 @@ TEST(LibraryConv2d, FilterGradientAgreesWithTheReference) {
                   make_attrs(op, filter.spec.shape(), c.strides, c.padding, c.dilations, Ints{}),
                   {input, sample(DType::f32, output.spec.shape(), 3)}, 1e-4);
   });
+}
+
+TEST(OpenBlas, UsesWhatTheProcessorHasAlsoWhereItDoesNotKnowTheModel) {
+  if (!has_avx2() || std::getenv("OPENBLAS_CORETYPE")) GTEST_SKIP() << "its loops are chosen elsewhere";
+  choose_openblas_core();
+  const auto name = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "openblas_get_corename"));
+  ASSERT_TRUE(name);
+  EXPECT_STRNE(name(), "Prescott");
+  EXPECT_FALSE(std::getenv("OPENBLAS_CORETYPE")) << "child processes choose by themselves";
 }
 
 TEST(LibraryConv2d, RefusesWhatItCannotDoWithAReason) {
