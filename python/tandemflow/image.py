@@ -296,7 +296,7 @@ def psnr(a, b, max_val, name=None):
 __getattr__, __dir__ = _names.lazy(
     __name__,
     _names.places_of(
-        _pictures="adjust_jpeg_quality decode_and_crop_jpeg decode_bmp decode_image decode_jpeg decode_png encode_jpeg encode_png extract_jpeg_shape is_jpeg "
+        _pictures="adjust_jpeg_quality decode_and_crop_jpeg decode_bmp decode_gif decode_image decode_jpeg decode_png encode_jpeg encode_png extract_jpeg_shape is_jpeg "
         "random_jpeg_quality stateless_random_jpeg_quality",
         _image_windows="extract_patches ssim",
         _boxes="combined_non_max_suppression draw_bounding_boxes non_max_suppression non_max_suppression_padded non_max_suppression_with_scores",
