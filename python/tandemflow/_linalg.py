@@ -7,7 +7,7 @@ import numpy as np
 
 from . import _dtypes, _ops, _tandem
 from ._arrays import norm
-from ._matrices import diag_part, matrix_transpose
+from ._matrices import diag, diag_part, matrix_transpose
 from ._ops import (
     broadcast_to,
     cast,
@@ -24,6 +24,7 @@ from ._ops import (
     stack,
     where as _choose,
 )
+from .errors import InvalidArgumentError
 
 _tensor = _tandem.to_tensor
 
@@ -218,8 +219,37 @@ def cross(a, b, name=None):
 def tensor_diag(diagonal, name=None):
     """A tensor of twice the rank with the elements where both halves of the index agree."""
     x = _tensor(diagonal)
-    sizes, count = x.shape.as_list(), x.shape.num_elements()
-    return reshape(reshape(x, [count, 1]) * eye(count, dtype=x.dtype), sizes + sizes)
+    sizes = x.shape.as_list()
+    return reshape(diag(reshape(x, [-1])), sizes + sizes)
+
+
+def tensor_diag_part(input, name=None):
+    """The elements of a tensor of even rank where both halves of the index agree."""
+    x = _tensor(input)
+    sizes, half = x.shape.as_list(), x.ndim // 2
+    if not x.ndim or sizes[:half] != sizes[half:]:
+        raise InvalidArgumentError(f"tensor_diag_part: the first half of the axes must have the sizes of the second, got {x.shape}")
+    count = math.prod(sizes[:half])
+    return reshape(diag_part(reshape(x, [count, count])), sizes[:half])
+
+
+def eigh_tridiagonal(alpha, beta, eigvals_only=True, select="a", select_range=None, tol=None, name=None):
+    """Eigenvalues, rising, of the symmetric matrix with the diagonal alpha and beta beside it; with their vectors unless eigvals_only."""
+    alpha = _tensor(alpha)
+    beta = _tandem.to_tensor_beside(beta, alpha.dtype)
+    if alpha.shape.as_list()[-1] != beta.shape.as_list()[-1] + 1:
+        raise ValueError(f"eigh_tridiagonal: beta must have one element less than alpha, got {alpha.shape} and {beta.shape}")
+    values, vectors = eigh(diag(alpha) + diag(beta, k=1) + diag(beta, k=-1) if beta.shape[-1] else diag(alpha))
+    if select == "v":
+        low, high = (float(end) for end in select_range)
+        chosen = np.flatnonzero((values.numpy() > low) & (values.numpy() <= high))
+    elif select in ("a", "i"):
+        first, last = (0, values.shape[-1] - 1) if select == "a" else (int(end) for end in select_range)
+        chosen = np.arange(first, last + 1)
+    else:
+        raise ValueError(f"eigh_tridiagonal: 'select' must have a value in {{'a', 'i', 'v'}}, got {select!r}")
+    values = _ops.gather(values, chosen, axis=-1)
+    return values if eigvals_only else (values, _ops.gather(vectors, chosen, axis=-1))
 
 
 def normalize(tensor, ord="euclidean", axis=None, name=None):

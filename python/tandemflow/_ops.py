@@ -373,7 +373,8 @@ def pow(x, y, name=None):
 
 def add_n(inputs, name=None):
     """The sum of tensors of one shape."""
-    total, *others = _converted(inputs)
+    complex_ones = isinstance(inputs, (list, tuple)) and any(hasattr(value, "__tandem_op__") for value in inputs)
+    total, *others = inputs if complex_ones else _converted(inputs)
     for other in others:
         total = total + other
     return total

@@ -199,3 +199,10 @@ def nextafter(x1, x2, name=None):
     b = _tandem.to_tensor_beside(x2, a.dtype)
     sizes = (zeros_like(a) + zeros_like(b)).shape.as_list()
     return computed(np.nextafter, [a, b], (sizes, a.dtype))
+
+
+def batch_norm_with_global_normalization(input, mean, variance, beta, gamma, variance_epsilon, scale_after_normalization, name=None):
+    """batch_normalization, scaled by gamma or not."""
+    from .nn import batch_normalization
+
+    return batch_normalization(input, mean, variance, beta, gamma if scale_after_normalization else None, variance_epsilon)

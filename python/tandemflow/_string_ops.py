@@ -58,7 +58,7 @@ class _Numbered:
 
         def pick(places, *parts):
             flat = numpy.concatenate([part.reshape(-1) for part in parts])
-            return flat[places.astype(int)] if places.size else places
+            return flat[places.astype(int).reshape(-1)].reshape(places.shape) if places.size else places  # of a scalar, too, an array
 
         return _computed(pick, [numbers, *self.tensors], numbers.shape, _dtypes.string)
 

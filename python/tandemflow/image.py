@@ -298,7 +298,7 @@ __getattr__, __dir__ = _names.lazy(
     _names.places_of(
         _pictures="adjust_jpeg_quality decode_and_crop_jpeg decode_bmp decode_gif decode_image decode_jpeg decode_png encode_jpeg encode_png extract_jpeg_shape is_jpeg "
         "random_jpeg_quality stateless_random_jpeg_quality",
-        _image_windows="extract_patches ssim",
+        _image_windows="extract_patches ssim ssim_multiscale",
         _boxes="combined_non_max_suppression draw_bounding_boxes non_max_suppression non_max_suppression_padded non_max_suppression_with_scores",
         _image_changes="adjust_gamma image_gradients rgb_to_yiq rgb_to_yuv sobel_edges stateless_random_brightness stateless_random_contrast "
         "stateless_random_crop stateless_random_flip_left_right stateless_random_flip_up_down stateless_random_hue stateless_random_saturation "
