@@ -82,6 +82,8 @@ def reduce_logsumexp(input_tensor, axis=None, keepdims=False, name=None):
 
 def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
     """The mean of the squared distances from the mean."""
+    if getattr(getattr(input_tensor, "dtype", None), "is_complex", False):
+        return reduce_mean(square(abs(input_tensor - reduce_mean(input_tensor, axis, True))), axis, keepdims)
     x = _tensor(input_tensor)
     if not x.dtype.is_floating:
         raise TypeError(f"Input must be either real or complex. Received integer type {x.dtype!r}.")
@@ -134,7 +136,7 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None):
 
 def count_nonzero(input, axis=None, keepdims=False, dtype=_dtypes.int64, name=None):
     """How many elements are not 0."""
-    x = _tensor(input)
+    x = input if hasattr(input, "__tandem_op__") else _tensor(input)
     return reduce_sum(cast(not_equal(x, zeros_like(x)), dtype), axis, builtins.bool(keepdims))
 
 

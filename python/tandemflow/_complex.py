@@ -43,7 +43,7 @@ class ComplexTensor:
         return (self._re.numpy() + 1j * self._im.numpy()).astype(self.dtype.name)
 
     def __array__(self, dtype=None, copy=None):
-        return self.numpy() if dtype is None else self.numpy().astype(dtype)
+        return np.asarray(self.numpy(), dtype)
 
     def __repr__(self):
         value = repr(np.asarray(self.numpy())) if self.ndim else repr(builtins.complex(self.numpy()))
@@ -191,11 +191,12 @@ def _ones_like(z, dtype=None, **rest):
     return _filled_like(_ops.ones_like, z, dtype)
 
 
-def _matmul(a, b, transpose_a=False, transpose_b=False, **rest):
+def _matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False, **rest):
     x, y = as_complex(a), as_complex(b)
+    x, y = conj(x) if adjoint_a else x, conj(y) if adjoint_b else y
 
     def product(first, second):
-        return matmul(first, second, transpose_a=transpose_a, transpose_b=transpose_b)
+        return matmul(first, second, transpose_a=transpose_a or adjoint_a, transpose_b=transpose_b or adjoint_b)
 
     return ComplexTensor(product(x._re, y._re) - product(x._im, y._im), product(x._re, y._im) + product(x._im, y._re))
 
@@ -206,20 +207,6 @@ def _joined(op):
         return ComplexTensor(op([part._re for part in parts], axis), op([part._im for part in parts], axis))
 
     return join
-
-
-def einsum(equation, operands):
-    """Of complex operands, one or two: the real ones of their parts."""
-    from ._einsum import einsum as of_reals
-
-    if len(operands) > 2:
-        raise NotImplementedError("tf.einsum takes at most two complex tensors at a time; write it as several")
-    parts = [as_complex(value) for value in operands]
-    if len(parts) == 1:
-        return ComplexTensor(*(of_reals(equation, part) for part in (parts[0]._re, parts[0]._im)))
-    a, b = parts
-    re, im = of_reals(equation, a._re, b._re) - of_reals(equation, a._im, b._im), of_reals(equation, a._re, b._im) + of_reals(equation, a._im, b._re)
-    return ComplexTensor(re, im)
 
 
 def is_complex(value):

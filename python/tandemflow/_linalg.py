@@ -7,6 +7,7 @@ import numpy as np
 
 from . import _dtypes, _ops, _tandem
 from ._arrays import norm
+from ._complex import ComplexTensor, as_complex, is_complex
 from ._matrices import diag, diag_part, matrix_transpose
 from ._ops import (
     broadcast_to,
@@ -63,11 +64,26 @@ def triangular_solve(matrix, rhs, lower=True, adjoint=False, name=None):
 
 def solve(matrix, rhs, adjoint=False, name=None):
     """X of A X = B, or of A^T X = B."""
+    if is_complex(matrix) or is_complex(rhs):
+        return _complex_solution(as_complex(matrix), as_complex(rhs), adjoint)
     return records["solve"](*_same_batch(matrix, rhs), adjoint)
+
+
+def _complex_solution(matrix, rhs, adjoint):
+    """By real numbers: X + iY solves (A + iB)(X + iY) = C + iD where [[A, -B], [B, A]] [X; Y] = [C; D]."""
+    matrix = matrix_transpose(matrix, conjugate=True) if adjoint else matrix
+    a, b = matrix._re, matrix._im
+    block = _ops.concat([_ops.concat([a, -b], -1), _ops.concat([b, a], -1)], -2)
+    found = solve(block, _ops.concat([rhs._re, rhs._im], -2))
+    size = a.shape[-1]
+    return ComplexTensor(found[..., :size, :], found[..., size:, :])
 
 
 def inv(input, adjoint=False, name=None):
     """The inverse, or with `adjoint` its transpose."""
+    if is_complex(input):
+        z = as_complex(input)
+        return _complex_solution(z, as_complex(eye(z.shape[-1], batch_shape=z.shape.as_list()[:-2], dtype=z._re.dtype)), adjoint)
     matrix = _tensor(input)
     sizes = matrix.shape.as_list()
     return records["solve"](matrix, eye(sizes[-1], batch_shape=sizes[:-2], dtype=matrix.dtype), adjoint)
@@ -203,7 +219,8 @@ def adjoint(matrix, name=None):
 
 def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None):
     """Matrices times vectors."""
-    return squeeze(matmul(a, expand_dims(_tensor(b), -1), transpose_a or adjoint_a), -1)
+    column = expand_dims(b if hasattr(b, "__tandem_op__") else _tensor(b), -1)
+    return squeeze(matmul(a, column, transpose_a=transpose_a, adjoint_a=adjoint_a), -1)
 
 
 def cross(a, b, name=None):
@@ -254,7 +271,7 @@ def eigh_tridiagonal(alpha, beta, eigvals_only=True, select="a", select_range=No
 
 def normalize(tensor, ord="euclidean", axis=None, name=None):
     """The tensor divided by its norm, and the norm."""
-    tensor = _tensor(tensor)
+    tensor = tensor if hasattr(tensor, "__tandem_op__") else _tensor(tensor)
     length = norm(tensor, ord, axis, True)
     return tensor / length, length
 

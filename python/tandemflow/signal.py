@@ -205,7 +205,10 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
 
 def overlap_and_add(signal, frame_step, name=None):
     """Frames that begin every frame_step, added up to one signal."""
-    return _fourier.overlap_and_add(_tandem.to_tensor(signal), frame_step)
+    signal = _tandem.to_tensor(signal)
+    if signal.ndim < 2:
+        raise ValueError(f"overlap_and_add: signal needs the axes [..., frames, frame_length], got {signal.shape}")
+    return _fourier.overlap_and_add(signal, frame_step)
 
 
 def _values(window_fn, length, dtype):
