@@ -219,7 +219,7 @@ def adjoint(matrix, name=None):
 
 def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None):
     """Matrices times vectors."""
-    column = expand_dims(b if hasattr(b, "__tandem_op__") else _tensor(b), -1)
+    column = expand_dims(_ops.convert_to_tensor(b), -1)
     return squeeze(matmul(a, column, transpose_a=transpose_a, adjoint_a=adjoint_a), -1)
 
 

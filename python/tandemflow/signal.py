@@ -92,10 +92,10 @@ def _axes_and_lengths(x, fft_length, axes, rank=None):
     """The axes of a transform from the first on, and how long each is to be."""
     if axes is None:
         count = rank or (x.ndim if fft_length is None else len(_tandem.as_ints(fft_length)))
-        axes = range(x.ndim - count, x.ndim)
-    axes = [int(axis) + (x.ndim if axis < 0 else 0) for axis in axes]
-    if any(axis < 0 or axis >= x.ndim for axis in axes):
-        raise ValueError(f"the transform needs {len(axes)} axes, got a tensor of shape {tuple(x.shape)}")
+        axes = range(-count, 0)
+    if any(not -x.ndim <= axis < x.ndim for axis in axes):
+        raise ValueError(f"the transform needs {len(axes)} axes, {list(axes)}, got a tensor of shape {tuple(x.shape)}")
+    axes = [int(axis) % x.ndim for axis in axes]
     lengths = [None] * len(axes) if fft_length is None else _tandem.as_ints(fft_length)
     if len(lengths) != len(axes):
         raise ValueError(f"fft_length must have a length for each of the {len(axes)} axes, got {lengths}")
