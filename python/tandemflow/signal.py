@@ -5,7 +5,7 @@ from . import _fourier, _names, _tandem
 from ._arrays import roll
 from ._complex import ComplexTensor, as_complex
 from ._matrices import matrix_transpose
-from ._ops import matmul, pad, reshape, transpose
+from ._ops import matmul, pad, reshape, transpose, zeros
 
 
 def fft(input, name=None):
@@ -199,7 +199,11 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
         wanted = max(0, (-(-length // frame_step) - 1) * frame_step + frame_length)
         x = pad(x, [[0, wanted - length if i == axis else 0] for i in range(x.ndim)], constant_values=pad_value) if wanted > length else x
     last = [i for i in range(x.ndim) if i != axis] + [axis]
-    out = _fourier.frames(transpose(x, last), frame_length, frame_step)
+    turned = transpose(x, last)
+    if frame_length > x.shape[axis]:  # no frame fits
+        out = zeros([*turned.shape.as_list()[:-1], 0, frame_length], x.dtype)
+    else:
+        out = _fourier.frames(turned, frame_length, frame_step)
     return transpose(out, [*range(axis), x.ndim - 1, x.ndim, *range(axis, x.ndim - 1)])
 
 

@@ -62,8 +62,7 @@ def test_frames_and_their_sum():
     assert tf.signal.frame(SOUND.T, 30, 7, axis=0).shape == (68, 30, 2)
     ones = tf.signal.overlap_and_add(tf.ones((4, 3)), 2)
     assert ones.numpy().tolist() == [1, 1, 2, 1, 2, 1, 2, 1, 1]
-    with pytest.raises(ValueError, match="frames of 600 do not fit into 500"):
-        tf.signal.frame(SOUND, 600, 7)
+    assert tf.signal.frame(SOUND, 600, 7).shape == (2, 0, 600)  # as TensorFlow has it
 
 
 def test_windows_and_cosine_transforms():
