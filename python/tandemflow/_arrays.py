@@ -219,8 +219,8 @@ def reverse(tensor, axis, name=None):
     """The tensor read backwards along the axes."""
     tensor = _tensor(tensor)
     if tensor.dtype == _dtypes.string:
-        return _string_ops.moved(lambda numbers: _tandem.reverse(numbers, axis), tensor)
-    return _tandem.reverse(tensor, axis)
+        return _string_ops.moved(lambda numbers: reverse(numbers, axis), tensor)
+    return _tandem.reverse(tensor, axis) if tensor.ndim else tensor
 
 
 def roll(input, shift, axis, name=None):
@@ -236,7 +236,7 @@ def roll(input, shift, axis, name=None):
 def repeat(input, repeats, axis=None, name=None):
     """Each element repeated, so often or as often as `repeats` says."""
     x = _tensor(input)
-    if axis is None:
+    if axis is None or (not x.ndim and axis in (0, -1)):
         x, axis = reshape(x, [-1]), 0
     axis = _axis("repeat", axis, x.ndim)
     times = _sizes(_tensor(repeats))

@@ -96,7 +96,7 @@ class DType:
     def size(self):
         """Bytes of an element."""
         sizes = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2, "bfloat16": 2, "float32": 4, "int32": 4, "uint32": 4}
-        return {"string": 1, "complex128": 16}.get(self.name) or sizes.get(self.name, 8)
+        return {"string": 0, "complex128": 16}.get(self.name, sizes.get(self.name, 8))
 
     @property
     def min(self):

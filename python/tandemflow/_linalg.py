@@ -228,7 +228,7 @@ def cross(a, b, name=None):
     a = _tensor(a)
     b = _tandem.to_tensor_beside(b, a.dtype)
     if a.shape[-1] != 3 or b.shape[-1] != 3:
-        raise ValueError(f"cross: the last axes must have three elements, got {a.shape} and {b.shape}")
+        raise InvalidArgumentError(f"cross: the last axes must have three elements, got {a.shape} and {b.shape}")
     x, y = ([t[..., i] for i in builtins.range(3)] for t in (a, b))
     return stack([x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]], -1)
 

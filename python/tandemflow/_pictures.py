@@ -1,5 +1,7 @@
 """Pictures in files: tf.io.decode_png, decode_jpeg, decode_image and their inverses."""
-from . import _dtypes, _tandem
+import math
+
+from . import _dtypes, _ops, _tandem
 from ._gif import frames, is_gif
 from .errors import InvalidArgumentError, UnimplementedError
 
@@ -60,8 +62,13 @@ def is_jpeg(contents, name=None):
 
 
 def encode_png(image, compression=-1, name=None):
-    """The PNG file of [height, width, channels], as a string."""
-    return _tandem.to_tensor(_tandem.encode_png(image, int(compression)))
+    """The PNG file of [height, width, channels], as a string; of a batch of pictures a string each."""
+    image = _tandem.to_tensor(image)
+    if image.ndim <= 3:
+        return _tandem.to_tensor(_tandem.encode_png(image, int(compression)))
+    *batch, height, width, channels = image.shape.as_list()
+    files = [_tandem.encode_png(one, int(compression)) for one in _ops.unstack(_ops.reshape(image, [math.prod(batch), height, width, channels]))]
+    return _ops.reshape(_tandem.to_tensor(files, _dtypes.string), batch)
 
 
 def encode_jpeg(image, format="", quality=95, progressive=False, optimize_size=False, chroma_downsampling=True, density_unit="in",

@@ -95,7 +95,7 @@ def _y_between(n, x):
 
 def _y(n, x):
     out = _by_size(np.where(x > 0, x, np.nan), (3.0, lambda s: _y_near_zero(n, s)), (_LARGE, lambda s: _y_between(n, s)), (np.inf, lambda s: _oscillating(n, True, s)))
-    return np.where(x == 0, -np.inf, out)
+    return np.where(x <= 0, -np.inf, out)
 
 
 def _k_scaled(n, x):
@@ -117,12 +117,12 @@ def _k_scaled(n, x):
         return np.where(np.isinf(s), 0.0, np.sqrt(math.pi / (2 * s)) * total)
 
     out = _by_size(np.where(x > 0, x, np.nan), (1e-10, tiny), (_LARGE, middle), (np.inf, large))
-    return np.where(x == 0, np.inf, out)
+    return np.where(x <= 0, np.inf, out)
 
 
 def _k(n, x):
     with np.errstate(under="ignore", invalid="ignore"):
-        return np.where(x == np.inf, 0.0, _k_scaled(n, x) * np.exp(-np.abs(x)))
+        return np.where(x == np.inf, 0.0, _k_scaled(n, x) * np.where(x > 0, np.exp(-x), 1.0))
 
 
 # --- Integrals. ---

@@ -57,15 +57,35 @@ def _is_one(number):
     return not isinstance(number, (list, tuple)) and not getattr(number, "ndim", 0)
 
 
-def _bounds(minval, maxval, dtype):
-    """maxval is 1 for floats and must be given for integers."""
-    if maxval is None:
-        if _dtypes.as_dtype(dtype).is_integer:
-            raise ValueError("Must specify maxval for integer dtype")
-        maxval = 1
-    if _dtypes.as_dtype(dtype).is_integer and not 0 < int(maxval) - int(minval) <= 2**32:
-        raise InvalidArgumentError(f"uniform: integers need 0 < maxval - minval <= 2^32, got [{minval}, {maxval})")
-    return minval, maxval
+def evenly(source, shape, minval, maxval, dtype):
+    """Numbers in [minval, maxval); maxval is 1 for floats and must be given for integers."""
+    wanted = _dtypes.as_dtype(dtype)
+    if wanted.is_integer:
+        return _whole_numbers(source, shape, minval, maxval, wanted)
+    maxval = 1 if maxval is None else maxval
+    if minval is None:
+        raise ValueError(f"uniform: minval must be a number, got None; of floats like {wanted.name} it is 0 unless given")
+    if _is_one(minval) and _is_one(maxval):
+        return source.uniform(shape, minval, maxval, wanted)
+    low, high = _tandem.to_tensor(minval, wanted), _tandem.to_tensor(maxval, wanted)
+    return source.uniform(shape, dtype=wanted) * (high - low) + low
+
+
+def _whole_numbers(source, shape, minval, maxval, dtype):
+    if maxval is None and minval is not None:
+        raise ValueError("Must specify maxval for integer dtype")
+    low, high = (0, 2**64) if maxval is None else (int(0 if minval is None else minval), int(maxval))
+    if not 0 < high - low:
+        raise InvalidArgumentError(f"uniform: Need minval < maxval, got {low} >= {high}")
+    if high - low < 2**32 and max(abs(low), abs(high)) < 2**53:
+        return source.uniform(shape, low, high, dtype)
+    # From four words of 16 bits each, which wrap as integers do.
+    words = _ops.cast(source.uniform([*_tandem.as_ints(shape), 4], 0, 2**16, _dtypes.int32), _dtypes.int64)
+    drawn = _ops.reduce_sum(words * np.array([1, 2**16, 2**32, 2**48]), -1)
+    if high - low < 2**63:
+        drawn = _ops.floormod(_ops.records["bitwise_and"](drawn, _tandem.to_tensor(2**63 - 1, _dtypes.int64)), _tandem.to_tensor(high - low, _dtypes.int64))
+    low = low - 2**64 if low >= 2**63 else low
+    return _ops.cast(drawn + _tandem.to_tensor(low, _dtypes.int64), dtype)
 
 
 # --- How each distribution is drawn, from either source. Those that reject draw a fixed number of times, enough that what
@@ -152,7 +172,7 @@ def normal(shape, mean=0.0, stddev=1.0, dtype=_dtypes.float32, seed=None, name=N
 
 def uniform(shape, minval=0, maxval=None, dtype=_dtypes.float32, seed=None, name=None):
     """Evenly distributed numbers in [minval, maxval); maxval is 1 for floats and must be given for integers."""
-    return _Sequence(seed).uniform(shape, *_bounds(minval, maxval, dtype), dtype)
+    return evenly(_Sequence(seed), shape, minval, maxval, dtype)
 
 
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=_dtypes.float32, seed=None, name=None):
@@ -197,8 +217,8 @@ def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype=_dtypes.float32, n
 
 
 def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=_dtypes.float32, name=None, alg="auto_select"):
-    """Evenly distributed numbers that depend on the seed only."""
-    return _Stateless(seed).uniform(shape, *_bounds(minval, maxval, dtype), dtype)
+    """Evenly distributed numbers that depend on the seed only; integers without bounds are any of their dtype."""
+    return evenly(_Stateless(seed), shape, minval, maxval, dtype)
 
 
 def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype=_dtypes.float32, name=None, alg="auto_select"):
