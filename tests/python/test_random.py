@@ -70,3 +70,21 @@ def test_stateless_draws_of_few_programs_follow_their_distributions():
     assert 0 <= cut.min() < 0.01 and 2.99 < cut.max() <= 3 and abs(cut.mean() - 1.43) < 0.05
     assert tf.random.experimental.Generator is tf.random.Generator and tf.random.experimental.stateless_split([1, 2], 3).shape == (3, 2)
     assert tf.random.experimental.create_rng_state(1, tf.random.Algorithm.PHILOX).shape == (3,)
+
+
+def test_integers_of_any_range():
+    for low, high, dtype in ((-(2**31), 2**31, tf.int32), (2**60, 2**60 + 10, tf.int64), (-5, 2**50, tf.int64), (0, 2**64, tf.uint64), (0, 2**32, tf.uint32)):
+        x = tf.random.uniform([4000], low, high, dtype)
+        values = x.numpy().astype(object)
+        assert x.dtype == dtype and low <= values.min() and values.max() < high
+        assert 8 * (values.min() - low) < high - low and 8 * (high - 1 - values.max()) < high - low
+    for dtype in (tf.int32, tf.int64, tf.uint32, tf.uint64):  # any number of the dtype
+        x = tf.random.stateless_uniform([4000], [1, 2], None, None, dtype).numpy().astype(object)
+        assert x.min() < dtype.min + (dtype.max - dtype.min) / 8 and x.max() > dtype.max - (dtype.max - dtype.min) / 8
+    assert len(set(tf.random.Generator.from_seed(1).uniform_full_int([1000], tf.int64).numpy().tolist())) == 1000
+
+
+def test_bounds_may_be_tensors():
+    x = tf.random.uniform([4000, 3], [0.0, 1.0, 2.0], [1.0, 3.0, 2.5]).numpy()
+    np.testing.assert_allclose(x.min(0), [0, 1, 2], atol=0.01)
+    np.testing.assert_allclose(x.max(0), [1, 3, 2.5], atol=0.01)

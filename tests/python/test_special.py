@@ -99,11 +99,22 @@ def test_functions_of_math_special(name):
     assert np.isnan(function(np.array([np.nan]))).all()
 
 
+def test_the_incomplete_gamma_function_by_its_first_argument():
+    a, x = tf.constant([0.5, 2.0, 7.0, 30.0], tf.float64), tf.constant([0.7, 1.5, 9.0, 28.0], tf.float64)
+    for function, sign in ((tf.math.igamma, 1), (tf.math.igammac, -1)):
+        with tf.GradientTape() as tape:
+            tape.watch(a)
+            y = function(a, x)
+        wanted = [-0.5313388305051272, -0.3134886378250793, -0.10549943367004838, -0.07049269276012013]
+        np.testing.assert_allclose(tape.gradient(y, a), sign * np.array(wanted), rtol=1e-8)
+
+
 def test_ends_of_the_functions_of_math_special():
+    """Where a function has no value, TensorFlow's."""
     ends = np.array([0.0, np.inf, -1.0])
     wanted = {
-        "bessel_j0": [1, 0, NAMED["bessel_j0"][2]], "bessel_j1": [0, 0, -NAMED["bessel_j1"][2]], "bessel_y0": [-np.inf, 0, np.nan], "bessel_y1": [-np.inf, 0, np.nan],
-        "bessel_k0": [np.inf, 0, np.nan], "bessel_k1e": [np.inf, 0, np.nan], "dawsn": [0, 0, -NAMED["dawsn"][2]], "expint": [-np.inf, np.inf, np.nan],
+        "bessel_j0": [1, 0, NAMED["bessel_j0"][2]], "bessel_j1": [0, 0, -NAMED["bessel_j1"][2]], "bessel_y0": [-np.inf, 0, -np.inf], "bessel_y1": [-np.inf, 0, -np.inf],
+        "bessel_k0": [np.inf, 0, np.inf], "bessel_k1e": [np.inf, 0, np.inf], "dawsn": [0, 0, -NAMED["dawsn"][2]], "expint": [-np.inf, np.inf, np.nan],
         "fresnel_cos": [0, 0.5, -NAMED["fresnel_cos"][2]], "fresnel_sin": [0, 0.5, -NAMED["fresnel_sin"][2]], "spence": [math.pi**2 / 6, -np.inf, np.nan],
     }  # fmt: skip
     for name, values in wanted.items():

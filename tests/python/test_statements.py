@@ -60,6 +60,24 @@ ANSWERS = [
     ("tf.random.shuffle(5)", "int32", 5),
     ("tf.transpose([[1, 2]], conjugate=True)", "int32", [[1], [2]]),
     ("tf.io.decode_csv(['1,2.5,a'], [0, 0., ''])[2]", "string", [b"a"]),
+    ("tf.argmax([3, 1, 9], output_type=tf.int16)", "int16", 2),
+    ("tf.truncatediv([7.5, -7.5], [2., 2.])", "float32", [3, -3]),
+    ("tf.math.divide_no_nan([3, 4], [2, 0])", "float64", [1.5, 0]),
+    ("tf.math.divide_no_nan(tf.constant([3], tf.uint8), tf.constant([2], tf.uint8))", "float32", [1.5]),
+    ("tf.repeat(5., 2, axis=-1)", "float32", [5, 5]),
+    ("tf.reverse(5, [0])", "int32", 5),
+    ("tf.pad([['a', 'b']], [[0, 0], [1, 0]], 'REFLECT')", "string", [[b"b", b"a", b"b"]]),
+    ("tf.shape(tf.nn.conv3d(tf.ones([7, 4, 5, 1, 2]), tf.ones([2, 3, 2, 2, 4]), [1] * 5, 'VALID'))", "int32", [7, 3, 3, 0, 4]),
+    ("tf.tile(tf.reshape(tf.range(2), [1, 1, 1, 1, 2]), [2, 1, 2, 1, 3])[1, 0, :, 0]", "int32", [[0, 1] * 3] * 2),
+    ("tf.shape(tf.io.encode_png(tf.zeros([2, 3, 4, 3], tf.uint8)))", "int32", [2]),
+    ("tf.image.resize(tf.ones([4, 4, 1], tf.float64), [1, 1], 'area')", "float32", [[[1]]]),
+    ("tf.image.crop_and_resize(tf.ones([1, 2, 2, 1], tf.float16), [[0., 0., 1., 1.]], [0], [1, 1])", "float32", [[[[1]]]]),
+    ("tf.image.yiq_to_rgb([[[0.2, 0.4, 0.6]]])", "float32", [[[0.954889416, -0.29712767599999995, 0.77984221]]]),
+    ("tf.math.bessel_i1([1e30, -1e30])", "float32", [np.inf, -np.inf]),
+    ("tf.math.igamma([0., -1.], [0., 0.])", "float32", [0, 0]),
+    ("tf.nn.log_poisson_loss([-1., 0.5], [1., 1.], True)", "float32", [np.nan, 2.2182817]),
+    ("tf.constant(tf.string.size + tf.complex128.size)", "int32", 16),
+    ("tf.constant(tf.is_tensor(tf.constant(1j)))", "bool", True),
 ]  # fmt: skip
 
 
@@ -92,6 +110,16 @@ REFUSALS = [
     ("tf.random.uniform([3], 5, 5, tf.int32)", tf.errors.InvalidArgumentError),
     ("tf.random.categorical([0., 1.], 5)", tf.errors.InvalidArgumentError),
     ("tf.random.stateless_normal([3], [1])", tf.errors.InvalidArgumentError),
+    ("tf.nn.sigmoid_cross_entropy_with_logits(labels=[[1.]], logits=[1., 2.])", ValueError),
+    ("tf.nn.sigmoid_cross_entropy_with_logits(labels=1., logits=[1., 2.])", ValueError),
+    ("tf.reverse_sequence([[1, 2]], [1], seq_axis=0, batch_axis=0)", tf.errors.InvalidArgumentError),
+    ("tf.reverse_sequence([1, 2], [1, 1], seq_axis=1, batch_axis=0)", tf.errors.InvalidArgumentError),
+    ("tf.split([1, 2, 3], [1, 1])", tf.errors.InvalidArgumentError),
+    ("tf.image.crop_and_resize(tf.ones([2, 2, 1]), [[0., 0., 1., 1.]], [0], [1, 1])", tf.errors.InvalidArgumentError),
+    ("tf.image.grayscale_to_rgb(tf.ones([2, 2, 3]))", ValueError),
+    ("tf.math.igamma([1], [2])", tf.errors.InvalidArgumentError),
+    ("tf.tensordot(tf.ones([2, 3]), tf.ones([3, 4]), [[5], [0]])", ValueError),
+    ("tf.linalg.lu([[1, 2], [3, 4]])", tf.errors.InvalidArgumentError),
 ]  # fmt: skip
 
 
