@@ -13,7 +13,7 @@ def run(name, args, kwargs):
     if name in _MOVES_FIRST and not _holds_strings(args[0]):
         return NotImplemented
     if name == "mirror_pad":  # whose mode is text, too
-        return moved(lambda numbers: _ops.records[name](numbers, *args[1:], **kwargs), args[0])
+        return moved(lambda numbers: _ops.records[name](numbers, *args[1:], **kwargs), args[0]) if _holds_strings(args[0]) else NotImplemented
     if name in _MOVES:
         return _moved(_ops.records[name], name, args, kwargs)
     special = {"add": joined, "cast": _cast, "equal": _equal, "not_equal": _not_equal}.get(name)
