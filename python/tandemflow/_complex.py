@@ -17,6 +17,7 @@ class ComplexTensor:
     """Complex values: `.numpy()`, indexing, + - * /, tf.abs, tf.math.real, imag, angle and conj, sums, shapes and gradients of these."""
 
     __array_priority__ = 200  # NumPy's arrays leave expressions to this
+    _runs_op_by_op = True  # a tf.function that is given or gives one is not traced
 
     def __init__(self, re, im):
         self._re, self._im = re, im
@@ -213,6 +214,8 @@ def is_complex(value):
     """Whether a value holds complex numbers, at any depth of its lists."""
     if isinstance(value, (list, tuple)):
         return any(map(is_complex, value))
+    if isinstance(value, (_tandem.Tensor, _tandem.Variable)):  # which need not have an array yet
+        return False
     return isinstance(value, ComplexTensor) or np.iscomplexobj(value)
 
 

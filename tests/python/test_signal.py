@@ -175,3 +175,23 @@ def test_complex_matrices():
         (tf.linalg.normalize(tensors[0], axis=-1)[0], a / np.linalg.norm(a, axis=-1, keepdims=True)),
     ):  # fmt: skip
         np.testing.assert_allclose(got.numpy(), wanted, atol=1e-12)
+
+
+def test_functions_take_and_give_complex_numbers():
+    z = tf.constant(complex_values(3, 3))
+
+    @tf.function
+    def squared(x):
+        return x * x
+
+    @tf.function
+    def size(x):
+        return tf.abs(x)
+
+    np.testing.assert_allclose(squared(z).numpy(), z.numpy() ** 2)
+    with tf.GradientTape() as tape:
+        tape.watch(z)
+        y = size(z)
+    np.testing.assert_allclose(tape.gradient(y, z).numpy(), z.numpy() / np.abs(z.numpy()), rtol=1e-9)
+    np.testing.assert_allclose(tf.function(lambda x: tf.cast(x, tf.complex64))(tf.ones([2])).numpy(), [1, 1])
+    np.testing.assert_allclose(tf.function(tf.linalg.solve)(tf.eye(2), tf.ones([2, 1])), [[1], [1]])  # of real ones, traced
