@@ -88,3 +88,25 @@ def test_bounds_may_be_tensors():
     x = tf.random.uniform([4000, 3], [0.0, 1.0, 2.0], [1.0, 3.0, 2.5]).numpy()
     np.testing.assert_allclose(x.min(0), [0, 1, 2], atol=0.01)
     np.testing.assert_allclose(x.max(0), [1, 3, 2.5], atol=0.01)
+
+
+def test_numbers_of_a_seed_are_the_same_in_every_run_of_a_traced_function():
+    draws = [
+        lambda: tf.random.stateless_uniform([3], [3, 4]),
+        lambda: tf.random.stateless_normal([3], [3, 0]),
+        lambda: tf.random.stateless_truncated_normal([3], [0, 0]),
+        lambda: tf.random.stateless_uniform([3], [1, 2], 0, 100, tf.int32),
+        lambda: tf.random.stateless_categorical(tf.zeros([1, 9]), 3, [1, 2]),
+        lambda: tf.random.experimental.stateless_shuffle(tf.range(9), [1, 2]),
+        lambda: tf.nn.experimental.stateless_dropout(tf.ones([9]), 0.5, [1, 2]),
+        lambda: tf.random.split([1, 2], 3),
+        lambda: tf.keras.random.normal([3], seed=7),
+    ]
+    for draw in draws:
+        traced = tf.function(draw)
+        assert np.array_equal(traced(), draw()) and np.array_equal(traced(), draw())
+    with tf.device("/CPU:0"):
+        both = tf.function(lambda: (tf.random.stateless_uniform([3], [1, 2]), tf.random.stateless_uniform([3], [1, 3]), tf.random.uniform([3])))
+        first, second = both(), both()
+    assert np.array_equal(first[0], second[0]) and np.array_equal(first[1], second[1]) and not np.array_equal(first[0], first[1])
+    assert not np.array_equal(first[2], second[2])
