@@ -23,6 +23,8 @@ def _array(tensor):
 
 
 def _tensor(array, dtype):
+    if not array.size:  # lists of nothing do not tell their sizes
+        return _tandem.to_tensor(array.astype(object if dtype == _dtypes.string else dtype.as_numpy_dtype), dtype)
     return _tandem.to_tensor(array.tolist(), dtype)
 
 
