@@ -66,9 +66,21 @@ def evenly(source, shape, minval, maxval, dtype):
     if minval is None:
         raise ValueError(f"uniform: minval must be a number, got None; of floats like {wanted.name} it is 0 unless given")
     if _is_one(minval) and _is_one(maxval):
-        return source.uniform(shape, minval, maxval, wanted)
+        drawn = source.uniform(shape, minval, maxval, wanted)
+        # What has few digits may be rounded up to maxval, which does not belong to it.
+        return _ops.minimum(drawn, _tandem.to_tensor(_below(float(maxval), wanted), wanted)) if wanted.size == 2 else drawn
     low, high = _tandem.to_tensor(minval, wanted), _tandem.to_tensor(maxval, wanted)
     return source.uniform(shape, dtype=wanted) * (high - low) + low
+
+
+def _below(number, dtype):
+    """The largest number of 16 bits below this one."""
+    if dtype == _dtypes.float16:
+        near = np.float16(number)
+        return float(near if near < number else np.nextafter(near, np.float16(-np.inf)))
+    bits = int(np.nextafter(np.float32(number), np.float32(-np.inf)).view(np.uint32))
+    away = 2**16 - 1 if bits >> 31 else 0  # a negative number is cut to what is farther from zero
+    return float(np.uint32(bits + away & 0xFFFF0000).view(np.float32))
 
 
 def _whole_numbers(source, shape, minval, maxval, dtype):
@@ -294,9 +306,14 @@ def stateless_parameterized_truncated_normal(shape, seed, means=0.0, stddevs=1.0
     sizes = _tandem.as_ints(shape)
     dtype = next((value.dtype for value in (means, stddevs, minvals, maxvals) if isinstance(value, _tandem.Tensor)), _dtypes.float32)
     means, stddevs, low, high = (_spread(value, dtype, sizes) for value in (means, stddevs, minvals, maxvals))
-    below, above = (0.5 * (1.0 + _ops.records["erf"]((bound - means) / stddevs * 0.5**0.5)) for bound in (low, high))
+    first, last = (low - means) / stddevs, (high - means) / stddevs
+    # On the side of small probabilities, which have all their digits: 1 less one of them has few.
+    turned = first + last > 0
+    first, last = _ops.where(turned, -last, first), _ops.where(turned, -first, last)
+    below, above = (0.5 * _ops.records["erfc"](bound * -(0.5**0.5)) for bound in (first, last))
     draws = _Stateless(seed).uniform(sizes, 0.0, 1.0, dtype)
-    return _ops.minimum(_ops.maximum(means + stddevs * _ops.records["ndtri"](below + draws * (above - below)), low), high)
+    z = _ops.records["ndtri"](below + draws * (above - below))
+    return _ops.minimum(_ops.maximum(means + stddevs * _ops.where(turned, -z, z), low), high)
 
 
 __getattr__, __dir__ = _names.lazy(__name__, {"experimental": "_random_experimental:"} | _names.places_of(

@@ -110,3 +110,16 @@ def test_numbers_of_a_seed_are_the_same_in_every_run_of_a_traced_function():
         first, second = both(), both()
     assert np.array_equal(first[0], second[0]) and np.array_equal(first[1], second[1]) and not np.array_equal(first[0], first[1])
     assert not np.array_equal(first[2], second[2])
+
+
+def test_numbers_of_few_digits_stay_below_their_bound():
+    for dtype in (tf.float16, tf.bfloat16):
+        for low, high in ((0.0, 1.0), (-1.0, 0.0), (2.0, 3.0), (-3.0, -2.0), (0.0, 0.3)):
+            x = tf.cast(tf.random.uniform([20000], low, high, dtype), tf.float32).numpy()
+            assert low - 0.01 <= x.min() and x.max() < high and x.max() > high - 0.05 * (high - low)
+
+
+def test_a_truncated_normal_far_from_its_mean():
+    for low, high, mean in ((1.0, 2.0, 1.3833), (5.0, 9.0, 5.1865), (-9.0, -5.0, -5.1865)):
+        x = tf.random.stateless_parameterized_truncated_normal([20000], [1, 2], 0.0, 1.0, low, high).numpy()
+        assert low <= x.min() and x.max() <= high and abs(x.mean() - mean) < 0.01
