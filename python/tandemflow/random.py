@@ -38,7 +38,8 @@ class _Stateless:
         words = _tandem.as_ints(seed)
         if len(words) != 2:
             raise InvalidArgumentError(f"seed must have shape [2], got {len(words)} numbers")
-        self._key, self._counter, self._draws = words[0], words[1], 0
+        # The smallest number tells graphs to draw anew (tandem/op/drawn_words.h).
+        self._key, self._counter, self._draws = words[0], max(words[1], 1 - 2**63), 0
 
     def _words(self):
         key = (self._key ^ (self._draws * _GOLDEN)) & _MASK
