@@ -1,4 +1,6 @@
 """Dtypes as objects: tf.float32 and its siblings."""
+import types
+
 from . import _tandem
 
 
@@ -111,6 +113,9 @@ class DType:
 
         if not (self.is_floating or self.is_integer):
             raise TypeError(f"Cannot find minimum or maximum value of {self}.")
+        if self.name == "bfloat16":  # of which NumPy knows nothing
+            largest = (2 - 2.0**-7) * 2.0**127
+            return types.SimpleNamespace(min=-largest, max=largest)
         return (numpy.finfo if self.is_floating else numpy.iinfo)(self.as_numpy_dtype)
 
     def __repr__(self):

@@ -233,7 +233,7 @@ def size(input, out_type=_dtypes.int32, name=None):
 @takes_others
 def rank(input, name=None):
     """The number of axes, as a tensor."""
-    return _tandem.to_tensor(_tandem.to_tensor(input).ndim)
+    return _tandem.to_tensor((input if hasattr(input, "__tandem_op__") else _tandem.to_tensor(input)).ndim)
 
 
 @takes_others

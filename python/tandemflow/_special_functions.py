@@ -139,7 +139,7 @@ def _hurwitz(x, q):
 
 
 def _polygamma(n, x):
-    n = numpy.where(n >= 0, n, numpy.nan)  # orders below 0 have no value
+    n = numpy.where((n >= 0) & (n == numpy.floor(n)), n, numpy.nan)  # orders below 0 and between integers have no value
     factorial = numpy.exp(_lgamma(numpy.where(numpy.isnan(n), 1.0, n + 1))) + 0 * n
     return numpy.where(n % 2 == 0, -1.0, 1.0) * factorial * _hurwitz(n + 1, x)
 

@@ -78,6 +78,12 @@ ANSWERS = [
     ("tf.nn.log_poisson_loss([-1., 0.5], [1., 1.], True)", "float32", [np.nan, 2.2182817]),
     ("tf.constant(tf.string.size + tf.complex128.size)", "int32", 16),
     ("tf.constant(tf.is_tensor(tf.constant(1j)))", "bool", True),
+    ("tf.rank(tf.constant([1j]))", "int32", 1),
+    ("tf.norm(tf.constant([3 + 4j, 1.]), ord=1)", "float64", 6),
+    ("tf.saturate_cast(tf.constant([-3e9, 0.5, 1e30], tf.bfloat16), tf.int32)", "int32", [-(2**31), 0, 2139095040]),
+    ("tf.math.polygamma([0.5, 1.], [1., 1.])", "float32", [np.nan, np.pi**2 / 6]),
+    ("tf.quantization.quantize_and_dequantize_v2([-2., -0.503, 0.1, 0.652, 9.], -1., 1., range_given=True)", "float32", [-128 / 127, -64 / 127, 13 / 127, 83 / 127, 1]),
+    ("tf.quantization.quantize_and_dequantize([0., 0.3, 2.], 0., 0., signed_input=False, num_bits=2)", "float32", [0, 0, 2]),
 ]  # fmt: skip
 
 
