@@ -20,8 +20,10 @@ def extract_patches(images, sizes, strides, rates, padding, name=None):
     if padding.upper() == "SAME":
         images = _ops.pad(images, [[0, 0], *(_margin(*of_axis) for of_axis in zip(images.shape[1:3], sizes[1:3], strides[1:3], rates[1:3])), [0, 0]])
     counts = [(size - 1 - (window - 1) * rate) // stride + 1 for size, window, stride, rate in zip(images.shape[1:3], sizes[1:3], strides[1:3], rates[1:3])]
-    if min(counts) < 1:
+    if min(counts) < 0:
         raise InvalidArgumentError(f"extract_patches: windows of {list(sizes[1:3])} with rates {list(rates[1:3])} do not fit into {images.shape}")
+    if not all(counts):
+        return _ops.zeros([images.shape[0], *counts, sizes[1] * sizes[2] * images.shape[3]], images.dtype)
     ends = [(count - 1) * stride + 1 for count, stride in zip(counts, strides[1:3])]
     # By slices, not by a product with zeros and ones, in which one infinite pixel would spoil its whole window.
     parts = [images[:, i : i + ends[0] : strides[1], j : j + ends[1] : strides[2]] for i, j in np.ndindex(*sizes[1:3]) for i, j in [(i * rates[1], j * rates[2])]]

@@ -98,3 +98,11 @@ def test_no_strings_keep_their_shape():
         (tf.strings.substr(none, 0, 1), (0, 2)), (tf.strings.regex_replace(none, "a", "b"), (0, 2)), (tf.where(none == "a", none, none), (0, 2)),
     ):  # fmt: skip
         assert got.shape == wanted
+
+
+def test_joining_along_axes_without_elements():
+    none = tf.constant([["a", "b"]])
+    assert tf.strings.reduce_join(none[:, :0], axis=1).numpy().tolist() == [b""] and tf.strings.reduce_join(none[:0], axis=1).shape == (0,)
+    assert tf.strings.reduce_join("x").numpy() == b"x"
+    with pytest.raises(tf.errors.InvalidArgumentError, match="axes"):
+        tf.strings.reduce_join("x", axis=0)
