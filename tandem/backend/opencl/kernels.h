@@ -14,8 +14,6 @@ Support dtypes_supported(const KernelCall& call);
 Support ordered_dtypes_supported(const KernelCall& call);
 
 KernelList elementwise_kernels();
-/// These, and one before them for formulas of bools alone.
-KernelList logical_kernels();
 KernelList random_kernels();
 KernelList reduction_kernels();
 KernelList argmax_kernels();

@@ -1,6 +1,7 @@
 // Formulas of bools alone: bytes, of which a register holds four times as many as of lanes.
 #include <algorithm>
 
+#include "tandem/backend/opencl/array_kernels.h"
 #include "tandem/backend/opencl/kernels.h"
 #include "tandem/backend/opencl/source.h"
 #include "tandem/kernel/elementwise_program.h"
