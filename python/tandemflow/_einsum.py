@@ -4,6 +4,7 @@ import math
 import string
 
 from . import _tandem
+from ._one_pass import in_one_pass
 from ._ops import eye, matmul, reduce_sum, reshape, transpose
 
 
@@ -154,6 +155,11 @@ def _counted_from_zero(axes, tensor):
     return [axis % tensor.ndim for axis in axes]
 
 
+@in_one_pass
+def _dot(a, b):
+    return reduce_sum(a * b)
+
+
 def tensordot(a, b, axes, name=None):
     """The sum of products over axes of a and b: the last `axes` of a and the first of b, or two lists of axes."""
     a, b = _operands([a, b])
@@ -167,6 +173,9 @@ def tensordot(a, b, axes, name=None):
     if [a.shape[i] for i in of_a] != [b.shape[i] for i in of_b]:
         raise ValueError(f"tensordot: axes {of_a} of {a.shape} and {of_b} of {b.shape} differ in size")
     rest_a, rest_b = ([i for i in range(t.ndim) if i not in used] for t, used in ((a, of_a), (b, of_b)))
+    if not rest_a and not rest_b and isinstance(a, _tandem.Tensor) and a.dtype.is_floating:
+        order = [of_b[of_a.index(i)] for i in range(a.ndim)]
+        return _dot(a, b if order == list(range(b.ndim)) else transpose(b, order))
     inner = math.prod(a.shape[i] for i in of_a)
     left = reshape(transpose(a, rest_a + of_a), [math.prod(a.shape[i] for i in rest_a), inner])
     right = reshape(transpose(b, of_b + rest_b), [inner, math.prod(b.shape[i] for i in rest_b)])
