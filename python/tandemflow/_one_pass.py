@@ -6,13 +6,20 @@ from . import _tandem
 _LARGE = 1 << 16  # elements: below it the ops cost less than the call of a traced function
 
 
-def in_one_pass(function):
-    """function(tensor, *others), traced where it is called eagerly with a large tensor of floats; others that are no tensors must be hashable."""
+def _elements(tensor, *others):
+    return tensor.shape.num_elements()
+
+
+def in_one_pass(function, elements=_elements):
+    """function(tensor, *others), traced where it is called eagerly with a tensor of floats and elements(tensor, *others) are many.
+
+    Others that are no tensors must be hashable, and few: each of them is a trace of its own.
+    """
     traced = []
 
     @functools.wraps(function)
     def run(tensor, *others):
-        if not _tandem.executing_eagerly() or not isinstance(tensor, _tandem.Tensor) or not tensor.dtype.is_floating or tensor.shape.num_elements() < _LARGE:
+        if not _tandem.executing_eagerly() or not isinstance(tensor, _tandem.Tensor) or not tensor.dtype.is_floating or elements(tensor, *others) < _LARGE:
             return function(tensor, *others)
         if not traced:
             from ._function import Function

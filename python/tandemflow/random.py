@@ -1,10 +1,12 @@
 """tf.random: the same numbers for the same seed, whatever the device and the number of threads."""
 import builtins
 import enum
+import math
 
 import numpy as np
 
 from . import _dtypes, _names, _ops, _tandem
+from ._one_pass import in_one_pass
 from .errors import InvalidArgumentError
 
 _MASK = 2**64 - 1
@@ -212,7 +214,14 @@ def gamma(shape, alpha, beta=None, dtype=_dtypes.float32, seed=None, name=None):
     """Gamma distributed numbers: so many for each alpha, whose shape follows."""
     beta = _ops.cast(_tandem.to_tensor(1.0 if beta is None else beta), dtype)
     alpha, full = _parameter(_ops.cast(_tandem.to_tensor(alpha), dtype) + _ops.zeros_like(beta), dtype, shape)
+    if seed is None:  # each seed would be a trace of its own
+        return _gamma_of_sequence(alpha, beta, tuple(full), _dtypes.as_dtype(dtype))
     return _gamma(_Sequence(seed), full, alpha, beta, dtype)
+
+
+_gamma_of_sequence = in_one_pass(
+    lambda alpha, beta, full, dtype: _gamma(_Sequence(None), list(full), alpha, beta, dtype), elements=lambda alpha, beta, full, dtype: math.prod(full)
+)
 
 
 def poisson(shape, lam, dtype=_dtypes.float32, seed=None, name=None):

@@ -123,3 +123,16 @@ def test_a_truncated_normal_far_from_its_mean():
     for low, high, mean in ((1.0, 2.0, 1.3833), (5.0, 9.0, 5.1865), (-9.0, -5.0, -5.1865)):
         x = tf.random.stateless_parameterized_truncated_normal([20000], [1, 2], 0.0, 1.0, low, high).numpy()
         assert low <= x.min() and x.max() <= high and abs(x.mean() - mean) < 0.01
+
+
+def test_many_gamma_numbers_follow_the_seed_of_the_process():
+    """Eagerly they are one traced loop, which draws as the ops one by one do."""
+    draws = []
+    for _ in range(2):
+        tf.random.set_seed(5)
+        draws.append([tf.random.gamma([80_000], [2.5])[:, 0].numpy(), tf.random.normal([3]).numpy(), tf.random.gamma([80_000], [2.5])[:, 0].numpy()])
+    assert all(np.array_equal(first, second) for first, second in zip(*draws)) and not np.array_equal(draws[0][0], draws[0][2])
+    assert abs(draws[0][0].mean() - 2.5) < 0.05 and abs(draws[0][0].var() - 2.5) < 0.1
+    tf.random.set_seed(5)
+    traced = tf.function(lambda: tf.random.gamma([80_000], [2.5])[:, 0])
+    assert np.array_equal(traced(), draws[0][0])
