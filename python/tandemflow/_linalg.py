@@ -220,7 +220,7 @@ def adjoint(matrix, name=None):
 def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None):
     """Matrices times vectors."""
     column = expand_dims(_ops.convert_to_tensor(b), -1)
-    return squeeze(matmul(a, column, transpose_a=transpose_a, adjoint_a=adjoint_a), -1)
+    return squeeze(matmul(a, column, adjoint_a=True) if adjoint_a else matmul(a, column, transpose_a=transpose_a), -1)
 
 
 def cross(a, b, name=None):

@@ -52,13 +52,6 @@ int find_parameter(const OpFunction& f, PyObject* name) {
   return find_spelling(f, PyUnicode_AsUTF8(name));
 }
 
-/// One parameter may be given under both of its spellings, where one of them says no: matmul(a, b, transpose_a=False, adjoint_a=True).
-PyObject* either(const OpFunction& f, PyObject* name, PyObject* before, PyObject* now) {
-  if (before == Py_False) return now;
-  if (now != Py_False) raise(PyExc_ValueError, f.op->name, "() was given '", PyUnicode_AsUTF8(name), "' and another name of the same; only one can be true");
-  return before;
-}
-
 Given match_arguments(const OpFunction& f, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
   Given given{};
   if (positional > f.parameter_count)
@@ -66,7 +59,6 @@ Given match_arguments(const OpFunction& f, PyObject* const* args, Py_ssize_t pos
           " were given");
   for (Py_ssize_t i = 0; i < positional; ++i) given[static_cast<std::size_t>(i)] = args[i];
   const Py_ssize_t count = keywords ? PyTuple_GET_SIZE(keywords) : 0;
-  std::uint32_t respelled = 0;  // a bit for each parameter that was given under TensorFlow's other name
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* name = PyTuple_GET_ITEM(keywords, i);
     const int at = find_parameter(f, name);
@@ -74,13 +66,10 @@ Given match_arguments(const OpFunction& f, PyObject* const* args, Py_ssize_t pos
     if (at == kUnknown)
       raise(PyExc_TypeError, f.op->name, "() got an unexpected keyword argument '", PyUnicode_AsUTF8(name),
             "'");
-    PyObject*& place = given[static_cast<std::size_t>(at)];
-    const std::uint32_t bit = 1u << at;
-    const bool other_name = PyUnicode_Compare(f.names[static_cast<std::size_t>(at)], name) != 0;
-    if (place && other_name == static_cast<bool>(respelled & bit))
-      raise(PyExc_TypeError, f.op->name, "() got multiple values for argument '", PyUnicode_AsUTF8(name), "'");
-    place = place ? either(f, name, place, args[positional + i]) : args[positional + i];
-    if (other_name) respelled |= bit;
+    if (given[static_cast<std::size_t>(at)])
+      raise(PyExc_TypeError, f.op->name, "() got multiple values for argument '", PyUnicode_AsUTF8(name),
+            "'");
+    given[static_cast<std::size_t>(at)] = args[positional + i];
   }
   return given;
 }
