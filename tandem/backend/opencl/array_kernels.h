@@ -1,4 +1,4 @@
-// Kernels of bools, scans, segments, slices with steps, scatters and sorts.
+// Kernels of scans, segments, slices with steps, scatters and sorts.
 #pragma once
 #include "tandem/backend/opencl/context.h"
 #include "tandem/kernel/kernel.h"
@@ -8,7 +8,6 @@ namespace tandem::opencl {
 /// How many of `inner` columns a work-item joins row by row. A GPU's work-items are neighbours and read together.
 std::int64_t columns_per_item(const Context& context, std::int64_t inner);
 
-KernelList logical_kernels();  // those of any elementwise op, and one before them for formulas of bools alone
 KernelList scan_kernels();     // cumsum, cumprod
 KernelList segment_kernels();  // unsorted_segment_*
 KernelList strided_slice_kernels();

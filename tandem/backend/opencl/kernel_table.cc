@@ -18,8 +18,8 @@ KernelTable kernel_table() {
                        return no("factorisations go step after step and are done by LAPACK on the CPU; there is no LAPACK for OpenCL");
                      }}});
   for (const OpDef* op : op_list())
-    if (op->scalar) table.set(*op, op->name.starts_with("logical_") ? logical_kernels() : elementwise_kernels());
-  table.set(fused_elementwise_op, logical_kernels());
+    if (op->scalar) table.set(*op, elementwise_kernels());
+  table.set(fused_elementwise_op, elementwise_kernels());
   table.set(fused_reduction_op, reduction_kernels());
   for (const OpDef* op : {&reduce_sum_op, &reduce_mean_op, &reduce_max_op}) table.set(*op, reduction_kernels());
   for (const OpDef* op : {&softmax_op, &log_softmax_op, &sparse_softmax_cross_entropy_op,

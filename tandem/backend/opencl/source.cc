@@ -170,19 +170,10 @@ class Writer {
 };
 
 constexpr std::string_view kDivide = R"(
-// A processor divides vectors of doubles, which hold every int, and integers one by one; the quotient of two ints is nearer to no
-// other integer than to the one it is cut to. By __builtin_convertvector: PoCL's conversions of doubles go one by one, too.
-#if defined(CPU_TYPE) && defined(cl_khr_fp64)
-static int8 quotient(int8 a, int8 b) {
-  return __builtin_convertvector(__builtin_convertvector(a, double8) / __builtin_convertvector(b, double8), int8);
-}
-#else
-static int8 quotient(int8 a, int8 b) { return a / b; }
-#endif
 // Truncates; x / 0 is 0, and the smallest integer divided by -1 wraps.
 static int8 divide_int(int8 a, int8 b) {
   const int8 plain = (b == 0) | (b == -1);
-  const int8 q = quotient(a, PICK(plain, (int8)(1), b));
+  const int8 q = a / PICK(plain, (int8)(1), b);
   return PICK(b == 0, (int8)(0), PICK(b == -1, as_int8(0 - as_uint8(a)), q));
 }
 static long8 divide_long(long8 a, long8 b) {
@@ -209,16 +200,6 @@ typedef int16 __attribute__((aligned(4))) int16_anywhere;
 #define GET8(type, p) (*(__global const type##_anywhere*)(p))
 #define PUT8(type, p, v) (*(__global type##_anywhere*)(p) = (v))
 #define PUT16(type, p, v) PUT8(type, p, v)
-// Compilers of CPU-type devices are clang; PoCL makes these functions of additions and comparisons, where one instruction does it.
-#if LOCAL == 1 && defined(__has_builtin)
-#if __has_builtin(__builtin_elementwise_roundeven) && __has_builtin(__builtin_convertvector)
-#define CPU_TYPE
-#define rint __builtin_elementwise_roundeven
-#define floor __builtin_elementwise_floor
-#define ceil __builtin_elementwise_ceil
-#define trunc __builtin_elementwise_trunc
-#endif
-#endif
 #endif
 )";
 
