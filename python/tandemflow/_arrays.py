@@ -41,6 +41,7 @@ from ._ops import (
     where as _choose,
     zeros_like,
 )
+from ._one_pass import in_one_pass
 from .errors import InvalidArgumentError
 
 _tensor = _tandem.to_tensor
@@ -82,6 +83,8 @@ def reduce_logsumexp(input_tensor, axis=None, keepdims=False, name=None):
 
 def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
     """The mean of the squared distances from the mean."""
+    if getattr(getattr(input_tensor, "dtype", None), "is_complex", False):
+        return reduce_mean(square(abs(input_tensor - reduce_mean(input_tensor, axis, True))), axis, keepdims)
     x = _tensor(input_tensor)
     if not x.dtype.is_floating:
         raise TypeError(f"Input must be either real or complex. Received integer type {x.dtype!r}.")
@@ -93,17 +96,27 @@ def reduce_std(input_tensor, axis=None, keepdims=False, name=None):
     return sqrt(reduce_variance(input_tensor, axis, keepdims))
 
 
+@in_one_pass
+def _sum_of_squares(x, axis=None, keepdims=False):
+    return reduce_sum(square(x), axis, keepdims)
+
+
+def _hashable(axis):
+    return tuple(_tandem.as_ints(axis)) if isinstance(axis, (list, tuple)) else axis
+
+
 def reduce_euclidean_norm(input_tensor, axis=None, keepdims=False, name=None):
     """The square root of the sum of squares."""
     x = _tensor(input_tensor)
-    squares = reduce_sum(square(x), axis, keepdims)
+    squares = _sum_of_squares(x, _hashable(axis), builtins.bool(keepdims))
     return sqrt(squares) if x.dtype.is_floating else cast(sqrt(cast(squares, _dtypes.float64)), x.dtype)
 
 
 def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None):
     """The norm of vectors ('euclidean', 1, 2, inf, any p) or of matrices ('fro', 'euclidean', 1, 2, inf)."""
     if hasattr(tensor, "dtype") and getattr(tensor.dtype, "is_complex", False):
-        return cast(norm(records["abs"](tensor), ord, axis, keepdims), tensor.dtype)
+        length = norm(records["abs"](tensor), ord, axis, keepdims)
+        return cast(length, tensor.dtype) if ord in ("euclidean", "fro") or (ord == 2 and not isinstance(axis, (tuple, list))) else length
     x = _tensor(tensor)
     keepdims = builtins.bool(keepdims)
     pair = isinstance(axis, (tuple, list)) and len(axis) == 2
@@ -134,7 +147,7 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None):
 
 def count_nonzero(input, axis=None, keepdims=False, dtype=_dtypes.int64, name=None):
     """How many elements are not 0."""
-    x = _tensor(input)
+    x = input if hasattr(input, "__tandem_op__") else _tensor(input)
     return reduce_sum(cast(not_equal(x, zeros_like(x)), dtype), axis, builtins.bool(keepdims))
 
 
@@ -153,26 +166,35 @@ def moments(x, axes, shift=None, keepdims=False, name=None):
 def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
     """x divided by the square root of its sum of squares, which is taken as at least epsilon; `dim` is a former name of axis."""
     x = _tensor(x)
-    return x * rsqrt(maximum(reduce_sum(square(x), dim if axis is None else axis, True), epsilon))
+    return _normalised(x, _hashable(dim if axis is None else axis), epsilon)
+
+
+@in_one_pass
+def _normalised(x, axis, epsilon):
+    return x * rsqrt(maximum(reduce_sum(square(x), axis, True), epsilon))
 
 
 def l2_loss(t, name=None):
     """Half the sum of squares."""
-    return reduce_sum(square(_tensor(t))) / 2
+    return _sum_of_squares(_tensor(t)) / 2
 
 
 def global_norm(t_list, name=None):
     """The norm of all tensors taken together."""
-    return sqrt(_ops.add_n([reduce_sum(square(_tensor(t.values if hasattr(t, "_scaled") else t))) for t in t_list if t is not None]))
+    return sqrt(_ops.add_n([_sum_of_squares(_tensor(t.values if hasattr(t, "_scaled") else t)) for t in t_list if t is not None]))
 
 
 def clip_by_norm(t, clip_norm, axes=None, name=None):
     """t, scaled down so that its norm is at most clip_norm."""
     t = _tensor(t)
+    return _clipped(t, maximum(_tandem.to_tensor_beside(clip_norm, t.dtype), 0), _hashable(axes))
+
+
+@in_one_pass
+def _clipped(t, clip_norm, axes):
     total = reduce_sum(square(t), axes, True)
     positive = greater(total, 0)
     length = _choose(positive, sqrt(_choose(positive, total, _ops.ones_like(total))), total)
-    clip_norm = maximum(_tandem.to_tensor_beside(clip_norm, t.dtype), 0)
     return t * clip_norm / maximum(length, clip_norm)
 
 
@@ -217,8 +239,8 @@ def reverse(tensor, axis, name=None):
     """The tensor read backwards along the axes."""
     tensor = _tensor(tensor)
     if tensor.dtype == _dtypes.string:
-        return _string_ops.moved(lambda numbers: _tandem.reverse(numbers, axis), tensor)
-    return _tandem.reverse(tensor, axis)
+        return _string_ops.moved(lambda numbers: reverse(numbers, axis), tensor)
+    return _tandem.reverse(tensor, axis) if tensor.ndim else tensor
 
 
 def roll(input, shift, axis, name=None):
@@ -234,7 +256,7 @@ def roll(input, shift, axis, name=None):
 def repeat(input, repeats, axis=None, name=None):
     """Each element repeated, so often or as often as `repeats` says."""
     x = _tensor(input)
-    if axis is None:
+    if axis is None or (not x.ndim and axis in (0, -1)):
         x, axis = reshape(x, [-1]), 0
     axis = _axis("repeat", axis, x.ndim)
     times = _sizes(_tensor(repeats))

@@ -5,6 +5,7 @@ import numpy as np
 
 from . import _tandem
 from ._ops import cast, gather
+from .errors import InvalidArgumentError
 
 _COLOURS = np.array([[1, 1, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0], [0.5, 0, 0.5], [0.5, 0.5, 0], [0.5, 0, 0], [0, 0, 0.5], [0, 1, 1], [1, 0, 1]])
 
@@ -65,7 +66,9 @@ def non_max_suppression_with_scores(boxes, scores, max_output_size, iou_threshol
 
 def draw_bounding_boxes(images, boxes, colors=None, name=None):
     """The pictures with a frame for each of their boxes, whose corners are shares of height and width."""
-    images = _tandem.to_tensor(images)
+    images, boxes = _tandem.to_tensor(images), _tandem.to_tensor(boxes)
+    if images.ndim != 4 or boxes.ndim != 3 or boxes.shape[0] != images.shape[0] or boxes.shape[2] != 4:
+        raise InvalidArgumentError(f"draw_bounding_boxes: needs images [batch, height, width, channels] and boxes [batch, n, 4], got {images.shape} and {boxes.shape}")
     pixels = images.numpy().copy()
     colours = np.asarray(_COLOURS if colors is None else colors)
     height, width, channels = pixels.shape[1:]

@@ -18,6 +18,7 @@ from ._ops import (
     square,
     where,
 )
+from .errors import InvalidArgumentError
 
 
 
@@ -80,18 +81,28 @@ def adjust_contrast(images, contrast_factor):
 def rgb_to_grayscale(images, name=None):
     """The luma of red, green and blue, as one channel."""
     weights = [0.2989, 0.587, 0.114]
+    images = with_three_channels(images, "rgb_to_grayscale")
     return _in_floats(images, lambda x: tensordot(x, _tandem.to_tensor([[w] for w in weights], x.dtype), 1))
 
 
 def grayscale_to_rgb(images, name=None):
     """One channel as three equal ones."""
     images = _tandem.to_tensor(images)
+    if images.ndim < 2 or images.shape[-1] != 1:
+        raise InvalidArgumentError(f"grayscale_to_rgb: Last dimension of a grayscale image should be size 1, got {images.shape}")
     return concat([images] * 3, -1)
 
 
+def with_three_channels(image, op):
+    """The picture as a tensor."""
+    image = _tandem.to_tensor(image)
+    if not image.ndim or image.shape[-1] != 3:
+        raise InvalidArgumentError(f"{op}: needs three channels in the last axis, got {image.shape}")
+    return image
+
+
 def _channels(image, op):
-    if image.shape[-1] != 3:
-        raise ValueError(f"{op}: needs three channels in the last axis, got {image.shape}")
+    image = with_three_channels(image, op)
     return [image[..., i : i + 1] for i in range(3)]
 
 

@@ -17,6 +17,7 @@ class ComplexTensor:
     """Complex values: `.numpy()`, indexing, + - * /, tf.abs, tf.math.real, imag, angle and conj, sums, shapes and gradients of these."""
 
     __array_priority__ = 200  # NumPy's arrays leave expressions to this
+    _runs_op_by_op = True  # a tf.function that is given or gives one is not traced
 
     def __init__(self, re, im):
         self._re, self._im = re, im
@@ -43,7 +44,7 @@ class ComplexTensor:
         return (self._re.numpy() + 1j * self._im.numpy()).astype(self.dtype.name)
 
     def __array__(self, dtype=None, copy=None):
-        return self.numpy() if dtype is None else self.numpy().astype(dtype)
+        return np.asarray(self.numpy(), dtype)
 
     def __repr__(self):
         value = repr(np.asarray(self.numpy())) if self.ndim else repr(builtins.complex(self.numpy()))
@@ -191,11 +192,12 @@ def _ones_like(z, dtype=None, **rest):
     return _filled_like(_ops.ones_like, z, dtype)
 
 
-def _matmul(a, b, transpose_a=False, transpose_b=False, **rest):
+def _matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False, **rest):
     x, y = as_complex(a), as_complex(b)
+    x, y = conj(x) if adjoint_a else x, conj(y) if adjoint_b else y
 
     def product(first, second):
-        return matmul(first, second, transpose_a=transpose_a, transpose_b=transpose_b)
+        return matmul(first, second, transpose_a=transpose_a or adjoint_a, transpose_b=transpose_b or adjoint_b)
 
     return ComplexTensor(product(x._re, y._re) - product(x._im, y._im), product(x._re, y._im) + product(x._im, y._re))
 
@@ -208,24 +210,12 @@ def _joined(op):
     return join
 
 
-def einsum(equation, operands):
-    """Of complex operands, one or two: the real ones of their parts."""
-    from ._einsum import einsum as of_reals
-
-    if len(operands) > 2:
-        raise NotImplementedError("tf.einsum takes at most two complex tensors at a time; write it as several")
-    parts = [as_complex(value) for value in operands]
-    if len(parts) == 1:
-        return ComplexTensor(*(of_reals(equation, part) for part in (parts[0]._re, parts[0]._im)))
-    a, b = parts
-    re, im = of_reals(equation, a._re, b._re) - of_reals(equation, a._im, b._im), of_reals(equation, a._re, b._im) + of_reals(equation, a._im, b._re)
-    return ComplexTensor(re, im)
-
-
 def is_complex(value):
     """Whether a value holds complex numbers, at any depth of its lists."""
     if isinstance(value, (list, tuple)):
         return any(map(is_complex, value))
+    if isinstance(value, (_tandem.Tensor, _tandem.Variable)):  # which need not have an array yet
+        return False
     return isinstance(value, ComplexTensor) or np.iscomplexobj(value)
 
 

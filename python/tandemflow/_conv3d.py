@@ -49,7 +49,7 @@ def conv3d(input, filters, strides, padding, data_format="NDHWC", dilations=None
         images = _ops.reshape(part, [-1, *part.shape.as_list()[2:]])
         out = conv2d(images, filters[k], strides[1:], padding, dilations=dilations[1:])
         total = out if total is None else total + out
-    return _ops.reshape(total, [-1, count, *total.shape.as_list()[1:]])
+    return _ops.reshape(total, [x.shape[0], count, *total.shape.as_list()[1:]])
 
 
 def _spread(x, stride, before, length):

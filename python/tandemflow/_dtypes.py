@@ -1,4 +1,6 @@
 """Dtypes as objects: tf.float32 and its siblings."""
+import types
+
 from . import _tandem
 
 
@@ -96,7 +98,7 @@ class DType:
     def size(self):
         """Bytes of an element."""
         sizes = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2, "bfloat16": 2, "float32": 4, "int32": 4, "uint32": 4}
-        return {"string": 1, "complex128": 16}.get(self.name) or sizes.get(self.name, 8)
+        return {"string": 0, "complex128": 16}.get(self.name, sizes.get(self.name, 8))
 
     @property
     def min(self):
@@ -111,6 +113,9 @@ class DType:
 
         if not (self.is_floating or self.is_integer):
             raise TypeError(f"Cannot find minimum or maximum value of {self}.")
+        if self.name == "bfloat16":  # of which NumPy knows nothing
+            largest = (2 - 2.0**-7) * 2.0**127
+            return types.SimpleNamespace(min=-largest, max=largest)
         return (numpy.finfo if self.is_floating else numpy.iinfo)(self.as_numpy_dtype)
 
     def __repr__(self):

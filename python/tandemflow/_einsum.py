@@ -4,6 +4,7 @@ import math
 import string
 
 from . import _tandem
+from ._one_pass import in_one_pass
 from ._ops import eye, matmul, reduce_sum, reshape, transpose
 
 
@@ -112,6 +113,16 @@ def _merged(a, b, needed):
     return merged.without([label for label in stretched if label not in needed])
 
 
+def _operands(values):
+    """Tensors of one dtype; complex ones where one of them is complex."""
+    if any(getattr(getattr(value, "dtype", None), "is_complex", False) for value in values):
+        from ._complex import as_complex
+
+        return [as_complex(value) for value in values]
+    first = next((v.dtype for v in values if isinstance(v, (_tandem.Tensor, _tandem.Variable))), None)
+    return [_tandem.to_tensor_beside(value, first) for value in values]
+
+
 def einsum(equation, *inputs, name=None, optimize=None):
     """Sums of products of elements, by Einstein's convention: einsum("bij,bjk->bik", a, b) is a batch of products.
 
@@ -120,12 +131,7 @@ def einsum(equation, *inputs, name=None, optimize=None):
     """
     if not inputs:
         raise ValueError(f"einsum: {equation!r} needs operands")
-    first = next((v.dtype for v in inputs if isinstance(v, (_tandem.Tensor, _tandem.Variable))), None)
-    if any(getattr(getattr(value, "dtype", None), "is_complex", False) for value in inputs):
-        from . import _complex
-
-        return _complex.einsum(equation, inputs)
-    tensors = [_tandem.to_tensor_beside(value, first) for value in inputs]
+    tensors = _operands(inputs)
     labels, result = _label_lists(equation, [tensor.ndim for tensor in tensors])
     operands = [_diagonals(_Operand(tensor, names)) for tensor, names in zip(tensors, labels)]
     while len(operands) > 1:
@@ -142,20 +148,34 @@ def einsum(equation, *inputs, name=None, optimize=None):
     return only.ordered(result)
 
 
+def _counted_from_zero(axes, tensor):
+    for axis in axes:
+        if not -tensor.ndim <= axis < tensor.ndim:
+            raise ValueError(f"tensordot: axis {axis} is outside a tensor of shape {tensor.shape}")
+    return [axis % tensor.ndim for axis in axes]
+
+
+@in_one_pass
+def _dot(a, b):
+    return reduce_sum(a * b)
+
+
 def tensordot(a, b, axes, name=None):
     """The sum of products over axes of a and b: the last `axes` of a and the first of b, or two lists of axes."""
-    a = _tandem.to_tensor(a)
-    b = _tandem.to_tensor_beside(b, a.dtype)
+    a, b = _operands([a, b])
     if hasattr(axes, "__index__"):
         count = axes.__index__()
         if not 0 <= count <= min(a.ndim, b.ndim):
             raise ValueError(f"tensordot: axes must be from 0 to {min(a.ndim, b.ndim)} for {a.shape} and {b.shape}, got {count}")
         of_a, of_b = list(range(a.ndim - count, a.ndim)), list(range(count))
     else:
-        of_a, of_b = ([v % t.ndim for v in ([x] if hasattr(x, "__index__") else _tandem.as_ints(x))] for x, t in zip(axes, (a, b)))
+        of_a, of_b = (_counted_from_zero([x] if hasattr(x, "__index__") else _tandem.as_ints(x), t) for x, t in zip(axes, (a, b)))
     if [a.shape[i] for i in of_a] != [b.shape[i] for i in of_b]:
         raise ValueError(f"tensordot: axes {of_a} of {a.shape} and {of_b} of {b.shape} differ in size")
     rest_a, rest_b = ([i for i in range(t.ndim) if i not in used] for t, used in ((a, of_a), (b, of_b)))
+    if not rest_a and not rest_b and isinstance(a, _tandem.Tensor) and a.dtype.is_floating:
+        order = [of_b[of_a.index(i)] for i in range(a.ndim)]
+        return _dot(a, b if order == list(range(b.ndim)) else transpose(b, order))
     inner = math.prod(a.shape[i] for i in of_a)
     left = reshape(transpose(a, rest_a + of_a), [math.prod(a.shape[i] for i in rest_a), inner])
     right = reshape(transpose(b, of_b + rest_b), [inner, math.prod(b.shape[i] for i in rest_b)])

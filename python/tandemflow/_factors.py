@@ -6,7 +6,7 @@ import numpy as np
 from . import _dtypes, _tandem
 from ._complex import ComplexTensor
 from ._on_host import computed
-from .errors import InvalidArgumentError
+from .errors import DTypeError, InvalidArgumentError
 
 Lu = namedtuple("Lu", "lu p")
 
@@ -34,9 +34,13 @@ def _eliminated(matrix):
 def lu(input, output_idx_type=_dtypes.int32, name=None):
     """L and U of row exchanges p: P L U is the matrix; L has ones on its diagonal, which are left out."""
     x = _square(input, "lu")
+    if not x.dtype.is_floating:
+        raise DTypeError(f"E0202 lu: is for floating numbers, got {x.dtype.name}; use cast()")
     shape = x.shape.as_list()
 
     def factors(values):
+        if not values.size:
+            return values, np.zeros(shape[:-1])
         found = [_eliminated(matrix) for matrix in values.reshape(-1, *shape[-2:])]
         return np.stack([one for one, _ in found]).reshape(shape), np.stack([rows for _, rows in found]).reshape(shape[:-1])
 

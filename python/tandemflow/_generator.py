@@ -84,10 +84,10 @@ class Generator:
         return random._truncated(self._source(), shape, mean, stddev, dtype)
 
     def uniform(self, shape, minval=0, maxval=None, dtype=_dtypes.float32, name=None):
-        return self._source().uniform(shape, *random._bounds(minval, maxval, dtype), dtype)
+        return random.evenly(self._source(), shape, minval, maxval, dtype)
 
     def uniform_full_int(self, shape, dtype=_dtypes.int64, name=None):
-        return self._source().uniform(shape, -(2**31), 2**31 - 1, dtype)
+        return random.evenly(self._source(), shape, None, None, dtype)
 
     def binomial(self, shape, counts, probs, dtype=_dtypes.int32, name=None):
         """How many of `counts` trials succeed, each with probability `probs`."""

@@ -30,7 +30,7 @@ class VariableAggregation(enum.Enum):
 
 def is_tensor(x):
     """True for tensors, variables, ragged and sparse tensors; False for what only converts to one."""
-    return isinstance(x, (_tandem.Tensor, _tandem.Variable)) or type(x).__name__ in ("RaggedTensor", "SparseTensor")
+    return isinstance(x, (_tandem.Tensor, _tandem.Variable)) or type(x).__name__ in ("RaggedTensor", "SparseTensor", "ComplexTensor")
 
 
 def is_symbolic_tensor(x):

@@ -3,7 +3,7 @@ import numpy as np
 
 from . import _tandem
 from . import random as _random
-from ._colours import adjust_brightness, adjust_contrast, adjust_hue, adjust_saturation, convert_image_dtype
+from ._colours import adjust_brightness, adjust_contrast, adjust_hue, adjust_saturation, convert_image_dtype, with_three_channels
 from ._conv import depthwise_conv2d
 from ._ops import concat, matmul, pad, pow, reshape, slice, where
 from .image import flip_left_right, flip_up_down
@@ -11,30 +11,34 @@ from .image import flip_left_right, flip_up_down
 _TO_YIQ = np.array([[0.299, 0.59590059, 0.2115], [0.587, -0.27455667, -0.52273617], [0.114, -0.32134392, 0.31119955]])
 _TO_YUV = np.array([[0.299, -0.14714119, 0.61497538], [0.587, -0.28886916, -0.51496512], [0.114, 0.43601035, -0.10001026]])
 
+# Not quite the inverses: as TensorFlow has them.
+_FROM_YIQ = np.array([[1, 1, 1], [0.95598634, -0.27201283, -1.10674021], [0.6208248, -0.64720424, 1.70423049]])
+_FROM_YUV = np.array([[1, 1, 1], [0, -0.394642334, 2.03206185], [1.13988303, -0.58062185, 0]])
 
-def _in_system(images, matrix):
-    images = _tandem.to_tensor(images)
+
+def _in_system(op, images, matrix):
+    images = with_three_channels(images, op)
     return reshape(matmul(reshape(images, [-1, 3]), _tandem.to_tensor(matrix, images.dtype)), images.shape.as_list())
 
 
 def rgb_to_yiq(images):
     """Brightness and two differences of colours, as in American television."""
-    return _in_system(images, _TO_YIQ)
+    return _in_system("rgb_to_yiq", images, _TO_YIQ)
 
 
 def yiq_to_rgb(images):
     """The way back of rgb_to_yiq."""
-    return _in_system(images, np.linalg.inv(_TO_YIQ))
+    return _in_system("yiq_to_rgb", images, _FROM_YIQ)
 
 
 def rgb_to_yuv(images):
     """Brightness and two differences of colours, as in European television."""
-    return _in_system(images, _TO_YUV)
+    return _in_system("rgb_to_yuv", images, _TO_YUV)
 
 
 def yuv_to_rgb(images):
     """The way back of rgb_to_yuv."""
-    return _in_system(images, np.linalg.inv(_TO_YUV))
+    return _in_system("yuv_to_rgb", images, _FROM_YUV)
 
 
 def adjust_gamma(image, gamma=1, gain=1):

@@ -7,7 +7,8 @@ import numpy as np
 
 from . import _dtypes, _ops, _tandem
 from ._arrays import norm
-from ._matrices import diag_part, matrix_transpose
+from ._complex import ComplexTensor, as_complex, is_complex
+from ._matrices import diag, diag_part, matrix_transpose
 from ._ops import (
     broadcast_to,
     cast,
@@ -24,6 +25,7 @@ from ._ops import (
     stack,
     where as _choose,
 )
+from .errors import InvalidArgumentError
 
 _tensor = _tandem.to_tensor
 
@@ -62,11 +64,26 @@ def triangular_solve(matrix, rhs, lower=True, adjoint=False, name=None):
 
 def solve(matrix, rhs, adjoint=False, name=None):
     """X of A X = B, or of A^T X = B."""
+    if is_complex(matrix) or is_complex(rhs):
+        return _complex_solution(as_complex(matrix), as_complex(rhs), adjoint)
     return records["solve"](*_same_batch(matrix, rhs), adjoint)
+
+
+def _complex_solution(matrix, rhs, adjoint):
+    """By real numbers: X + iY solves (A + iB)(X + iY) = C + iD where [[A, -B], [B, A]] [X; Y] = [C; D]."""
+    matrix = matrix_transpose(matrix, conjugate=True) if adjoint else matrix
+    a, b = matrix._re, matrix._im
+    block = _ops.concat([_ops.concat([a, -b], -1), _ops.concat([b, a], -1)], -2)
+    found = solve(block, _ops.concat([rhs._re, rhs._im], -2))
+    size = a.shape[-1]
+    return ComplexTensor(found[..., :size, :], found[..., size:, :])
 
 
 def inv(input, adjoint=False, name=None):
     """The inverse, or with `adjoint` its transpose."""
+    if is_complex(input):
+        z = as_complex(input)
+        return _complex_solution(z, as_complex(eye(z.shape[-1], batch_shape=z.shape.as_list()[:-2], dtype=z._re.dtype)), adjoint)
     matrix = _tensor(input)
     sizes = matrix.shape.as_list()
     return records["solve"](matrix, eye(sizes[-1], batch_shape=sizes[:-2], dtype=matrix.dtype), adjoint)
@@ -202,7 +219,8 @@ def adjoint(matrix, name=None):
 
 def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None):
     """Matrices times vectors."""
-    return squeeze(matmul(a, expand_dims(_tensor(b), -1), transpose_a or adjoint_a), -1)
+    column = expand_dims(_ops.convert_to_tensor(b), -1)
+    return squeeze(matmul(a, column, adjoint_a=True) if adjoint_a else matmul(a, column, transpose_a=transpose_a), -1)
 
 
 def cross(a, b, name=None):
@@ -210,7 +228,7 @@ def cross(a, b, name=None):
     a = _tensor(a)
     b = _tandem.to_tensor_beside(b, a.dtype)
     if a.shape[-1] != 3 or b.shape[-1] != 3:
-        raise ValueError(f"cross: the last axes must have three elements, got {a.shape} and {b.shape}")
+        raise InvalidArgumentError(f"cross: the last axes must have three elements, got {a.shape} and {b.shape}")
     x, y = ([t[..., i] for i in builtins.range(3)] for t in (a, b))
     return stack([x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]], -1)
 
@@ -218,13 +236,42 @@ def cross(a, b, name=None):
 def tensor_diag(diagonal, name=None):
     """A tensor of twice the rank with the elements where both halves of the index agree."""
     x = _tensor(diagonal)
-    sizes, count = x.shape.as_list(), x.shape.num_elements()
-    return reshape(reshape(x, [count, 1]) * eye(count, dtype=x.dtype), sizes + sizes)
+    sizes = x.shape.as_list()
+    return reshape(diag(reshape(x, [-1])), sizes + sizes)
+
+
+def tensor_diag_part(input, name=None):
+    """The elements of a tensor of even rank where both halves of the index agree."""
+    x = _tensor(input)
+    sizes, half = x.shape.as_list(), x.ndim // 2
+    if not x.ndim or sizes[:half] != sizes[half:]:
+        raise InvalidArgumentError(f"tensor_diag_part: the first half of the axes must have the sizes of the second, got {x.shape}")
+    count = math.prod(sizes[:half])
+    return reshape(diag_part(reshape(x, [count, count])), sizes[:half])
+
+
+def eigh_tridiagonal(alpha, beta, eigvals_only=True, select="a", select_range=None, tol=None, name=None):
+    """Eigenvalues, rising, of the symmetric matrix with the diagonal alpha and beta beside it; with their vectors unless eigvals_only."""
+    alpha = _tensor(alpha)
+    beta = _tandem.to_tensor_beside(beta, alpha.dtype)
+    if alpha.shape.as_list()[-1] != beta.shape.as_list()[-1] + 1:
+        raise ValueError(f"eigh_tridiagonal: beta must have one element less than alpha, got {alpha.shape} and {beta.shape}")
+    values, vectors = eigh(diag(alpha) + diag(beta, k=1) + diag(beta, k=-1) if beta.shape[-1] else diag(alpha))
+    if select == "v":
+        low, high = (float(end) for end in select_range)
+        chosen = np.flatnonzero((values.numpy() > low) & (values.numpy() <= high))
+    elif select in ("a", "i"):
+        first, last = (0, values.shape[-1] - 1) if select == "a" else (int(end) for end in select_range)
+        chosen = np.arange(first, last + 1)
+    else:
+        raise ValueError(f"eigh_tridiagonal: 'select' must have a value in {{'a', 'i', 'v'}}, got {select!r}")
+    values = _ops.gather(values, chosen, axis=-1)
+    return values if eigvals_only else (values, _ops.gather(vectors, chosen, axis=-1))
 
 
 def normalize(tensor, ord="euclidean", axis=None, name=None):
     """The tensor divided by its norm, and the norm."""
-    tensor = _tensor(tensor)
+    tensor = tensor if hasattr(tensor, "__tandem_op__") else _tensor(tensor)
     length = norm(tensor, ord, axis, True)
     return tensor / length, length
 

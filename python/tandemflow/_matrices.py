@@ -104,7 +104,7 @@ def diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0, 
 
 
 def _matrix(op, value):
-    x = _tensor(value)
+    x = value if hasattr(value, "__tandem_op__") else _tensor(value)
     if x.ndim < 2:
         raise InvalidArgumentError(f"{op}: input must be at least 2-dim, received shape: {x.shape}")
     return x

@@ -99,4 +99,8 @@ def sigmoid_cross_entropy_with_logits(labels=None, logits=None, name=None):
     """max(x, 0) - x * z + log(1 + exp(-|x|)) for labels z and logits x, elementwise."""
     if labels is None or logits is None:
         raise ValueError("sigmoid_cross_entropy_with_logits: needs labels and logits")
+    logits = _tandem.to_tensor(logits)
+    labels = _tandem.to_tensor_beside(labels, logits.dtype)
+    if labels.ndim != logits.ndim or any(a != b for a, b in zip(labels.shape, logits.shape) if isinstance(a, int) and isinstance(b, int)):
+        raise ValueError(f"`logits` and `labels` must have the same shape, received ({tuple(logits.shape)} vs {tuple(labels.shape)}).")
     return records["sigmoid_cross_entropy_with_logits"](labels, logits)

@@ -233,7 +233,7 @@ def size(input, out_type=_dtypes.int32, name=None):
 @takes_others
 def rank(input, name=None):
     """The number of axes, as a tensor."""
-    return _tandem.to_tensor(_tandem.to_tensor(input).ndim)
+    return _tandem.to_tensor((input if hasattr(input, "__tandem_op__") else _tandem.to_tensor(input)).ndim)
 
 
 @takes_others
@@ -272,6 +272,8 @@ def unstack(value, num=None, axis=0, name="unstack"):
 def split(value, num_or_size_splits, axis=0, num=None, name="split"):
     """Parts along an axis: so many equal ones, or of the sizes given."""
     tensor = _tandem.to_tensor(value)
+    if not tensor.ndim:
+        raise InvalidArgumentError("E0103 split: a scalar has no axis to split")
     if not -tensor.ndim <= axis < tensor.ndim:
         raise InvalidArgumentError(f"E0103 split: axis {axis} is outside a tensor of rank {tensor.ndim}; axes go from {-tensor.ndim} to {tensor.ndim - 1}")
     axis = int(axis) % tensor.ndim
@@ -286,7 +288,7 @@ def split(value, num_or_size_splits, axis=0, num=None, name="split"):
         if sizes.count(-1) == 1:
             sizes[sizes.index(-1)] = total - sum(s for s in sizes if s != -1)
     if sum(sizes) != total:
-        raise ValueError(f"split: the sizes {sizes} do not add up to {total}, the size of axis {axis}")
+        raise InvalidArgumentError(f"split: the sizes {sizes} do not add up to {total}, the size of axis {axis}")
     parts, begin, block, take = [], [0] * tensor.ndim, tensor.shape.as_list(), records["slice"]
     for part in sizes:
         block[axis] = part
@@ -310,9 +312,23 @@ def tile(input, multiples, name=None):
     times, sizes = _sizes(multiples), tensor.shape.as_list()
     if len(times) != len(sizes):
         raise InvalidArgumentError(f"tile: multiples {times} needs one number an axis of {tensor.shape}")
+    if 2 * len(sizes) > _MOST_AXES:
+        return _tiled_one_by_one(tensor, times, sizes)
     spread = reshape(tensor, [n for s in sizes for n in (1, s)])
     spread = broadcast_to(spread, [n for pair in zip(times, sizes) for n in pair])
     return reshape(spread, [t * s for t, s in zip(times, sizes)])
+
+
+_MOST_AXES = 8  # of a tensor
+
+
+def _tiled_one_by_one(tensor, times, sizes):
+    """Axis by axis, where twice as many axes would be too many."""
+    for axis, count in enumerate(times):
+        if count != 1:
+            before, after = math.prod(times[i] * sizes[i] for i in builtins.range(axis)), math.prod(sizes[axis:])
+            tensor = broadcast_to(reshape(tensor, [before, 1, after]), [before, count, after])
+    return reshape(tensor, [t * s for t, s in zip(times, sizes)])
 
 
 def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
@@ -352,8 +368,21 @@ def floormod(x, y, name=None):
 
 
 def truncatediv(x, y, name=None):
-    """x / y cut towards zero, elementwise; for integers."""
-    return _tandem.truncatediv(*_converted([x, y]))
+    """x / y cut towards zero, elementwise."""
+    x, y = _converted([x, y])
+    if x.dtype.is_floating:
+        quotient = x / y
+        return where(less(quotient, 0), ceil(quotient), floor(quotient))
+    return _tandem.truncatediv(x, y)
+
+
+def divide_no_nan(x, y, name=None):
+    """x / y, and 0 where y is 0, elementwise; integers are divided as floating numbers."""
+    x, y = _converted([x, y])
+    if x.dtype.is_integer and x.dtype == y.dtype:
+        wanted = _dtypes.float32 if x.dtype.size <= 2 else _dtypes.float64
+        x, y = records["cast"](x, wanted), records["cast"](y, wanted)
+    return records["divide_no_nan"](x, y)
 
 
 def truncatemod(x, y, name=None):
@@ -373,7 +402,8 @@ def pow(x, y, name=None):
 
 def add_n(inputs, name=None):
     """The sum of tensors of one shape."""
-    total, *others = _converted(inputs)
+    complex_ones = isinstance(inputs, (list, tuple)) and any(hasattr(value, "__tandem_op__") for value in inputs)
+    total, *others = inputs if complex_ones else _converted(inputs)
     for other in others:
         total = total + other
     return total
@@ -382,7 +412,11 @@ def add_n(inputs, name=None):
 def argmax(input, axis=None, output_type=_dtypes.int64, name=None):
     """Where the largest value along the axis stands; of bools the first that is true."""
     input = _tandem.to_tensor(input)
-    return records["argmax"](records["cast"](input, _dtypes.uint8) if input.dtype == _dtypes.bool else input, axis, output_type)
+    input = records["cast"](input, _dtypes.uint8) if input.dtype == _dtypes.bool else input
+    wanted = _dtypes.as_dtype(output_type)
+    if wanted in (_dtypes.int16, _dtypes.uint16):
+        return records["cast"](records["argmax"](input, axis, _dtypes.int32), wanted)
+    return records["argmax"](input, axis, wanted)
 
 
 def _converted(values):

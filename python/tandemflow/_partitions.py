@@ -40,9 +40,11 @@ def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=No
     """Turns the first seq_lengths[i] steps of sequence i around; the rest stays."""
     x, time, batch = _tandem.to_tensor(input), seq_axis or 0, batch_axis or 0
     rank = x.shape.rank
+    if not -rank <= time < rank or not -rank <= batch < rank:
+        raise InvalidArgumentError(f"reverse_sequence: seq_axis {time} and batch_axis {batch} must be axes of {x.shape}")
     time, batch = time % rank, batch % rank
     if time == batch:
-        raise ValueError(f"reverse_sequence: seq_axis and batch_axis must differ, both are {time}")
+        raise InvalidArgumentError(f"reverse_sequence: seq_axis and batch_axis must differ, both are {time}")
     order = [batch, time, *(i for i in range(rank) if i not in (batch, time))]
     lengths = expand_dims(cast(_tandem.to_tensor(seq_lengths), _dtypes.int32), -1)
     places = expand_dims(_range(x.shape[time]), 0)

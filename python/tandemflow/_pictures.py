@@ -1,5 +1,8 @@
 """Pictures in files: tf.io.decode_png, decode_jpeg, decode_image and their inverses."""
-from . import _dtypes, _tandem
+import math
+
+from . import _dtypes, _ops, _tandem
+from ._gif import frames, is_gif
 from .errors import InvalidArgumentError, UnimplementedError
 
 
@@ -15,7 +18,7 @@ def _bytes(contents, who):
 def _decoded(data, channels, who):
     kind = _tandem.picture_format(data)
     if kind == "other":
-        raise InvalidArgumentError(f"{who}: Unknown image file format. One of JPEG, PNG required. Got {len(data)} bytes that begin with {data[:4]!r}")
+        raise InvalidArgumentError(f"{who}: Unknown image file format. One of JPEG, PNG, GIF, BMP required. Got {len(data)} bytes that begin with {data[:4]!r}")
     return (_tandem.decode_png if kind == "png" else _tandem.decode_jpeg)(data, int(channels))
 
 
@@ -34,10 +37,23 @@ def decode_jpeg(contents, channels=0, ratio=1, fancy_upscaling=True, try_recover
 
 
 def decode_image(contents, channels=None, dtype=_dtypes.uint8, name=None, expand_animations=True):
-    """[height, width, channels] of a PNG or JPEG file; floats are from 0 to 1."""
+    """[height, width, channels] of a PNG, JPEG, BMP or GIF file, of which all frames are kept where expand_animations says so; floats are from 0 to 1."""
     from .image import convert_image_dtype
 
-    return convert_image_dtype(_decoded(_bytes(contents, "decode_image"), channels or 0, "decode_image"), dtype)
+    data = _bytes(contents, "decode_image")
+    if is_gif(data):
+        if channels not in (None, 0, 3):
+            raise InvalidArgumentError(f"decode_image: a GIF file has 3 channels, got channels={channels}")
+        picture = decode_gif(data)
+        picture = picture if expand_animations else picture[0]
+    else:
+        picture = decode_bmp(data, channels or 0) if data[:2] == b"BM" else _decoded(data, channels or 0, "decode_image")
+    return convert_image_dtype(picture, dtype)
+
+
+def decode_gif(contents, name=None):
+    """[frames, height, width, 3] of a GIF file."""
+    return _tandem.to_tensor(frames(_bytes(contents, "decode_gif")))
 
 
 def is_jpeg(contents, name=None):
@@ -46,8 +62,13 @@ def is_jpeg(contents, name=None):
 
 
 def encode_png(image, compression=-1, name=None):
-    """The PNG file of [height, width, channels], as a string."""
-    return _tandem.to_tensor(_tandem.encode_png(image, int(compression)))
+    """The PNG file of [height, width, channels], as a string; of a batch of pictures a string each."""
+    image = _tandem.to_tensor(image)
+    if image.ndim <= 3:
+        return _tandem.to_tensor(_tandem.encode_png(image, int(compression)))
+    *batch, height, width, channels = image.shape.as_list()
+    files = [_tandem.encode_png(one, int(compression)) for one in _ops.unstack(_ops.reshape(image, [math.prod(batch), height, width, channels]))]
+    return _ops.reshape(_tandem.to_tensor(files, _dtypes.string), batch)
 
 
 def encode_jpeg(image, format="", quality=95, progressive=False, optimize_size=False, chroma_downsampling=True, density_unit="in",

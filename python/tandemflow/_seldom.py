@@ -15,7 +15,6 @@ from ._ops import (
     lgamma,
     log,
     log1p,
-    maximum,
     multiply_no_nan,
     ones_like,
     pad,
@@ -104,8 +103,9 @@ def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
     loss = exp(log_input) - log_input * targets
     if not compute_full_loss:
         return loss
-    stirling = targets * log(maximum(targets, ones_like(targets))) - targets + 0.5 * log(2 * math.pi * maximum(targets, ones_like(targets)))
-    return loss + where((targets >= 0) & (targets <= 1), zeros_like(targets), stirling)
+    small = (targets >= 0) & (targets <= 1)
+    safe = where(small, ones_like(targets), targets)
+    return loss + where(small, zeros_like(targets), safe * log(safe) - safe + 0.5 * log(2 * math.pi * safe))
 
 
 def crelu(features, axis=-1, name=None):
@@ -199,3 +199,10 @@ def nextafter(x1, x2, name=None):
     b = _tandem.to_tensor_beside(x2, a.dtype)
     sizes = (zeros_like(a) + zeros_like(b)).shape.as_list()
     return computed(np.nextafter, [a, b], (sizes, a.dtype))
+
+
+def batch_norm_with_global_normalization(input, mean, variance, beta, gamma, variance_epsilon, scale_after_normalization, name=None):
+    """batch_normalization, scaled by gamma or not."""
+    from .nn import batch_normalization
+
+    return batch_normalization(input, mean, variance, beta, gamma if scale_after_normalization else None, variance_epsilon)

@@ -8,6 +8,7 @@ from ._gradient import custom_gradient
 from ._on_host import computed
 from ._py_function import py_function
 from ._specs import TensorSpec
+from .errors import DTypeError
 
 _SMALLEST = 1e-300
 
@@ -17,7 +18,7 @@ def _operands(*values):
     first = _tandem.to_tensor(values[0])
     tensors = [first, *(_tandem.to_tensor_beside(value, first.dtype) for value in values[1:])]
     if not first.dtype.is_floating:
-        raise TypeError(f"special functions take floating numbers, got {first.dtype.name}; cast them")
+        raise DTypeError(f"special functions take floating numbers, got {first.dtype.name}; cast them")
     shape = numpy.broadcast_shapes(*(tuple(tensor.shape) for tensor in tensors))
     return [_ops.broadcast_to(tensor, list(shape)) for tensor in tensors]
 
@@ -73,7 +74,7 @@ def _lower_gamma(a, x):
         if rest.any():
             out[rest] = 1.0 - _upper_fraction(a[rest], x[rest])
         out[valid & numpy.isinf(x)] = 1.0
-    return out
+    return numpy.where((x == 0) & ~numpy.isnan(a), 0.0, out)
 
 
 def _upper_fraction(a, x):
@@ -138,7 +139,7 @@ def _hurwitz(x, q):
 
 
 def _polygamma(n, x):
-    n = numpy.where(n >= 0, n, numpy.nan)  # orders below 0 have no value
+    n = numpy.where((n >= 0) & (n == numpy.floor(n)), n, numpy.nan)  # orders below 0 and between integers have no value
     factorial = numpy.exp(_lgamma(numpy.where(numpy.isnan(n), 1.0, n + 1))) + 0 * n
     return numpy.where(n % 2 == 0, -1.0, 1.0) * factorial * _hurwitz(n + 1, x)
 
@@ -155,8 +156,9 @@ def _scaled_bessel(order, x):
 
 
 def _bessel(order, x):
-    with numpy.errstate(over="ignore"):
-        return _scaled_bessel(order, x) * numpy.exp(numpy.abs(x))
+    with numpy.errstate(over="ignore", invalid="ignore"):
+        large = numpy.abs(x) > 720  # e to it is infinite, times what may be 0 by then
+        return numpy.where(large, numpy.where(x < 0, (-1.0) ** order, 1.0) * numpy.inf, _scaled_bessel(order, x) * numpy.exp(numpy.abs(x)))
 
 
 # --- The functions of tf.math. ---
@@ -177,8 +179,18 @@ def _named(name, doc, function, gradient):
     return op
 
 
-igamma = _named("igamma", "The regularised lower incomplete gamma function P(a, x).", _lower_gamma, lambda a, x: (None, _gamma_density(a, x)))
-igammac = _named("igammac", "The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).", lambda a, x: 1.0 - _lower_gamma(a, x), lambda a, x: (None, -_gamma_density(a, x)))
+def _gamma_slope(a, x):
+    """The derivative of P(a, x) by a, from both sides: the series has none that converges everywhere."""
+    step = 1e-4 * numpy.maximum(a, 1e-3)
+    with numpy.errstate(all="ignore"):
+        return (8 * (_lower_gamma(a + step, x) - _lower_gamma(a - step, x)) - _lower_gamma(a + 2 * step, x) + _lower_gamma(a - 2 * step, x)) / (12 * step)
+
+
+_by_shape = _elementwise(_gamma_slope, lambda a, x: (None, None))
+
+
+igamma = _named("igamma", "The regularised lower incomplete gamma function P(a, x).", _lower_gamma, lambda a, x: (_by_shape(a, x), _gamma_density(a, x)))
+igammac = _named("igammac", "The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).", lambda a, x: 1.0 - _lower_gamma(a, x), lambda a, x: (-_by_shape(a, x), -_gamma_density(a, x)))
 betainc = _named("betainc", "The regularised incomplete beta function I_x(a, b).", _incomplete_beta, lambda a, b, x: (None, None, _beta_density(a, b, x)))
 zeta = _named("zeta", "The Hurwitz zeta function of x and q.", _hurwitz, lambda x, q: (None, -x * zeta(x + 1.0, q)))
 _positive_polygamma = _named("polygamma", "The derivative of order a >= 1 of digamma at x.", _polygamma, lambda a, x: (None, _positive_polygamma(a + 1.0, x)))

@@ -12,6 +12,8 @@ def run(name, args, kwargs):
         return NotImplemented
     if name in _MOVES_FIRST and not _holds_strings(args[0]):
         return NotImplemented
+    if name == "mirror_pad":  # whose mode is text, too
+        return moved(lambda numbers: _ops.records[name](numbers, *args[1:], **kwargs), args[0]) if _holds_strings(args[0]) else NotImplemented
     if name in _MOVES:
         return _moved(_ops.records[name], name, args, kwargs)
     special = {"add": joined, "cast": _cast, "equal": _equal, "not_equal": _not_equal}.get(name)
@@ -58,7 +60,7 @@ class _Numbered:
 
         def pick(places, *parts):
             flat = numpy.concatenate([part.reshape(-1) for part in parts])
-            return flat[places.astype(int)] if places.size else places
+            return flat[places.astype(int).reshape(-1)].reshape(places.shape) if places.size else places  # of a scalar, too, an array
 
         return _computed(pick, [numbers, *self.tensors], numbers.shape, _dtypes.string)
 

@@ -24,7 +24,7 @@ from ._ops import abs as _abs
 from ._ops import cast, ceil, expand_dims, floor, gather, greater_equal, less, less_equal, log, logical_and, maximum, minimum, pad
 from ._ops import reduce_mean, reduce_sum, squared_difference, stack, where, zeros_like
 from ._ops import transpose as _reordered
-from .errors import UnimplementedError
+from .errors import InvalidArgumentError, UnimplementedError
 
 
 class ResizeMethod(str, enum.Enum):
@@ -149,7 +149,7 @@ def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=Fal
     except ValueError:
         raise UnimplementedError(f"resize: method must be one of {[m.value for m in ResizeMethod]}, got {method!r}") from None
     height, width = _new_size(images, size, preserve_aspect_ratio)
-    if word != "nearest" and not images.dtype.is_floating:
+    if word != "nearest" and (word != "bilinear" or antialias or not images.dtype.is_floating):
         images = cast(images, _dtypes.float32)
     return _resizing.resize(images, height, width, word, antialias)
 
@@ -178,10 +178,10 @@ def _places(first, last, count, size):
 def crop_and_resize(image, boxes, box_indices, crop_size, method="bilinear", extrapolation_value=0.0, name=None):
     """Parts of pictures in one size: boxes are [y1, x1, y2, x2] in parts of the picture, what lies outside has one value."""
     image, boxes = _tandem.to_tensor(image), _tandem.to_tensor(boxes, _dtypes.float32)
-    image = image if image.dtype.is_floating else cast(image, _dtypes.float32)
+    image = cast(image, _dtypes.float32)
     numbers = _tandem.to_tensor(box_indices, _dtypes.int32)
     if image.ndim != 4 or boxes.ndim != 2 or boxes.shape[1] != 4 or numbers.shape.as_list() != [boxes.shape[0]]:
-        raise ValueError(
+        raise InvalidArgumentError(
             "crop_and_resize: needs images [batch, height, width, channels], boxes [n, 4] and box_indices [n], got "
             f"{image.shape}, {boxes.shape} and {numbers.shape}"
         )
@@ -296,9 +296,9 @@ def psnr(a, b, max_val, name=None):
 __getattr__, __dir__ = _names.lazy(
     __name__,
     _names.places_of(
-        _pictures="adjust_jpeg_quality decode_and_crop_jpeg decode_bmp decode_image decode_jpeg decode_png encode_jpeg encode_png extract_jpeg_shape is_jpeg "
+        _pictures="adjust_jpeg_quality decode_and_crop_jpeg decode_bmp decode_gif decode_image decode_jpeg decode_png encode_jpeg encode_png extract_jpeg_shape is_jpeg "
         "random_jpeg_quality stateless_random_jpeg_quality",
-        _image_windows="extract_patches ssim",
+        _image_windows="extract_patches ssim ssim_multiscale",
         _boxes="combined_non_max_suppression draw_bounding_boxes non_max_suppression non_max_suppression_padded non_max_suppression_with_scores",
         _image_changes="adjust_gamma image_gradients rgb_to_yiq rgb_to_yuv sobel_edges stateless_random_brightness stateless_random_contrast "
         "stateless_random_crop stateless_random_flip_left_right stateless_random_flip_up_down stateless_random_hue stateless_random_saturation "

@@ -8,7 +8,7 @@ for _composed in (_arrays, _matrices, _segments):
 truediv = _exported["divide"]
 mod = _exported["floormod"]
 
-__getattr__, __dir__ = _names.lazy(__name__, _names.places_of(
+__getattr__, __dir__ = _names.lazy(__name__, {"special": "_math_special:"} | _names.places_of(
     _complex="angle conj imag real",
     _extras="confusion_matrix",
     _partitions="invert_permutation",

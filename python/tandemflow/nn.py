@@ -1,6 +1,6 @@
 """tf.nn: what neural networks are made of."""
 from . import _names, _ops, _replica, _tandem
-from ._arrays import in_top_k, l2_loss, l2_normalize, moments, top_k, zero_fraction
+from ._arrays import clip_by_norm, in_top_k, l2_loss, l2_normalize, moments, top_k, zero_fraction
 from ._conv import (
     avg_pool1d,
     avg_pool2d,
@@ -54,9 +54,10 @@ from ._ops import (
 
 def embedding_lookup(params, ids, max_norm=None, name=None):
     """Rows of params by number."""
-    if max_norm is not None:
-        raise NotImplementedError("embedding_lookup: max_norm is not there yet")
-    return gather(params, ids)
+    rows = gather(params, ids)
+    if max_norm is None:
+        return rows
+    return clip_by_norm(rows, max_norm, list(range(_tandem.to_tensor(ids).ndim, rows.ndim)))
 
 
 def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size=None):
@@ -120,8 +121,10 @@ __getattr__, __dir__ = _names.lazy(__name__, {"experimental": "_nn_experimental:
     "sampled_softmax_loss uniform_candidate_sampler",
     _ctc="ctc_greedy_decoder ctc_loss",
     _extras="convolution",
+    _labels="collapse_repeated ctc_unique_labels isotonic_regression",
+    _transposed_conv="atrous_conv2d_transpose conv_transpose depthwise_conv2d_backprop_filter depthwise_conv2d_backprop_input",
     _morphology="dilation2d erosion2d",
     _sparse_lookup="embedding_lookup_sparse safe_embedding_lookup_sparse",
     _partitions="depth_to_space space_to_batch space_to_depth",
-    _seldom="atrous_conv2d crelu normalize_moments sufficient_statistics local_response_normalization log_poisson_loss lrn=local_response_normalization pool weighted_cross_entropy_with_logits weighted_moments",
+    _seldom="approx_max_k approx_min_k atrous_conv2d batch_norm_with_global_normalization crelu normalize_moments sufficient_statistics local_response_normalization log_poisson_loss lrn=local_response_normalization pool weighted_cross_entropy_with_logits weighted_moments",
 ))  # fmt: skip

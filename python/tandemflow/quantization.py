@@ -2,7 +2,9 @@
 from . import _names, _tandem
 from ._dtypes import float32
 from ._gradient import custom_gradient
-from ._ops import clip_by_value, floor, greater_equal, less_equal, logical_and, reduce_sum, round, where, zeros_like
+from ._ops import (
+    cast, clip_by_value, floor, greater_equal, less_equal, logical_and, minimum, reduce_max, reduce_min, reduce_sum, reshape, round, stop_gradient, where, zeros_like,
+)  # fmt: skip
 
 
 def _given(value):
@@ -66,6 +68,43 @@ def fake_quant_with_min_max_vars_per_channel(inputs, min, max, num_bits=8, narro
         return y, gradient
 
     return quantise(*map(_given, (inputs, min, max)))
+
+
+def quantize_and_dequantize_v2(input, input_min, input_max, signed_input=True, num_bits=8, range_given=False, round_mode="HALF_TO_EVEN",
+                               narrow_range=False, axis=None, name=None):  # fmt: skip
+    """The input in steps of which 0 is one, as many as num_bits have; from input_min to input_max, or from its own least to its largest."""
+    if round_mode not in ("HALF_TO_EVEN", "HALF_UP"):
+        raise ValueError(f"quantize_and_dequantize_v2: round_mode must be 'HALF_TO_EVEN' or 'HALF_UP', got {round_mode!r}")
+    x = _tandem.to_tensor(input)
+    least = float(-(2 ** (num_bits - 1)) + (1 if narrow_range else 0)) if signed_input else 0.0
+    most = float(2 ** (num_bits - 1) - 1 if signed_input else 2**num_bits - 1)
+    others = None if axis is None else [i for i in range(x.ndim) if i != axis % x.ndim]
+
+    @custom_gradient
+    def quantise(x):
+        low, high = (_range_of(bound, x, others) for bound in (input_min, input_max)) if range_given else (reduce_min(x, others, True), reduce_max(x, others, True))
+        steps = [where(high > 0, most / high, zeros_like(high) + x.dtype.max), where(least * low > 0, least / low, zeros_like(low) + x.dtype.max)]
+        scale = minimum(*steps)
+        bound = lambda steps_away: steps_away / scale  # noqa: E731
+        moved = clip_by_value(x, bound(least), bound(most)) * scale
+        inside = logical_and(greater_equal(x, low), less_equal(x, high))
+        rounded = round(moved) if round_mode == "HALF_TO_EVEN" else floor(moved + 0.5)
+        return rounded / scale, lambda upstream: where(inside, upstream, zeros_like(upstream))
+
+    return quantise(x)
+
+
+def _range_of(bound, x, others):
+    """A bound that broadcasts with x: one number, or one for each slice of an axis."""
+    bound = cast(_tandem.to_tensor(bound), x.dtype)
+    return bound if others is None or not bound.ndim else reshape(bound, [1 if i in others else -1 for i in range(x.ndim)])
+
+
+def quantize_and_dequantize(input, input_min, input_max, signed_input=True, num_bits=8, range_given=False, round_mode="HALF_TO_EVEN", name=None,
+                            narrow_range=False, axis=None):  # fmt: skip
+    """quantize_and_dequantize_v2, whose gradient passes everywhere."""
+    x = _tandem.to_tensor(input)
+    return x + stop_gradient(quantize_and_dequantize_v2(x, input_min, input_max, signed_input, num_bits, range_given, round_mode, narrow_range, axis) - x)
 
 
 __getattr__, __dir__ = _names.lazy(__name__)

@@ -1,10 +1,12 @@
 """tf.random: the same numbers for the same seed, whatever the device and the number of threads."""
 import builtins
 import enum
+import math
 
 import numpy as np
 
 from . import _dtypes, _names, _ops, _tandem
+from ._one_pass import in_one_pass
 from .errors import InvalidArgumentError
 
 _MASK = 2**64 - 1
@@ -38,7 +40,8 @@ class _Stateless:
         words = _tandem.as_ints(seed)
         if len(words) != 2:
             raise InvalidArgumentError(f"seed must have shape [2], got {len(words)} numbers")
-        self._key, self._counter, self._draws = words[0], words[1], 0
+        # The smallest number tells graphs to draw anew (tandem/op/drawn_words.h).
+        self._key, self._counter, self._draws = words[0], max(words[1], 1 - 2**63), 0
 
     def _words(self):
         key = (self._key ^ (self._draws * _GOLDEN)) & _MASK
@@ -57,15 +60,47 @@ def _is_one(number):
     return not isinstance(number, (list, tuple)) and not getattr(number, "ndim", 0)
 
 
-def _bounds(minval, maxval, dtype):
-    """maxval is 1 for floats and must be given for integers."""
-    if maxval is None:
-        if _dtypes.as_dtype(dtype).is_integer:
-            raise ValueError("Must specify maxval for integer dtype")
-        maxval = 1
-    if _dtypes.as_dtype(dtype).is_integer and not 0 < int(maxval) - int(minval) <= 2**32:
-        raise InvalidArgumentError(f"uniform: integers need 0 < maxval - minval <= 2^32, got [{minval}, {maxval})")
-    return minval, maxval
+def evenly(source, shape, minval, maxval, dtype):
+    """Numbers in [minval, maxval); maxval is 1 for floats and must be given for integers."""
+    wanted = _dtypes.as_dtype(dtype)
+    if wanted.is_integer:
+        return _whole_numbers(source, shape, minval, maxval, wanted)
+    maxval = 1 if maxval is None else maxval
+    if minval is None:
+        raise ValueError(f"uniform: minval must be a number, got None; of floats like {wanted.name} it is 0 unless given")
+    if _is_one(minval) and _is_one(maxval):
+        drawn = source.uniform(shape, minval, maxval, wanted)
+        # What has few digits may be rounded up to maxval, which does not belong to it.
+        return _ops.minimum(drawn, _tandem.to_tensor(_below(float(maxval), wanted), wanted)) if wanted.size == 2 else drawn
+    low, high = _tandem.to_tensor(minval, wanted), _tandem.to_tensor(maxval, wanted)
+    return source.uniform(shape, dtype=wanted) * (high - low) + low
+
+
+def _below(number, dtype):
+    """The largest number of 16 bits below this one."""
+    if dtype == _dtypes.float16:
+        near = np.float16(number)
+        return float(near if near < number else np.nextafter(near, np.float16(-np.inf)))
+    bits = int(np.nextafter(np.float32(number), np.float32(-np.inf)).view(np.uint32))
+    away = 2**16 - 1 if bits >> 31 else 0  # a negative number is cut to what is farther from zero
+    return float(np.uint32(bits + away & 0xFFFF0000).view(np.float32))
+
+
+def _whole_numbers(source, shape, minval, maxval, dtype):
+    if maxval is None and minval is not None:
+        raise ValueError("Must specify maxval for integer dtype")
+    low, high = (0, 2**64) if maxval is None else (int(0 if minval is None else minval), int(maxval))
+    if not 0 < high - low:
+        raise InvalidArgumentError(f"uniform: Need minval < maxval, got {low} >= {high}")
+    if high - low < 2**32 and max(abs(low), abs(high)) < 2**53:
+        return source.uniform(shape, low, high, dtype)
+    # From four words of 16 bits each, which wrap as integers do.
+    words = _ops.cast(source.uniform([*_tandem.as_ints(shape), 4], 0, 2**16, _dtypes.int32), _dtypes.int64)
+    drawn = _ops.reduce_sum(words * np.array([1, 2**16, 2**32, 2**48]), -1)
+    if high - low < 2**63:
+        drawn = _ops.floormod(_ops.records["bitwise_and"](drawn, _tandem.to_tensor(2**63 - 1, _dtypes.int64)), _tandem.to_tensor(high - low, _dtypes.int64))
+    low = low - 2**64 if low >= 2**63 else low
+    return _ops.cast(drawn + _tandem.to_tensor(low, _dtypes.int64), dtype)
 
 
 # --- How each distribution is drawn, from either source. Those that reject draw a fixed number of times, enough that what
@@ -152,7 +187,7 @@ def normal(shape, mean=0.0, stddev=1.0, dtype=_dtypes.float32, seed=None, name=N
 
 def uniform(shape, minval=0, maxval=None, dtype=_dtypes.float32, seed=None, name=None):
     """Evenly distributed numbers in [minval, maxval); maxval is 1 for floats and must be given for integers."""
-    return _Sequence(seed).uniform(shape, *_bounds(minval, maxval, dtype), dtype)
+    return evenly(_Sequence(seed), shape, minval, maxval, dtype)
 
 
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=_dtypes.float32, seed=None, name=None):
@@ -179,7 +214,14 @@ def gamma(shape, alpha, beta=None, dtype=_dtypes.float32, seed=None, name=None):
     """Gamma distributed numbers: so many for each alpha, whose shape follows."""
     beta = _ops.cast(_tandem.to_tensor(1.0 if beta is None else beta), dtype)
     alpha, full = _parameter(_ops.cast(_tandem.to_tensor(alpha), dtype) + _ops.zeros_like(beta), dtype, shape)
+    if seed is None:  # each seed would be a trace of its own
+        return _gamma_of_sequence(alpha, beta, tuple(full), _dtypes.as_dtype(dtype))
     return _gamma(_Sequence(seed), full, alpha, beta, dtype)
+
+
+_gamma_of_sequence = in_one_pass(
+    lambda alpha, beta, full, dtype: _gamma(_Sequence(None), list(full), alpha, beta, dtype), elements=lambda alpha, beta, full, dtype: math.prod(full)
+)
 
 
 def poisson(shape, lam, dtype=_dtypes.float32, seed=None, name=None):
@@ -197,8 +239,8 @@ def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype=_dtypes.float32, n
 
 
 def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=_dtypes.float32, name=None, alg="auto_select"):
-    """Evenly distributed numbers that depend on the seed only."""
-    return _Stateless(seed).uniform(shape, *_bounds(minval, maxval, dtype), dtype)
+    """Evenly distributed numbers that depend on the seed only; integers without bounds are any of their dtype."""
+    return evenly(_Stateless(seed), shape, minval, maxval, dtype)
 
 
 def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype=_dtypes.float32, name=None, alg="auto_select"):
@@ -274,9 +316,14 @@ def stateless_parameterized_truncated_normal(shape, seed, means=0.0, stddevs=1.0
     sizes = _tandem.as_ints(shape)
     dtype = next((value.dtype for value in (means, stddevs, minvals, maxvals) if isinstance(value, _tandem.Tensor)), _dtypes.float32)
     means, stddevs, low, high = (_spread(value, dtype, sizes) for value in (means, stddevs, minvals, maxvals))
-    below, above = (0.5 * (1.0 + _ops.records["erf"]((bound - means) / stddevs * 0.5**0.5)) for bound in (low, high))
+    first, last = (low - means) / stddevs, (high - means) / stddevs
+    # On the side of small probabilities, which have all their digits: 1 less one of them has few.
+    turned = first + last > 0
+    first, last = _ops.where(turned, -last, first), _ops.where(turned, -first, last)
+    below, above = (0.5 * _ops.records["erfc"](bound * -(0.5**0.5)) for bound in (first, last))
     draws = _Stateless(seed).uniform(sizes, 0.0, 1.0, dtype)
-    return _ops.minimum(_ops.maximum(means + stddevs * _ops.records["ndtri"](below + draws * (above - below)), low), high)
+    z = _ops.records["ndtri"](below + draws * (above - below))
+    return _ops.minimum(_ops.maximum(means + stddevs * _ops.where(turned, -z, z), low), high)
 
 
 __getattr__, __dir__ = _names.lazy(__name__, {"experimental": "_random_experimental:"} | _names.places_of(

@@ -23,6 +23,8 @@ def _array(tensor):
 
 
 def _tensor(array, dtype):
+    if not array.size:  # lists of nothing do not tell their sizes
+        return _tandem.to_tensor(array.astype(object if dtype == _dtypes.string else dtype.as_numpy_dtype), dtype)
     return _tandem.to_tensor(array.tolist(), dtype)
 
 
@@ -273,14 +275,17 @@ def reduce_join(inputs, axis=None, keepdims=False, separator="", name=None):
         return _tandem.to_tensor([glue.join(row) for row in inputs.to_list()], _dtypes.string)
     tensor = _text(inputs)
     rank = tensor.ndim
-    axes = list(range(rank - 1, -1, -1)) if axis is None else [a % rank for a in _tandem.as_ints(axis)]
+    axes = list(range(rank - 1, -1, -1)) if axis is None else _tandem.as_ints(axis)
+    if any(not -rank <= a < rank for a in axes):
+        raise InvalidArgumentError(f"reduce_join: the axes {axes} must lie in [{-rank}, {rank}) for a tensor of shape {tensor.shape}")
+    axes = [a % rank for a in axes]
     kept = [i for i in range(rank) if i not in axes]
     sizes = tensor.shape.as_list()
     shape = [1 if i in axes else sizes[i] for i in range(rank)] if keepdims else [sizes[i] for i in kept]
 
     def run(array):
-        moved = numpy.transpose(array, kept + axes[::-1]).reshape([sizes[i] for i in kept] + [-1])
-        flat = moved.reshape(-1, moved.shape[-1])
+        rows, joined = (int(numpy.prod([sizes[i] for i in which])) for which in (kept, axes))
+        flat = numpy.transpose(array, kept + axes[::-1]).reshape(rows, joined)
         out = numpy.empty(len(flat), object)
         out[:] = [glue.join(row) for row in flat]
         return out.reshape(shape)

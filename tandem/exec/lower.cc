@@ -124,7 +124,7 @@ class Lowering {
                                   .together = step.together};
     plan_->operand_count_ += static_cast<std::uint32_t>(node.inputs.size() + node.outputs.size());
     plan_->words_.insert(plan_->words_.end(), node.attrs.run_time().begin(), node.attrs.run_time().end());
-    if (node.op->random) draws_[step.node] = {instruction.words + key_word(*node.op)};
+    if (draws_each_run(*node.op, node.attrs.run_time())) draws_[step.node] = {instruction.words + key_word(*node.op)};
     place_outputs(s, node);
     await_inputs(step, node);
     for (std::size_t i = 0; i < node.inputs.size(); ++i)

@@ -63,7 +63,7 @@ std::vector<Tensors> Stepwise::compute(std::span<const TensorRef> arguments, std
       values[n] = {node.constant};
     } else if (node.op == &variable_op) {
       values[n] = {node.cell->read()};
-    } else if (node.op->random) {
+    } else if (draws_each_run(*node.op, node.attrs.run_time())) {
       const auto call = drawn.empty() ? random_state().draw(node.attrs.run_time()[key_word(*node.op)]) : drawn[draws++];
       values[n] = run_node(n, values, with_words(*node.op, node.attrs, call));
     } else {

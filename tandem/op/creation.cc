@@ -1,6 +1,7 @@
 // Ops that make tensors from nothing: constants, ranges, random numbers.
 #include <cmath>
 
+#include "tandem/op/drawn_words.h"
 #include "tandem/op/groups.h"
 #include "tandem/op/open_size.h"
 #include "tandem/op/random_state.h"
@@ -122,18 +123,29 @@ Tensor drawn(const Shape& shape, const Make& make) {
 
 }  // namespace
 
+namespace {
+
+/// While a function is traced nothing is drawn: the words name the op.
+RandomState::Call words_of(std::int64_t seed) {
+  RandomState::Call call = random_state().next(seed);
+  if (RandomState::tracing()) call.counter = kDrawnEachRun;
+  return call;
+}
+
+}  // namespace
+
 Tensor random_normal(const Shape& shape, double mean, double stddev, DType dtype, std::int64_t seed) {
   return drawn(shape, [&](const Shape& all) {
-    const auto call = random_state().next(seed);
+    const auto call = words_of(seed);
     return apply(random_normal_op, {}, make_attrs(random_normal_op, all, mean, stddev, dtype, call.key, call.counter));
   });
 }
 
 Tensor random_uniform(const Shape& shape, double min, double max, DType dtype, std::int64_t seed) {
-  if (is_integer(dtype) && !(max > min && max - min <= 0x1p32))
-    fail(ErrorCode::invalid_argument, "random_uniform: integers need 0 < maxval - minval <= 2^32, got [", min, ", ", max, ")");
+  if (is_integer(dtype) && !(max > min && max - min < 0x1p32))
+    fail(ErrorCode::invalid_argument, "random_uniform: integers need 0 < maxval - minval < 2^32, got [", min, ", ", max, ")");
   return drawn(shape, [&](const Shape& all) {
-    const auto call = random_state().next(seed);
+    const auto call = words_of(seed);
     return apply(random_uniform_op, {}, make_attrs(random_uniform_op, all, min, max, dtype, call.key, call.counter));
   });
 }

@@ -22,7 +22,6 @@ _WHY = {
     "dft_inverse": "the wanted values have rounding errors of 2e-7 where the answer is 0",
     "bf16": "sums are rounded in another order: the last of 8 bits differs by more than one unit",
     "fp16": "sums are rounded in another order: the last of 11 bits differs by more than one unit",
-    "jpeg_grayscale": "grey is the file's own luminance, and is wanted as computed from red, green and blue",
 }
 
 

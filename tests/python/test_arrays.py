@@ -243,3 +243,29 @@ def test_unstack_and_split_refuse_numbers_that_do_not_fit():
         tf.unstack(tf.ones([2, 2]), num=3)
     with pytest.raises(tf.errors.InvalidArgumentError, match="does not divide into 3"):
         tf.split(tf.ones([4]), 3)
+
+
+def test_sums_of_squares_and_products_of_large_tensors():
+    """Eagerly these are one traced loop; the answers and gradients are those of the ops one by one."""
+    random = np.random.default_rng(8)
+    m, other = random.standard_normal((300, 400)), random.standard_normal((400, 300))
+    for dtype, close in (("float64", 1e-10), ("float32", 2e-5)):
+        x, y = tf.constant(m.astype(dtype)), tf.constant(other.astype(dtype))
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            results = [
+                tf.norm(x), tf.norm(x, axis=[0, 1], keepdims=True), tf.nn.l2_loss(x), tf.linalg.global_norm([x, y]), tf.tensordot(x, y, [[0, 1], [1, 0]]), tf.tensordot(x, x, 2),
+                tf.nn.l2_normalize(x, axis=1), tf.clip_by_norm(x, 2.0, axes=[1]), tf.norm(x, axis=-1),
+            ]  # fmt: skip
+        length = np.linalg.norm(m, axis=1, keepdims=True)
+        wanted = [
+            np.linalg.norm(m), [[np.linalg.norm(m)]], (m**2).sum() / 2, np.sqrt((m**2).sum() + (other**2).sum()), (m * other.T).sum(), (m * m).sum(),
+            m / length, m * 2 / length, length[:, 0],
+        ]  # fmt: skip
+        for got, value in zip(results, wanted):
+            np.testing.assert_allclose(got, value, rtol=close, atol=close)
+            assert got.dtype == dtype
+        np.testing.assert_allclose(tape.gradient(results[0], x), m / np.linalg.norm(m), rtol=close, atol=close)
+        np.testing.assert_allclose(tape.gradient(results[4], x), other.T, rtol=close)
+        np.testing.assert_allclose(tape.gradient(results[5], x), 2 * m, rtol=close)
+        np.testing.assert_allclose(tape.gradient(results[8], x), m / length, rtol=close, atol=close)

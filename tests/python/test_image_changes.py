@@ -29,7 +29,7 @@ def test_colours_in_other_systems_and_back():
     for there, back in [(tf.image.rgb_to_yuv, tf.image.yuv_to_rgb), (tf.image.rgb_to_yiq, tf.image.yiq_to_rgb)]:
         changed = there(IMAGES)
         np.testing.assert_allclose(changed.numpy()[..., 0], IMAGES @ [0.299, 0.587, 0.114], rtol=1e-5)
-        np.testing.assert_allclose(back(changed), IMAGES, atol=1e-5)
+        np.testing.assert_allclose(back(changed), IMAGES, atol=3e-4)  # TensorFlow rounds the way back of YIQ
     np.testing.assert_allclose(tf.image.adjust_gamma(IMAGES, 2, 0.5), 0.5 * IMAGES**2, rtol=1e-5)
     with pytest.raises(ValueError, match="non-negative"):
         tf.image.adjust_gamma(IMAGES, -1)

@@ -132,6 +132,63 @@ def test_the_nodes_of_the_standard():
     assert not better, "these pass now; run tools/onnx_missing.py:\n" + "\n".join(better)
 
 
+def _trees(random, modes, **more):
+    """Three random trees of seven questions and eight leaves each, as a model of float32."""
+    inner = [[(2 * i + 1, 2 * i + 2) for i in range(7)] for _ in range(3)]  # beyond the seventh: leaves
+    ways = {"true": [], "false": []}
+    for tree, pairs in enumerate(inner):
+        for pair in pairs:
+            for way, child in zip(ways, pair):
+                ways[way].append((child + 7 * tree, 0) if child < 7 else (child - 7 + 8 * tree, 1))
+    weights = random.standard_normal(24).astype(np.float32)
+    attributes = dict(
+        tree_roots=[0, 7, 14], n_targets=4, nodes_featureids=random.integers(0, 5, 21).tolist(), leaf_targetids=random.integers(0, 3, 24).tolist(),
+        nodes_modes=onnx.numpy_helper.from_array(random.choice(modes, 21).astype(np.uint8)), leaf_weights=onnx.numpy_helper.from_array(weights),
+        nodes_splits=onnx.numpy_helper.from_array(np.round(random.standard_normal(21), 1).astype(np.float32)),
+        **{f"nodes_{way}nodeids": [at for at, _ in goals] for way, goals in ways.items()}, **{f"nodes_{way}leafs": [leaf for _, leaf in goals] for way, goals in ways.items()},
+        **more,
+    )  # fmt: skip
+    helper, floats = onnx.helper, onnx.TensorProto.FLOAT
+    node = helper.make_node("TreeEnsemble", ["x"], ["y"], domain="ai.onnx.ml", **attributes)
+    graph = helper.make_graph([node], "trees", [helper.make_tensor_value_info("x", floats, [None, 5])], [helper.make_tensor_value_info("y", floats, None)])
+    return helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 20), helper.make_opsetid("ai.onnx.ml", 5)])
+
+
+@pytest.mark.parametrize("aggregate", range(4))
+def test_trees_give_what_onnxruntime_gives(aggregate, tmp_path):
+    random = np.random.default_rng(aggregate)
+    model = _trees(random, [0, 1, 2, 3, 4, 5], aggregate_function=aggregate, nodes_missing_value_tracks_true=random.integers(0, 2, 21).tolist())
+    x = np.round(random.standard_normal((50, 5)), 1).astype(np.float32)
+    x[random.random(x.shape) < 0.1] = np.nan
+    onnx.save(model, tmp_path / "trees.onnx")
+    wanted = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})[0]
+    np.testing.assert_allclose(tf.onnx.load(str(tmp_path / "trees.onnx"))(x), wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_scores_of_trees_become_what_the_standard_says(tmp_path):
+    """onnxruntime takes the numbers of softmax and logistic for one another."""
+    x, answers = np.random.default_rng(1).standard_normal((9, 5)).astype(np.float32), []
+    for transform in range(4):
+        onnx.save(_trees(np.random.default_rng(5), [0], post_transform=transform), tmp_path / "trees.onnx")
+        answers.append(tf.onnx.load(str(tmp_path / "trees.onnx"))(x).numpy())
+    plain, powers = answers[0], np.exp(answers[0])
+    np.testing.assert_allclose(answers[1], powers / powers.sum(1, keepdims=True), rtol=1e-5)
+    np.testing.assert_allclose(answers[2], powers / (1 + powers), rtol=1e-5)
+    powers[plain == 0] = 0
+    np.testing.assert_allclose(answers[3], powers / powers.sum(1, keepdims=True), rtol=1e-5)
+
+
+def test_trees_that_lead_nowhere_are_refused(tmp_path):
+    for change, message in ((dict(nodes_truenodeids=[99] * 21), "is not there"), (dict(nodes_truenodeids=[0] * 21, nodes_trueleafs=[0] * 21), "in circles")):
+        model = _trees(np.random.default_rng(1), [0])
+        for attribute in model.graph.node[0].attribute:
+            if attribute.name in change:
+                attribute.CopyFrom(onnx.helper.make_attribute(attribute.name, change[attribute.name]))
+        onnx.save(model, tmp_path / "trees.onnx")
+        with pytest.raises(ValueError, match=message):
+            tf.onnx.load(str(tmp_path / "trees.onnx"))(np.zeros((2, 5), np.float32))
+
+
 def test_wrong_calls_and_files_are_refused(tmp_path):
     path = tmp_path / "m.onnx"
     tf.onnx.export(towers(), str(path))

@@ -1,4 +1,5 @@
 """Pictures in files: read as TensorFlow reads them, damaged ones refused."""
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -72,3 +73,86 @@ def test_mistakes_are_told():
         tf.io.decode_png(tf.constant(["a"]))
     with pytest.raises(NotImplementedError, match="E0702"):
         tf.function(tf.io.decode_png)(tf.constant(b""))
+
+
+def _lzw(indices, least):
+    """Compressed as GIF files are, with words that grow."""
+    clear, end = 1 << least, (1 << least) + 1
+    bits, total, count = 0, 0, least + 1
+
+    def put(code):
+        nonlocal bits, total
+        bits |= code << total
+        total += count
+
+    put(clear)
+    words, word = {(i,): i for i in range(clear)}, ()
+    for index in indices:
+        if word + (index,) in words:
+            word += (index,)
+            continue
+        put(words[word])
+        words[word + (index,)] = len(words) + 2
+        if len(words) + 2 > 1 << count and count < 12:
+            count += 1
+        word = (index,)
+        if len(words) + 2 >= 4095:
+            put(words[word])
+            put(clear)
+            words, word, count = {(i,): i for i in range(clear)}, (), least + 1
+    if word:
+        put(words[word])
+    put(end)
+    return bits.to_bytes((total + 7) // 8, "little")
+
+
+def gif(size, table, frames):
+    """(height, width), [colours, 3] and frames of (top, left, indices, transparent or None, interlaced)."""
+    depth = len(table).bit_length() - 1
+    data = b"GIF89a" + struct.pack("<HHBBB", size[1], size[0], 0x80 | (depth - 1), 0, 0) + table.astype(np.uint8).tobytes()
+    for top, left, indices, transparent, interlaced in frames:
+        data += b"" if transparent is None else bytes([0x21, 0xF9, 4, 1, 0, 0, transparent, 0])
+        data += b"\x2c" + struct.pack("<HHHHB", left, top, indices.shape[1], indices.shape[0], 0x40 if interlaced else 0)
+        rows = [i for first, step in ((0, 8), (4, 8), (2, 4), (1, 2)) for i in range(first, len(indices), step)] if interlaced else slice(None)
+        packed = _lzw(indices[rows].ravel().tolist(), max(depth, 2))
+        data += bytes([max(depth, 2)]) + b"".join(bytes([len(packed[i : i + 255])]) + packed[i : i + 255] for i in range(0, len(packed), 255)) + b"\0"
+    return data + b"\x3b"
+
+
+def test_frames_of_a_gif_are_drawn_over_one_another():
+    random = np.random.default_rng(3)
+    table = random.integers(0, 256, (64, 3))
+    first, second = random.integers(0, 64, (90, 110)), random.integers(0, 4, (21, 30))
+    data = gif((90, 110), table, [(0, 0, first, None, True), (8, 40, second, 2, False)])
+    got = tf.io.decode_gif(data)
+    wanted = np.stack([table[first]] * 2)
+    part = wanted[1, 8:29, 40:70]
+    part[second != 2] = table[second[second != 2]]
+    assert got.dtype == tf.uint8 and np.array_equal(got, wanted)
+    assert np.array_equal(tf.io.decode_image(data), wanted) and np.array_equal(tf.image.decode_image(data, expand_animations=False), wanted[0])
+    small = gif((90, 110), table, [(80, 100, first[:10, :10], None, False)])
+    assert np.array_equal(tf.io.decode_gif(small)[0, 80:, 100:], table[first[:10, :10]]) and not tf.io.decode_gif(small).numpy()[0, :80].any()
+
+
+def test_damaged_gifs_are_refused_or_read_but_never_crash():
+    random = np.random.default_rng(4)
+    whole = gif((12, 12), random.integers(0, 256, (16, 3)), [(0, 0, random.integers(0, 16, (12, 12)), None, False)])
+    for i in range(300):
+        data = bytearray(whole[: random.integers(0, len(whole))] if i % 3 == 0 else whole)
+        for at in random.integers(0, max(len(data), 1), 3 if data else 0):
+            data[at] = random.integers(0, 256)
+        if data[:6] == b"GIF89a" and np.prod(struct.unpack_from("<HH", data.ljust(10), 6)) > 10**6:
+            continue
+        try:
+            tf.io.decode_gif(bytes(data))
+        except tf.errors.InvalidArgumentError:
+            pass
+    with pytest.raises(tf.errors.InvalidArgumentError, match="GIF87a or GIF89a"):
+        tf.io.decode_gif(file("png_grey"))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="3 channels, got channels=1"):
+        tf.io.decode_image(whole, channels=1)
+
+
+def test_decode_image_reads_bmp_files():
+    bmp = b"BM" + struct.pack("<IHHIIiiHHIIiiII", 70, 0, 0, 54, 40, 1, 2, 1, 24, 0, 16, 0, 0, 0, 0) + bytes([3, 2, 1, 0, 6, 5, 4, 0])
+    assert tf.io.decode_image(bmp).numpy().tolist() == [[[4, 5, 6]], [[1, 2, 3]]]

@@ -70,3 +70,69 @@ def test_stateless_draws_of_few_programs_follow_their_distributions():
     assert 0 <= cut.min() < 0.01 and 2.99 < cut.max() <= 3 and abs(cut.mean() - 1.43) < 0.05
     assert tf.random.experimental.Generator is tf.random.Generator and tf.random.experimental.stateless_split([1, 2], 3).shape == (3, 2)
     assert tf.random.experimental.create_rng_state(1, tf.random.Algorithm.PHILOX).shape == (3,)
+
+
+def test_integers_of_any_range():
+    for low, high, dtype in ((-(2**31), 2**31, tf.int32), (2**60, 2**60 + 10, tf.int64), (-5, 2**50, tf.int64), (0, 2**64, tf.uint64), (0, 2**32, tf.uint32)):
+        x = tf.random.uniform([4000], low, high, dtype)
+        values = x.numpy().astype(object)
+        assert x.dtype == dtype and low <= values.min() and values.max() < high
+        assert 8 * (values.min() - low) < high - low and 8 * (high - 1 - values.max()) < high - low
+    for dtype in (tf.int32, tf.int64, tf.uint32, tf.uint64):  # any number of the dtype
+        x = tf.random.stateless_uniform([4000], [1, 2], None, None, dtype).numpy().astype(object)
+        assert x.min() < dtype.min + (dtype.max - dtype.min) / 8 and x.max() > dtype.max - (dtype.max - dtype.min) / 8
+    assert len(set(tf.random.Generator.from_seed(1).uniform_full_int([1000], tf.int64).numpy().tolist())) == 1000
+
+
+def test_bounds_may_be_tensors():
+    x = tf.random.uniform([4000, 3], [0.0, 1.0, 2.0], [1.0, 3.0, 2.5]).numpy()
+    np.testing.assert_allclose(x.min(0), [0, 1, 2], atol=0.01)
+    np.testing.assert_allclose(x.max(0), [1, 3, 2.5], atol=0.01)
+
+
+def test_numbers_of_a_seed_are_the_same_in_every_run_of_a_traced_function():
+    draws = [
+        lambda: tf.random.stateless_uniform([3], [3, 4]),
+        lambda: tf.random.stateless_normal([3], [3, 0]),
+        lambda: tf.random.stateless_truncated_normal([3], [0, 0]),
+        lambda: tf.random.stateless_uniform([3], [1, 2], 0, 100, tf.int32),
+        lambda: tf.random.stateless_categorical(tf.zeros([1, 9]), 3, [1, 2]),
+        lambda: tf.random.experimental.stateless_shuffle(tf.range(9), [1, 2]),
+        lambda: tf.nn.experimental.stateless_dropout(tf.ones([9]), 0.5, [1, 2]),
+        lambda: tf.random.split([1, 2], 3),
+        lambda: tf.keras.random.normal([3], seed=7),
+    ]
+    for draw in draws:
+        traced = tf.function(draw)
+        assert np.array_equal(traced(), draw()) and np.array_equal(traced(), draw())
+    with tf.device("/CPU:0"):
+        both = tf.function(lambda: (tf.random.stateless_uniform([3], [1, 2]), tf.random.stateless_uniform([3], [1, 3]), tf.random.uniform([3])))
+        first, second = both(), both()
+    assert np.array_equal(first[0], second[0]) and np.array_equal(first[1], second[1]) and not np.array_equal(first[0], first[1])
+    assert not np.array_equal(first[2], second[2])
+
+
+def test_numbers_of_few_digits_stay_below_their_bound():
+    for dtype in (tf.float16, tf.bfloat16):
+        for low, high in ((0.0, 1.0), (-1.0, 0.0), (2.0, 3.0), (-3.0, -2.0), (0.0, 0.3)):
+            x = tf.cast(tf.random.uniform([20000], low, high, dtype), tf.float32).numpy()
+            assert low - 0.01 <= x.min() and x.max() < high and x.max() > high - 0.05 * (high - low)
+
+
+def test_a_truncated_normal_far_from_its_mean():
+    for low, high, mean in ((1.0, 2.0, 1.3833), (5.0, 9.0, 5.1865), (-9.0, -5.0, -5.1865)):
+        x = tf.random.stateless_parameterized_truncated_normal([20000], [1, 2], 0.0, 1.0, low, high).numpy()
+        assert low <= x.min() and x.max() <= high and abs(x.mean() - mean) < 0.01
+
+
+def test_many_gamma_numbers_follow_the_seed_of_the_process():
+    """Eagerly they are one traced loop, which draws as the ops one by one do."""
+    draws = []
+    for _ in range(2):
+        tf.random.set_seed(5)
+        draws.append([tf.random.gamma([80_000], [2.5])[:, 0].numpy(), tf.random.normal([3]).numpy(), tf.random.gamma([80_000], [2.5])[:, 0].numpy()])
+    assert all(np.array_equal(first, second) for first, second in zip(*draws)) and not np.array_equal(draws[0][0], draws[0][2])
+    assert abs(draws[0][0].mean() - 2.5) < 0.05 and abs(draws[0][0].var() - 2.5) < 0.1
+    tf.random.set_seed(5)
+    traced = tf.function(lambda: tf.random.gamma([80_000], [2.5])[:, 0])
+    assert np.array_equal(traced(), draws[0][0])

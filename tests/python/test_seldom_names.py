@@ -303,3 +303,73 @@ def test_integers_and_iterables_are_told_from_others():
     for check, wrong in [(tf.debugging.assert_integer, 1.0), (tf.debugging.assert_proper_iterable, "a"), (tf.debugging.assert_proper_iterable, tf.ones(2))]:
         with pytest.raises(TypeError):
             check(wrong)
+
+
+def test_equal_neighbours_become_one():
+    labels, lengths = tf.nn.collapse_repeated([[1, 1, 2, 2, 1], [0, 1, 1, 2, 3]], [4, 2])
+    assert labels.numpy().tolist() == [[1, 2], [0, 1]] and lengths.numpy().tolist() == [2, 2]
+    unique, places = tf.nn.ctc_unique_labels([[3, 4, 4, 3], [1, 1, 1, 1]])
+    assert unique.numpy().tolist() == [[3, 4, 0, 0], [1, 0, 0, 0]] and places.numpy().tolist() == [[0, 1, 1, 0], [0] * 4]
+
+
+def test_isotonic_regression_averages_what_rises():
+    x = tf.constant([[3.0, 1.0, 2.0, 2.5, 0.0]])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        values, blocks = tf.nn.isotonic_regression(x)
+        total = tf.reduce_sum(values * [1.0, 2.0, 3.0, 4.0, 5.0])
+    np.testing.assert_allclose(values, [[3, 5.5 / 3, 5.5 / 3, 5.5 / 3, 0]], rtol=1e-6)
+    assert blocks.numpy().tolist() == [[0, 1, 1, 1, 2]] and tape.gradient(total, x).numpy().tolist() == [[1, 3, 3, 3, 5]]
+    np.testing.assert_allclose(tf.nn.isotonic_regression(tf.transpose(x), decreasing=False, axis=0)[0], np.full((5, 1), 1.7), rtol=1e-6)
+
+
+def test_rows_that_are_looked_up_are_cut_to_a_norm():
+    np.testing.assert_allclose(tf.nn.embedding_lookup([[3.0, 4.0], [0.3, 0.4]], [[0], [1]], max_norm=1.0), [[[0.6, 0.8]], [[0.3, 0.4]]], rtol=1e-6)
+
+
+def test_depthwise_gradients_by_name():
+    ones, filters = np.ones((1, 5, 5, 2), "float32"), np.ones((3, 3, 2, 1), "float32")
+    counts = np.array([2, 3, 3, 3, 2])
+    got = tf.nn.depthwise_conv2d_backprop_input([1, 5, 5, 2], filters, ones, [1, 1, 1, 1], "SAME")
+    assert np.array_equal(got[0, :, :, 1], np.outer(counts, counts))
+    got = tf.nn.depthwise_conv2d_backprop_filter(ones, [3, 3, 2, 1], ones, [1, 1, 1, 1], "SAME")
+    assert np.array_equal(got[:, :, 0, 0], np.outer([4, 5, 4], [4, 5, 4]))
+    x = tf.random.normal([1, 3, 2])
+    assert np.array_equal(tf.nn.conv_transpose(x, tf.ones([2, 1, 2]), [1, 6, 1], 2), tf.nn.conv1d_transpose(x, tf.ones([2, 1, 2]), [1, 6, 1], 2))
+
+
+def test_patches_keep_an_infinite_pixel_to_themselves():
+    image = np.arange(2 * 7 * 8 * 3, dtype="float32").reshape(2, 7, 8, 3)
+    image[0, 0, 0, 0] = np.inf
+    got = tf.image.extract_patches(image, [1, 3, 2, 1], [1, 2, 3, 1], [1, 2, 1, 1], "SAME").numpy()
+    assert got.shape == (2, 4, 3, 18) and not np.isnan(got).any() and np.isinf(got).sum() == np.isinf(got[0]).sum() > 0
+    large = np.full((1, 2, 2, 1), 2**24 + 1, "int32")  # not a float32
+    assert np.array_equal(tf.image.extract_patches(large, [1, 2, 2, 1], [1, 1, 1, 1], [1, 1, 1, 1], "VALID"), np.full((1, 1, 1, 4), 2**24 + 1))
+
+
+def test_likeness_in_several_sizes():
+    random = np.random.default_rng(2)
+    x = random.random((2, 41, 40, 3)).astype("float32")
+    y = np.clip(x + 0.3 * random.random(x.shape).astype("float32"), 0, 1)
+    np.testing.assert_allclose(tf.image.ssim_multiscale(x, x, 1.0, filter_size=2), [1, 1], rtol=1e-6)
+    one = tf.image.ssim_multiscale(x, y, 1.0, power_factors=(1.0,), filter_size=7)
+    np.testing.assert_allclose(one, tf.image.ssim(x, y, 1.0, filter_size=7), rtol=1e-5)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="smaller than the filter"):
+        tf.image.ssim_multiscale(x, y, 1.0)
+
+
+def test_diagonals_of_tensors_and_of_tridiagonal_matrices():
+    x = np.arange(6.0).reshape(2, 3)
+    x[0, 1] = np.inf
+    spread = tf.linalg.tensor_diag(x)
+    assert not np.isnan(spread.numpy()).any() and np.array_equal(tf.linalg.tensor_diag_part(spread), x)
+    alpha, beta = np.array([1.0, 2, 3, 4]), np.array([0.5, 0.6, 0.7])
+    matrix = np.diag(alpha) + np.diag(beta, 1) + np.diag(beta, -1)
+    values, vectors = tf.linalg.eigh_tridiagonal(alpha, beta, eigvals_only=False)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(matrix), rtol=1e-12)
+    np.testing.assert_allclose(matrix @ vectors.numpy(), vectors.numpy() * values.numpy(), atol=1e-12)
+    assert tf.linalg.eigh_tridiagonal(alpha, beta, select="i", select_range=(1, 2)).shape == (2,)
+
+
+def test_strings_are_chosen_one_by_one():
+    assert tf.where(tf.constant("a") == "a", tf.constant("yes"), tf.constant("no")).numpy() == b"yes"

@@ -87,3 +87,22 @@ def test_no_strings_keep_their_shape():
     none = tf.zeros([0, 1], tf.string)
     assert none.shape == [0, 1] and tf.zeros([2], tf.string).numpy().tolist() == [b"", b""] and tf.zeros([], tf.string).numpy() == b""
     assert tf.concat([none, tf.constant([["a"], ["b"]])], 0).numpy().tolist() == [[b"a"], [b"b"]]
+
+
+def test_no_strings_keep_their_shape():
+    none = tf.constant([["a", "b"]])[:0]
+    for got, wanted in (
+        (tf.slice(tf.constant([["a", "b"]]), [0, 0], [0, -1]), (0, 2)), (tf.gather(tf.constant([["a", "b"]]), tf.zeros([0], tf.int32)), (0, 2)),
+        (tf.concat([none, none], 0), (0, 2)), (tf.transpose(none), (2, 0)), (tf.strings.length(none), (0, 2)), (tf.strings.upper(none), (0, 2)),
+        (tf.strings.join([none, none]), (0, 2)), (tf.strings.to_number(none), (0, 2)), (tf.strings.as_string(tf.zeros([0, 3])), (0, 3)), (none == none, (0, 2)),
+        (tf.strings.substr(none, 0, 1), (0, 2)), (tf.strings.regex_replace(none, "a", "b"), (0, 2)), (tf.where(none == "a", none, none), (0, 2)),
+    ):  # fmt: skip
+        assert got.shape == wanted
+
+
+def test_joining_along_axes_without_elements():
+    none = tf.constant([["a", "b"]])
+    assert tf.strings.reduce_join(none[:, :0], axis=1).numpy().tolist() == [b""] and tf.strings.reduce_join(none[:0], axis=1).shape == (0,)
+    assert tf.strings.reduce_join("x").numpy() == b"x"
+    with pytest.raises(tf.errors.InvalidArgumentError, match="axes"):
+        tf.strings.reduce_join("x", axis=0)
