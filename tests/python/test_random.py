@@ -70,3 +70,11 @@ def test_stateless_draws_of_few_programs_follow_their_distributions():
     assert 0 <= cut.min() < 0.01 and 2.99 < cut.max() <= 3 and abs(cut.mean() - 1.43) < 0.05
     assert tf.random.experimental.Generator is tf.random.Generator and tf.random.experimental.stateless_split([1, 2], 3).shape == (3, 2)
     assert tf.random.experimental.create_rng_state(1, tf.random.Algorithm.PHILOX).shape == (3,)
+
+
+def test_beta_numbers_lie_between_0_and_1_however_small_the_parameters_are():
+    for alpha, beta in ((1e-3, 1e-3), (0.2, 0.2), (2.0, 5.0)):
+        x = np.asarray(tf.keras.random.beta((50000,), alpha, beta, seed=3), "float64")
+        assert np.all((x >= 0) & (x <= 1))
+        np.testing.assert_allclose(x.mean(), alpha / (alpha + beta), atol=0.01)
+        np.testing.assert_allclose(x.var(), alpha * beta / ((alpha + beta) ** 2 * (alpha + beta + 1)), rtol=0.03)
