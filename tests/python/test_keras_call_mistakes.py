@@ -44,3 +44,16 @@ def test_windows_that_fit_or_are_padded_are_drawn():
     assert layers.Conv2D(5, 3, padding="same")(keras.Input((2, 2, 1))).shape == (None, 2, 2, 5)
     assert layers.Conv2DTranspose(5, 3)(keras.Input((1, 1, 1))).shape == (None, 3, 3, 5)
     assert layers.AveragePooling1D(3, padding="same")(keras.Input((2, 1))).shape == (None, 1, 1)
+
+
+@pytest.mark.parametrize("metrics", [["mae", "mse"], [["mae"], ["mse"]], {"any": ["mae", "mse"]}, ("mae", ["mse"])])
+def test_all_metrics_are_for_the_one_output_whatever_holds_them(metrics):
+    model = keras.Sequential([keras.Input((2,)), layers.Dense(1)])
+    model.compile("sgd", "mse", metrics=metrics)
+    assert list(model.fit(np.ones((4, 2)), np.ones((4, 1)), verbose=0).history) == ["loss", "mae", "mse"]
+
+
+@pytest.mark.parametrize("name", ["metrics", "weighted_metrics"])
+def test_one_metric_alone_is_no_list_of_metrics(name):
+    with pytest.raises(ValueError, match=f"Expected `{name}` argument to be a list, tuple, or dict. Received instead: {name}=mae of type <class 'str'>"):
+        keras.Sequential([keras.Input((2,)), layers.Dense(1)]).compile("sgd", "mse", **{name: "mae"})
