@@ -57,3 +57,20 @@ def test_all_metrics_are_for_the_one_output_whatever_holds_them(metrics):
 def test_one_metric_alone_is_no_list_of_metrics(name):
     with pytest.raises(ValueError, match=f"Expected `{name}` argument to be a list, tuple, or dict. Received instead: {name}=mae of type <class 'str'>"):
         keras.Sequential([keras.Input((2,)), layers.Dense(1)]).compile("sgd", "mse", **{name: "mae"})
+
+
+@pytest.mark.parametrize(
+    "made, shape, said",
+    [(lambda: layers.LSTM(2, name="a"), (3,), "expected ndim=3, found ndim=2. Full shape received: (None, 3)"), (lambda: layers.Dense(2, name="a"), (), "expected min_ndim=2, found ndim=1. Full shape received: (None,)")],
+)  # fmt: skip
+def test_the_rank_is_checked_before_a_layer_is_built(made, shape, said):
+    with pytest.raises(ValueError, match="of layer 'a' is incompatible with the layer") as error:
+        made()(keras.Input(shape))
+    assert said in str(error.value)
+
+
+def test_names_of_policies_are_refused_in_keras_words():
+    with pytest.raises(ValueError, match="Cannot convert 'mixed_float8' to a mixed precision DTypePolicy. Valid policies include .*Did you mean 'mixed_float16'"):
+        keras.DTypePolicy("mixed_float8")
+    with pytest.raises(TypeError, match="'name' must be a string, such as 'mixed_float16'. Received: name=3"):
+        keras.DTypePolicy(3)

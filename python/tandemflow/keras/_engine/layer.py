@@ -246,6 +246,7 @@ class Layer(HasVariables, Configured, metaclass=_LayerType):
         if self.built:
             return
         self._signature.check(args, kwargs)
+        self._check_inputs(args, kwargs)  # build would complain of what no layer of this kind takes
         self._build_for(shapes_of(self._signature, args, kwargs))
         self.built = True
         _deferred.variables_made()
