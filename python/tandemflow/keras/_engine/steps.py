@@ -98,6 +98,8 @@ class Loop:
         last = source.steps if self.limit is None else min(first + self.limit, source.steps)
         full, rest = self._concrete(last)
         if self.collect is not None:
+            if any(shape.rank == 0 for shape, _ in full.outputs()):
+                return self._run_one_by_one()  # one value for a whole batch is no row of an array
             loop.collect()
         while done < last and not self.stopped():
             begin, before = time.perf_counter(), done
