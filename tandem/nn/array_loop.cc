@@ -162,10 +162,16 @@ Tensors ArrayLoop::collected() const {
 }
 
 void RowCollector::add(const Tensor& batch) {
+  if (batch.rank() == 0) {  // no rows: the value of the only batch is the result
+    if (out_.defined())
+      fail(ErrorCode::shape_mismatch, "predict: an output is one value for a whole batch, so that those of several batches cannot be put together; let batch_size be ", rows_);
+    out_ = batch;
+    return;
+  }
   if (!out_.defined()) out_ = host_rows(batch, rows_);
   const std::size_t bytes = row_bytes(out_);
-  const std::int64_t rows = batch.rank() ? batch.shape()[0] : -1;
-  if (rows < 0 || filled_ + rows > rows_ || row_bytes(batch) != bytes)
+  const std::int64_t rows = batch.shape()[0];
+  if (filled_ + rows > rows_ || row_bytes(batch) != bytes)
     fail(ErrorCode::shape_mismatch, "predict: a batch gave ", batch.shape(), " where ", out_.shape(), " is put together");
   std::memcpy(static_cast<char*>(out_.storage().address()) + static_cast<std::size_t>(filled_) * bytes, batch.raw_data(),
               static_cast<std::size_t>(rows) * bytes);

@@ -175,18 +175,53 @@ constexpr OpRecord kOps[] = {
     {"Where", [](const OpCall& c) { return where(c.inputs.at(0), c.inputs.at(1), c.inputs.at(2)); }},
 };
 
+/// A tensor that was there when the model was drawn: {"class_name": "__tensor__", "config": {"value": nested lists, "dtype": "float32"}}.
+bool is_constant(const Json& arg) {
+  if (!arg.is_object() || !arg.contains("config") || !arg["config"].is_object() || !arg["config"].contains("value")) return false;
+  const Json name = arg.value("class_name", Json());
+  return name == "__tensor__" || name == "__numpy__";
+}
+
+void read_values(const LayerConfig& config, const Json& nested, std::size_t axis, Ints& sizes, std::vector<double>& values) {
+  if (!nested.is_array()) {
+    if (axis != sizes.size() || !(nested.is_number() || nested.is_boolean())) config.refuse("a constant needs numbers in lists of equal length, got ", shown(nested));
+    values.push_back(nested.is_boolean() ? (nested.get<bool>() ? 1.0 : 0.0) : nested.get<double>());
+    return;
+  }
+  constexpr std::size_t kMostAxes = 16;  // a file may nest lists as deeply as it likes
+  const auto size = static_cast<std::int64_t>(nested.size());
+  if (axis >= kMostAxes) config.refuse("a constant has more than ", kMostAxes, " axes");
+  if (axis == sizes.size() && values.empty()) sizes.push_back(size);
+  if (axis >= sizes.size() || sizes[axis] != size) config.refuse("a constant needs lists of equal length, got ", shown(nested));
+  for (const Json& inner : nested) read_values(config, inner, axis + 1, sizes, values);
+}
+
+Tensor constant_of(const LayerConfig& config, const Json& arg) {
+  const Json& given = arg["config"];
+  const Json name = given.value("dtype", Json("float32"));
+  const auto dtype = parse_dtype(name.is_string() ? name.get<std::string>() : "");
+  if (!dtype) config.refuse("unknown dtype of a constant: ", shown(name));
+  Ints sizes;
+  std::vector<double> values;
+  read_values(config, given["value"], 0, sizes, values);
+  return cast(Tensor::from(values, Shape(std::span<const std::int64_t>(sizes.data(), sizes.size()))), *dtype);
+}
+
 class OpLayer final : public Layer {
  public:
-  OpLayer(const LayerConfig& config, OpBody body, Json args) : Layer(config, std::nullopt), body_(body), args_(std::move(args)) {}
+  OpLayer(const LayerConfig& config, OpBody body, Json args) : Layer(config, std::nullopt), body_(body), args_(std::move(args)) {
+    for (const Json& arg : args_) constants_.push_back(is_constant(arg) ? constant_of(config, arg) : Tensor());
+  }
 
  private:
   bool passes_mask() const override { return false; }
   Tensor call(const Tensor& x, bool training) override { return call_all({x}, training)[0]; }
   Tensors call_all(const Tensors& tensors, bool) override {
     Tensors inputs;
-    std::size_t next = 0;
+    std::size_t next = 0, place = 0;
     for (const Json& arg : args_) {
-      if (arg.is_number()) inputs.push_back(like(tensors, arg));
+      if (const Tensor& constant = constants_[place++]; constant.defined()) inputs.push_back(constant);
+      else if (arg.is_number()) inputs.push_back(like(tensors, arg));
       else if (holds_tensors(arg)) add(arg, tensors, next, inputs);
     }
     return {body_({config(), inputs, args_})};
@@ -204,6 +239,7 @@ class OpLayer final : public Layer {
   }
   OpBody body_;
   Json args_;
+  Tensors constants_;  // one an argument; undefined where the argument is something else
 };
 
 }  // namespace

@@ -161,3 +161,12 @@ def test_a_variable_may_be_the_argument():
     with tf.GradientTape() as tape:
         z = softplus(x)
     assert z.numpy().tolist() == [1000.0] and tape.gradient(z, x).numpy().tolist() == [1.0]
+
+
+def test_a_variable_given_to_a_function_that_is_called_again_gets_its_gradient_once():
+    v, w = tf.Variable([1.0, 2.0]), tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        y = tf.recompute_grad(lambda x: tf.sin(x) * w)(v)
+    of_v, of_w = tape.gradient(y, [v, w])
+    np.testing.assert_allclose(of_v, 3 * np.cos([1.0, 2.0]), rtol=1e-6)
+    np.testing.assert_allclose(of_w, np.sin([1.0, 2.0]).sum(), rtol=1e-6)

@@ -101,3 +101,11 @@ def test_models_train_with_augmentation_inside():
 def test_wrong_factors_are_named(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+def test_a_shear_is_made_anew_from_its_configuration():
+    layer = L.RandomShear(0.2, (0.0, 0.1))
+    again = L.RandomShear.from_config(layer.get_config())
+    assert (again.x_factor, again.y_factor) == (layer.x_factor, layer.y_factor) == ((-0.2, 0.2), (0.0, 0.1))
+    with pytest.raises(ValueError, match="x_factor"):
+        L.RandomShear((-0.3, 0.2))

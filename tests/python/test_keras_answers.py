@@ -211,3 +211,18 @@ def test_configurations_are_written_in_keras_order():
     assert list(layers.LSTM(2).get_config())[3:6] == ["return_sequences", "return_state", "go_backwards"]
     names = list(layers.Conv2D(2, 3).get_config())
     assert names.index("activity_regularizer") == names.index("bias_regularizer") + 1
+
+
+def test_the_gate_of_grouped_attention_stands_before_the_values():
+    layer = layers.GroupedQueryAttention(head_dim=3, num_query_heads=4, num_key_value_heads=2, use_gate=True)
+    layer.build((2, 4, 6), (2, 5, 6))
+    assert [w.path.split("/")[-2] for w in layer.weights if w.name == "kernel"] == ["query", "key", "gate", "value", "attention_output"]
+
+
+def test_predict_gives_the_value_of_the_only_batch_where_an_output_has_no_rows():
+    inputs = keras.Input((3,))
+    model = keras.Model(inputs, [inputs * 2, ops.sum(inputs)])
+    rows, total = model.predict(np.ones((4, 3)), verbose=0)
+    assert rows.shape == (4, 3) and total.shape == () and total == 12
+    with pytest.raises(ValueError, match="zero-dimensional arrays cannot be concatenated"):
+        model.predict(np.ones((4, 3)), batch_size=2, verbose=0)

@@ -465,3 +465,13 @@ def test_a_flipped_bit_of_a_weight_is_found_by_the_checksum(ending, tmp_path):
         model.load_weights(path)
     for ours, theirs in zip(model.get_weights(), before):
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_three_dots_in_an_index_are_spelt_out_in_the_old_format(tmp_path):
+    inputs = keras.Input((4, 3))
+    model = keras.Model(inputs, [inputs[..., None], inputs[..., 1], inputs[:, 1, ...], inputs[...], inputs[None, ..., :2], inputs[:, 2]])
+    model.save(tmp_path / "m.h5")
+    assert b"__ellipsis__" not in (tmp_path / "m.h5").read_bytes()
+    x = np.random.default_rng(0).random((2, 4, 3), np.float32)
+    for got, wanted in zip(keras.models.load_model(tmp_path / "m.h5", compile=False)(x), model(x)):
+        np.testing.assert_array_equal(got, wanted)

@@ -136,3 +136,11 @@ def test_many_gamma_numbers_follow_the_seed_of_the_process():
     tf.random.set_seed(5)
     traced = tf.function(lambda: tf.random.gamma([80_000], [2.5])[:, 0])
     assert np.array_equal(traced(), draws[0][0])
+
+
+def test_beta_numbers_lie_between_0_and_1_however_small_the_parameters_are():
+    for alpha, beta in ((1e-3, 1e-3), (0.2, 0.2), (2.0, 5.0)):
+        x = np.asarray(tf.keras.random.beta((50000,), alpha, beta, seed=3), "float64")
+        assert np.all((x >= 0) & (x <= 1))
+        np.testing.assert_allclose(x.mean(), alpha / (alpha + beta), atol=0.01)
+        np.testing.assert_allclose(x.var(), alpha * beta / ((alpha + beta) ** 2 * (alpha + beta + 1)), rtol=0.03)

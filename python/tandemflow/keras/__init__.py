@@ -11,7 +11,7 @@ _NAMES = {
     "InputSpec": "_engine.input_spec", "KerasTensor": "_engine.keras_tensor", "Layer": "_engine.layer",
     "Operation": "_engine.operation", "DTypePolicy": "dtype_policies", "FloatDTypePolicy": "dtype_policies",
     "Quantizer": "quantizers", "Initializer": "initializers", "Loss": "losses", "Metric": "metrics", "Optimizer": "optimizers", "Regularizer": "regularizers", "SeedGenerator": "random",
-    "Variable": "_engine.variable", "device": "..", "name_scope": "..",
+    "Variable": "_engine.variable", "device": "..", "name_scope": "..", "remat": "_engine.remat",
 }  # fmt: skip
 __version__ = "3.15.1"  # whose interface this is
 

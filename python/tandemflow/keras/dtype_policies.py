@@ -17,9 +17,14 @@ class DTypePolicy:
         name = name or dtype_policy().name
         if isinstance(name, _dtypes.DType):
             name = name.name
+        if not isinstance(name, str):
+            raise TypeError(f"'name' must be a string, such as 'mixed_float16'. Received: name={name} (of type {type(name)})")
         if name not in _MIXED and name not in _PLAIN:
             known = [*_PLAIN, *_MIXED]
-            raise ValueError(f"Cannot convert '{name}' to a dtype policy.{nearest(name, known)} Known are {', '.join(known)}.")
+            raise ValueError(
+                f"Cannot convert '{name}' to a mixed precision DTypePolicy. Valid policies include 'mixed_float16', 'mixed_bfloat16', and the "
+                f"name of any float dtype such as 'float32'.{nearest(name, known)} Known are {', '.join(known)}."
+            )
         self._name = name
 
     @property

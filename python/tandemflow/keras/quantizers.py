@@ -1,5 +1,6 @@
 """keras.quantizers: numbers as int8 with a scale."""
 from .. import _names, _ops, _tandem
+from ._engine import small_numbers
 from ._engine.registry import Family, deserialize_keras_object, serialize_keras_object
 
 
@@ -87,6 +88,10 @@ def activation_quantizer(config):
     return AbsMaxQuantizer() if config is None else config.activation_quantizer
 
 
+abs_max_quantize_grouped_with_zero_point = small_numbers.abs_max_quantize_grouped_with_zero_point
+compute_float8_amax_history, compute_float8_scale = small_numbers.compute_float8_amax_history, small_numbers.compute_float8_scale
+fake_quant_with_min_max_vars = small_numbers.fake_quant_with_min_max_vars
+pack_int4, unpack_int4 = small_numbers.pack_int4, small_numbers.unpack_int4
 family = Family("quantizer", "keras.quantizers", [Quantizer, AbsMaxQuantizer, QuantizationConfig, Int8QuantizationConfig, abs_max_quantize])
 get, serialize, deserialize = family.get, family.serialize, family.deserialize
 

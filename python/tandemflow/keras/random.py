@@ -132,9 +132,16 @@ def gamma(shape, alpha, dtype=None, seed=None):
 
 def beta(shape, alpha, beta, dtype=None, seed=None):
     """Beta distributed numbers."""
-    first, second = (None, None) if seed is None else (seed, seed + 1) if isinstance(seed, builtins.int) else (seed, seed)
-    a, b = gamma(shape, alpha, dtype, first), gamma(shape, beta, dtype, second)
-    return a / (a + b)
+    seeds = [seed + i for i in builtins.range(4)] if isinstance(seed, builtins.int) else [seed] * 4
+    first, second = _log_gamma_draw(shape, alpha, seeds[:2]), _log_gamma_draw(shape, beta, seeds[2:])
+    return _ops.cast(_ops.sigmoid(first - second), _dtype(dtype))
+
+
+def _log_gamma_draw(shape, alpha, seeds):
+    """The logarithm of a gamma distributed number: below about 0.01 the number itself is often too small for a float."""
+    alpha = _ops.cast(_tandem.to_tensor(alpha), "float32")
+    larger = gamma(shape, alpha + 1.0, "float32", seeds[0])
+    return _ops.log(larger) + _ops.log1p(-uniform(shape, dtype="float32", seed=seeds[1])) / alpha
 
 
 def binomial(shape, counts, probabilities, dtype=None, seed=None):

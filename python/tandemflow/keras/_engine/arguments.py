@@ -30,6 +30,7 @@ class CallSignature:
         default = named["training"].default if "training" in named else None
         self.default_training = None if default is inspect.Parameter.empty else default
         self.mask_names = [name for name in named if name == "mask" or name.endswith("_mask")]
+        self._needed = [p.name for p in parameters if p.default is p.empty and p.name in self.names and p.name != "training" and p.name not in self.mask_names]
 
     @classmethod
     def of(cls, layer_class):
@@ -41,6 +42,12 @@ class CallSignature:
         if self.names and self.names[0] in kwargs:
             return kwargs[self.names[0]]
         return next(iter(kwargs.values()), None)
+
+    def check(self, args, kwargs):
+        """Throws where an argument that `call` needs is missing; training and masks are found by themselves."""
+        missing = [name for name in self._needed if name not in self.names[: len(args)] and name not in kwargs]
+        if missing:
+            raise TypeError(f"missing a required argument: '{missing[0]}'")
 
     def cast(self, function, args, kwargs):
         """Tensors among the arguments through `function`, the rest as it is; kwargs are a copy."""
@@ -66,6 +73,16 @@ class CallSignature:
             return kwargs[name]
         place = self.names.index(name) if name in self.names else len(args)
         return args[place] if place < len(args) else None
+
+
+def check_positional(args):
+    """Layers take numbers and strings by name: layer(x, True) would give them to whatever argument stands second."""
+    for arg in args:
+        if isinstance(arg, (str, bytes, bool, int, float)):
+            raise ValueError(
+                "Only input tensors may be passed as positional arguments. The following argument value should be passed as a keyword "
+                f"argument: {arg} (of type {type(arg)})"
+            )
 
 
 @functools.lru_cache(maxsize=None)

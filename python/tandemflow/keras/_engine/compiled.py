@@ -145,6 +145,9 @@ class CompiledMetrics:
 
     def __init__(self, model, metrics, weighted_metrics):
         self._model = weakref.ref(model)
+        for name, given in (("metrics", metrics), ("weighted_metrics", weighted_metrics)):
+            if given and not isinstance(given, (list, tuple, dict)):
+                raise ValueError(f"Expected `{name}` argument to be a list, tuple, or dict. Received instead: {name}={given} of type {type(given)}")
         self.given, self.weighted_given = metrics, weighted_metrics
         self.parts = None  # [(output name, shown name, metric, is weighted)]
 
@@ -182,10 +185,10 @@ class CompiledMetrics:
         """A list of metrics for each output."""
         if given is None:
             return [[] for _ in self.names]
+        if len(self.names) == 1:  # whatever holds them, all are for the one output
+            return [[entry for entry in flatten(given) if entry is not None]]
         if isinstance(given, dict):
             entries = _by_output(given, self.names, "metrics", [])
-        elif len(self.names) == 1:
-            entries = given if isinstance(given, (list, tuple)) and len(given) == 1 and isinstance(given[0], (list, tuple)) else [given]
         elif isinstance(given, (list, tuple)) and len(given) == len(self.names) and any(isinstance(e, (list, tuple)) for e in given):
             entries = given
         elif isinstance(given, (list, tuple)) and len(given) == len(self.names):

@@ -147,6 +147,17 @@ def keras_tensors(structure):
     return [leaf for leaf in flatten(structure) if isinstance(leaf, KerasTensor)]
 
 
+def get_source_inputs(tensor):
+    """The inputs of the model that a tensor is computed of, each once."""
+    if not is_keras_tensor(tensor) or tensor._keras_history is None:
+        return [tensor] if is_keras_tensor(tensor) else tensor
+    node = tensor._keras_history.node
+    if not node.inputs:
+        return list(node.outputs)
+    sources = {id(source): source for before in node.inputs for source in get_source_inputs(before)}
+    return list(sources.values())
+
+
 def fill(structure, values):
     """The structure with values[id(t)] for every KerasTensor t."""
     if isinstance(structure, KerasTensor):

@@ -15,9 +15,9 @@ def unpack_lambda(packed, safe):
     """The function; refused in safe mode, because a file may hold any code."""
     if safe:
         raise ValueError(
-            "Requested the deserialization of a Python lambda. This carries a potential risk of arbitrary code "
-            "execution and thus it is disallowed by default. If you trust the source of the file, pass "
-            "`safe_mode=False` to the loading function, or call `keras.config.enable_unsafe_deserialization()`."
+            "Requested the deserialization of a `Lambda` layer whose `function` is a Python lambda. This carries a potential risk of "
+            "arbitrary code execution and thus it is disallowed by default. If you trust the source of the artifact, you can override this "
+            "error by passing `safe_mode=False` to the loading function, or calling `keras.config.enable_unsafe_deserialization()."
         )
     if isinstance(packed, dict):
         code, defaults, closure = packed["code"], packed.get("defaults"), packed.get("closure")

@@ -10,7 +10,7 @@ from ... import _deferred, _ops, _tandem
 from ..._gradient import flatten
 from .. import dtype_policies
 from . import autocast, call_context, input_spec
-from .arguments import CallSignature, shape_of, shapes_of
+from .arguments import CallSignature, check_positional, shape_of, shapes_of
 from .call_context import CallContext
 from .converted import converted
 from .keras_tensor import KerasTensor, Node, keras_tensors
@@ -139,6 +139,8 @@ class Layer(HasVariables, Configured, metaclass=_LayerType):
 
     # --- Calls ---
 
+    _takes_values = False  # strings and numbers beside tensors, as those of preprocessing and models do
+
     def build(self, input_shape):
         """Makes the variables; layers whose variables depend on shapes override it."""
         self._check_super_called()
@@ -149,6 +151,8 @@ class Layer(HasVariables, Configured, metaclass=_LayerType):
 
     def __call__(self, *args, **kwargs):
         self._check_super_called()
+        if not self._takes_values:
+            check_positional(args)
         args, kwargs = self._signature.cast(self._cast_in, args, kwargs)
         if keras_tensors(args) or keras_tensors(kwargs):
             return self._draw(args, kwargs)
@@ -241,6 +245,8 @@ class Layer(HasVariables, Configured, metaclass=_LayerType):
     def _maybe_build(self, args, kwargs):
         if self.built:
             return
+        self._signature.check(args, kwargs)
+        self._check_inputs(args, kwargs)  # build would complain of what no layer of this kind takes
         self._build_for(shapes_of(self._signature, args, kwargs))
         self.built = True
         _deferred.variables_made()

@@ -16,6 +16,7 @@ class Model(Trainer, Layer):
     """Layers with compile, fit, evaluate and predict: Model(inputs, outputs), or a subclass with a call."""
 
     _keras_module = "keras"
+    _takes_values = True
     _first_call = None  # of a subclass: what it was called with, for those who export it
 
     def __new__(cls, *args, **kwargs):

@@ -98,6 +98,8 @@ class Loop:
         last = source.steps if self.limit is None else min(first + self.limit, source.steps)
         full, rest = self._concrete(last)
         if self.collect is not None:
+            if any(shape.rank == 0 for shape, _ in full.outputs()):
+                return self._run_one_by_one()  # one value for a whole batch is no row of an array
             loop.collect()
         while done < last and not self.stopped():
             begin, before = time.perf_counter(), done
@@ -191,12 +193,13 @@ class Collector:
     def take(self, outputs, rows):
         """All batches at once; only the first `rows` rows are filled."""
         self._structure = outputs
-        self._parts = [[leaf.numpy()[:rows] for leaf in flatten(outputs)]]
+        self._parts = [[leaf.numpy()[:rows] if leaf.ndim else leaf.numpy() for leaf in flatten(outputs)]]
 
     def result(self):
         import numpy as np
 
         if not self._parts:
             return None
-        arrays = [np.concatenate(leaves) for leaves in zip(*self._parts)]  # of one part too: a copy, which may be written to
+        # Of one part too a copy, which may be written to; one value for a whole batch has no rows that could be put together.
+        arrays = [np.concatenate(leaves) if len(leaves) > 1 or leaves[0].ndim else np.array(leaves[0]) for leaves in zip(*self._parts)]
         return pack_like(self._structure, iter(arrays))

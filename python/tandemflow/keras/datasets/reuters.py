@@ -19,3 +19,13 @@ def load_data(path="reuters.npz", num_words=None, skip_top=0, maxlen=None, test_
 def get_word_index(path="reuters_word_index.json"):
     """{word: number}, before index_from is added."""
     return words.word_index(path, "reuters_word_index.json")
+
+
+def get_label_names():
+    """The topics, in the order of their numbers."""
+    return (
+        "cocoa", "grain", "veg-oil", "earn", "acq", "wheat", "copper", "housing", "money-supply", "coffee", "sugar", "trade", "reserves", "ship",
+        "cotton", "carcass", "crude", "nat-gas", "cpi", "money-fx", "interest", "gnp", "meal-feed", "alum", "oilseed", "gold", "tin", "strategic-metal",
+        "livestock", "retail", "ipi", "iron-steel", "rubber", "heat", "jobs", "lei", "bop", "zinc", "orange", "pet-chem", "dlr", "gas", "silver", "wpi",
+        "hog", "lead",
+    )  # fmt: skip

@@ -39,6 +39,7 @@ _GROUPS = {
     ".mixing": "CutMix MixUp RandomErasing",
     ".multi_head_attention": "GroupedQueryAttention MultiHeadAttention",
     ".normalization": "GroupNormalization LayerNormalization RMSNormalization UnitNormalization",
+    ".perspective": "RandomElasticTransform RandomPerspective",
     ".pipeline": "MaxNumBoundingBoxes Pipeline",
     ".pooling": "AveragePooling1D AveragePooling2D AveragePooling3D MaxPooling1D MaxPooling2D MaxPooling3D",
     ".rand_augment": "RandAugment RandomShear",

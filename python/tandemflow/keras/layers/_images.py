@@ -20,6 +20,17 @@ def channel_axis(data_format):
     return -1 if data_format == "channels_last" else 1
 
 
+def is_smaller(shape, window, data_format):
+    """Whether a known size of space of the shape is below that of the window, so that nothing would come out."""
+    space = shape[1:-1] if data_format == "channels_last" else shape[2:]
+    return any(size is not None and size < least for size, least in zip(space, window))
+
+
+def spaced(numbers):
+    """As NumPy shows them, which is how Keras' messages do."""
+    return f"[{' '.join(map(str, numbers))}]"
+
+
 def spatial_axes(rank, data_format):
     """The axes that are neither batch nor channels."""
     return list(range(1, rank - 1)) if data_format == "channels_last" else list(range(2, rank))

@@ -8,7 +8,7 @@ from ..._conv3d import conv3d
 from .._engine import data_format as formats
 from .._engine.input_spec import InputSpec
 from ._configured import ConfiguredLayer, padding_word, positive_tuple
-from ._images import as_given, channel_axis, channels_last
+from ._images import as_given, channel_axis, channels_last, is_smaller, spaced
 
 _CONVOLUTIONS = {1: conv1d, 2: conv2d, 3: conv3d}
 
@@ -81,6 +81,24 @@ class ConvolutionLayer(ConfiguredLayer):
         if self.bias is not None:
             out = _ops.bias_add(out, self.bias)
         return self._activated(as_given(out, self.data_format))
+
+    def compute_output_spec(self, inputs, **kwargs):
+        if self._shrinks and self.padding == "valid":
+            self._check_sizes(tuple(inputs.shape))
+        return super().compute_output_spec(inputs, **kwargs)
+
+    _shrinks = True  # what comes out is smaller than what goes in
+
+    def _check_sizes(self, shape):
+        reach = [(size - 1) * dilation + 1 for size, dilation in zip(self.kernel_size, self.dilation_rate)]
+        if not is_smaller(shape, reach, self.data_format):
+            return
+        channels = shape[channel_axis(self.data_format)]
+        kernel = (*self.kernel_size, channels, getattr(self, "filters", None) or channels * self.depth_multiplier)
+        raise ValueError(
+            f"Computed output size would be zero or negative. Received `inputs shape={shape}`, `kernel shape={kernel}`, "
+            f"`dilation_rate={spaced(self.dilation_rate)}`, `strides={spaced(self.strides)}`, `padding={self.padding}`."
+        )
 
     def call(self, inputs):
         return self._finish(self._convolve(channels_last(inputs, self.data_format)))

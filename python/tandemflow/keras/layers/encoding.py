@@ -51,6 +51,8 @@ def encoded_shape(shape, output_mode, depth):
 class CategoryEncoding(ConfiguredLayer):
     """Whole numbers below num_tokens as vectors."""
 
+    _takes_values = True
+
     def __init__(self, num_tokens=None, output_mode="multi_hot", sparse=False, **kwargs):
         super().__init__(**kwargs)
         if num_tokens is None or num_tokens < 1:
@@ -90,6 +92,8 @@ class _OnHost(ConfiguredLayer):
 
     A traced function calls back into Python each time it runs.
     """
+
+    _takes_values = True
 
     def call(self, inputs):
         if hasattr(inputs, "with_flat_values"):  # of a ragged tensor each value by itself

@@ -28,6 +28,16 @@ class Normalization(ConfiguredLayer):
         if (mean is None) != (variance is None):
             raise ValueError(f"When setting values directly, both `mean` and `variance` must be set. Received: mean={mean} and variance={variance}")
         self.axis = () if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+        if np.shape(mean) != np.shape(variance):
+            raise ValueError(
+                "When setting values directly, `mean` and `variance` must have the same shape. Received: "
+                f"mean shape {np.shape(mean)} and variance shape {np.shape(variance)}"
+            )
+        if len(np.shape(mean)) > len(self.axis):
+            raise ValueError(
+                f"The rank of `mean` must be less than or equal to the number of axes ({len(self.axis)}). Received: "
+                f"mean shape {np.shape(mean)} for axis {self.axis}"
+            )
         self.input_mean, self.input_variance, self.invert = mean, variance, invert
         self.supports_masking = True
 
@@ -39,6 +49,7 @@ class Normalization(ConfiguredLayer):
         for a in self._kept:
             if input_shape[a] is None:
                 raise ValueError(f"All `axis` values to be kept must have a known shape. Received axis={self.axis}, inputs.shape={input_shape}, with unknown axis at index {a}")
+        self._built_for = tuple(input_shape)
         self._shape = [input_shape[i] if i in self._kept else 1 for i in range(rank)]
         if self.input_mean is None:
             shape = tuple(input_shape[a] for a in self._kept)
@@ -55,6 +66,7 @@ class Normalization(ConfiguredLayer):
             batch = batch.astype(np.float64)
             if not self.built:
                 self.build(batch.shape)
+            self._check_sizes(batch.shape)
             axes = tuple(i for i in range(batch.ndim) if i not in self._kept)
             count = int(np.prod([batch.shape[i] for i in axes])) if axes else 1
             here, spread = batch.mean(axes), batch.var(axes)
@@ -64,8 +76,16 @@ class Normalization(ConfiguredLayer):
             mean, total = mean + shift * (count / both), both
         if not total:
             raise ValueError("adapt() received no batches; it needs at least one")
-        self.adapt_mean.assign(_tandem.to_tensor(np.asarray(mean, np.float32)))
-        self.adapt_variance.assign(_tandem.to_tensor(np.asarray(squares / total, np.float32)))
+        self.adapt_mean.assign(_tandem.to_tensor(np.asarray(mean), self.variable_dtype))
+        self.adapt_variance.assign(_tandem.to_tensor(np.asarray(squares / total), self.variable_dtype))
+
+    def _check_sizes(self, shape):
+        """Data of later calls must have the sizes of the axes that are kept."""
+        if len(shape) != len(self._shape) or any(shape[a] != self._shape[a] for a in self._kept):
+            raise ValueError(
+                f"The layer was built with input_shape={self._built_for}, but adapt() is being called with data with an incompatible shape, "
+                f"data.shape={tuple(shape)}"
+            )
 
     def _statistic(self, given, learnt):
         if given is None:

@@ -9,6 +9,8 @@ from ._images import as_given, channels_last
 class ImageLayer(ConfiguredLayer):
     """Takes images one by one or as a batch, in a tensor or under "images" of a dict; gives floats."""
 
+    _takes_values = True
+
     def _set_up(self, data_format):
         self.data_format = formats.standardize(data_format)
         self.built = True

@@ -213,10 +213,10 @@ class GroupedQueryAttention(_Heads):
     def build(self, query_shape, value_shape, key_shape=None):
         self._query_dense = self._in_projection(query_shape, self.num_query_heads, "query")
         self._key_dense = self._in_projection(key_shape or value_shape, self.num_key_value_heads, "key")
-        self._value_dense = self._in_projection(value_shape, self.num_key_value_heads, "value")
-        self._gate_dense = None
+        self._gate_dense = None  # before the value's, as get_weights of Keras has it
         if self.use_gate:
             self._gate_dense = self._in_projection(query_shape, self.num_query_heads, "gate", "sigmoid")
+        self._value_dense = self._in_projection(value_shape, self.num_key_value_heads, "value")
         self._make_inner()
         self._output_dense = self._projection("bquh,uhm->bqm", (None, query_shape[-1]), "m", "attention_output")
         self._output_dense.build((query_shape[0], query_shape[1], self.num_query_heads, self.head_dim))

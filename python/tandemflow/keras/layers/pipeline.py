@@ -10,6 +10,8 @@ from ._configured import ConfiguredLayer
 class Pipeline(Layer):
     """Applies layers in order; what it makes depends on training=True as they say."""
 
+    _takes_values = True
+
     def __init__(self, layers, name=None):
         super().__init__(name=name)
         self.layers = list(layers)

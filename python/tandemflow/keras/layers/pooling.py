@@ -4,7 +4,7 @@ from ..._conv3d import avg_pool3d, max_pool3d
 from .._engine import data_format as formats
 from .._engine.input_spec import InputSpec
 from ._configured import ConfiguredLayer, padding_word, positive_tuple
-from ._images import as_given, channels_last
+from ._images import as_given, channels_last, is_smaller, spaced
 
 
 class _Pooling(ConfiguredLayer):
@@ -17,6 +17,15 @@ class _Pooling(ConfiguredLayer):
         self.padding = padding_word(self, padding)
         self.data_format = formats.standardize(data_format)
         self.input_spec = InputSpec(ndim=rank + 2)
+
+    def compute_output_spec(self, inputs, **kwargs):
+        shape = tuple(inputs.shape)
+        if self.padding == "valid" and is_smaller(shape, self.pool_size, self.data_format):
+            raise ValueError(
+                f"Computed output size would be zero or negative. Received: `inputs.shape={spaced(shape)}`, `pool_size={spaced(self.pool_size)}`, "
+                f"`strides={self.strides}`, `padding={self.padding}`."
+            )
+        return super().compute_output_spec(inputs, **kwargs)
 
     def call(self, inputs):
         x = channels_last(inputs, self.data_format)

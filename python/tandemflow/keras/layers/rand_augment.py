@@ -16,7 +16,9 @@ class RandomShear(Warp):
         self._set_up_warp(fill_mode, interpolation, seed, fill_value, data_format)
 
     def _pair(self, name, value):
-        """One number f is (-f, f); what is given must lie between 0 and 1."""
+        """One number f is (-f, f), which is also how configurations have it; what is given must lie between 0 and 1."""
+        if isinstance(value, (tuple, list)) and len(value) == 2 and -value[0] == value[1] > 0:
+            value = value[1]
         pair = factor_range(self, name, value if isinstance(value, (tuple, list)) else (0.0, value), 0.0, 1.0)
         return pair if isinstance(value, (tuple, list)) else (-pair[1], pair[1])
 

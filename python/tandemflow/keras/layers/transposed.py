@@ -17,6 +17,8 @@ def output_length(length, window, stride, padding, output_padding, dilation):
 
 
 class _ConvTranspose(ConvolutionLayer):
+    _shrinks = False
+
     def __init__(self, filters, kernel_size, strides=1, padding="valid", output_padding=None, data_format=None,
                  dilation_rate=1, activation=None, use_bias=True, kernel_initializer="glorot_uniform",
                  bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None,

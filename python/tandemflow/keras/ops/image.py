@@ -8,7 +8,7 @@ from .._engine import warping
 from .._engine.operation import drawable as _drawable
 from ..layers._images import as_given, channels_last
 from ._convert import floats, tensor
-from .pictures import extract_patches_3d, perspective_transform, sobel_edges, ssim  # noqa: F401
+from .pictures import elastic_transform, extract_patches_3d, perspective_transform, sobel_edges, ssim  # noqa: F401
 
 
 def drawable(function):

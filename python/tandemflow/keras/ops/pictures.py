@@ -2,6 +2,7 @@
 import numpy as np
 
 from ... import _image_changes, _image_windows, _linalg, _ops, _tandem
+from .. import random as _keras_random
 from .._engine import data_format as formats
 from .._engine import warping
 from .._engine.operation import drawable as _drawable
@@ -65,6 +66,33 @@ def perspective_transform(images, start_points, end_points, interpolation="bilin
     transforms = _ops.broadcast_to(homography(start, end), [x.shape[0], 8])
     out = as_given(warping.affine(x, transforms, "constant", interpolation, fill_value), data_format)
     return _ops.squeeze(out, [0]) if single else out
+
+
+@drawable
+def elastic_transform(images, alpha=20.0, sigma=5.0, interpolation="bilinear", fill_mode="reflect", fill_value=0.0, seed=None, data_format=None):
+    """Images as if drawn on rubber: pixels moved by smooth noise, `alpha` times as far, the smoother the larger `sigma` is."""
+    data_format = formats.standardize(data_format)
+    warping.check(fill_mode, interpolation)
+    x = tensor(images)
+    if x.ndim not in (3, 4):
+        raise ValueError(f"Invalid images rank: expected rank 3 (single image) or rank 4 (batch of images). Received input with shape: images.shape={tuple(x.shape)}")
+    single = x.ndim == 3
+    x = channels_last(_ops.expand_dims(x, 0) if single else x, data_format)
+    out = as_given(elastic(x, alpha, sigma, 6 * int(sigma) | 1, interpolation, fill_mode, fill_value, seed), data_format)
+    return _ops.squeeze(out, [0]) if single else out
+
+
+def elastic(x, alpha, sigma, size, interpolation, fill_mode, fill_value, seed):
+    """elastic_transform of images [batch, height, width, channels]; `size` pixels each way make the noise smooth."""
+    from .image import gaussian_blur
+
+    count, height, width, _ = x.shape.as_list()
+    noise = _keras_random.normal((count, height, width, 2), seed=seed) * sigma
+    moves = gaussian_blur(noise, (size, size), _ops.stack([sigma, sigma]), "channels_last") * alpha
+    rows = _ops.reshape(_ops.cast(_ops.range(height), "float32"), [1, height, 1]) + moves[..., 0]
+    columns = _ops.reshape(_ops.cast(_ops.range(width), "float32"), [1, 1, width]) + moves[..., 1]
+    wide = x if x.dtype.is_floating else _ops.cast(x, "float32")
+    return _ops.cast(warping.sample(wide, rows, columns, fill_mode, interpolation, fill_value), x.dtype)
 
 
 @drawable

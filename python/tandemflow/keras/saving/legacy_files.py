@@ -18,7 +18,7 @@ _NAMES_A_CHUNK = 3000  # an attribute has to fit into 64 KiB
 def model_bytes(model, include_optimizer=True):
     whole = serialize_keras_object(model)
     attrs = {"backend": "tensorflow", "keras_version": KERAS_VERSION}
-    config = json.dumps({"class_name": whole["class_name"], "config": whole["config"]})
+    config = json.dumps(_without_ellipses({"class_name": whole["class_name"], "config": whole["config"]}))
     root = {"attrs": {**attrs, "model_config": config}, "items": {"model_weights": _weights_group(model)}}
     root["items"]["model_weights"]["attrs"].update(attrs)
     if include_optimizer and whole.get("compile_config"):
@@ -26,6 +26,35 @@ def model_bytes(model, include_optimizer=True):
         if model.optimizer.built:
             root["items"]["optimizer_weights"] = _variables_group(model.optimizer.variables, model.optimizer.name)
     return _files.write_hdf5(root)
+
+
+_ALL = {"class_name": "__slice__", "config": {"start": None, "stop": None, "step": None}}
+
+
+def _without_ellipses(config):
+    """x[..., 0] as x[:, :, 0]: Keras' reader of this format does not know what three dots are."""
+    if isinstance(config, list):
+        return [_without_ellipses(item) for item in config]
+    if not isinstance(config, dict):
+        return config
+    if config.get("class_name") == "GetItem" and "inbound_nodes" in config:
+        nodes = [{**node, "args": _spelt_out(node["args"])} for node in config["inbound_nodes"]]
+        return {**config, "inbound_nodes": nodes}
+    return {name: _without_ellipses(value) for name, value in config.items()}
+
+
+def _spelt_out(args):
+    """The arguments of one use: a tensor and its index."""
+    if len(args) != 2:
+        return args
+    tensor, index = args
+    index = index if isinstance(index, list) else [index]
+    dots = [isinstance(part, dict) and part.get("class_name") == "__ellipsis__" for part in index]
+    if sum(dots) != 1:
+        return args
+    place = dots.index(True)
+    taken = sum(part is not None for part in index) - 1  # None makes an axis and takes none
+    return [tensor, [*index[:place], *[_ALL] * (len(tensor["config"]["shape"]) - taken), *index[place + 1 :]]]
 
 
 def _training_config(compiled):

@@ -29,7 +29,8 @@ def save_model(model, filepath, overwrite=True, zipped=None, include_optimizer=T
     else:
         raise ValueError(
             "Invalid filepath extension for saving. Please add either a `.keras` extension for the native Keras format "
-            f"(recommended) or a `.h5` extension. Received: filepath={path}."
+            "(recommended) or a `.h5` extension. Use `model.export(filepath)` if you want to export a SavedModel for use with "
+            f"TFLite/TFServing/etc. Received: filepath={path}."
         )
     _files.write_file_atomically(path, data)
 

@@ -6,7 +6,7 @@ from ... import _names
 _WHERE = {
     "_engine.floats": ["standardize_dtype"],
     "_engine.naming": ["clear_session"],
-    "_engine.keras_tensor": ["is_keras_tensor"],
+    "_engine.keras_tensor": ["get_source_inputs", "is_keras_tensor"],
     "_engine.registry": [
         "CustomObjectScope",
         "custom_object_scope",
