@@ -79,6 +79,7 @@ __getattr__, __dir__ = _names.lazy(
         _control_flow="case cond init_scope switch_case while_loop",
         _complex="complex",
         _composites="type_spec_from_value",
+        _graph_gradients="gradients hessians",
         _indexed_slices="IndexedSlices",
         _factors="eig eigvals",
         _graph_names="VariableAggregation VariableSynchronization broadcast_dynamic_shape broadcast_static_shape control_dependencies ensure_shape "

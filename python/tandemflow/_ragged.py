@@ -223,7 +223,8 @@ def boolean_mask(data, mask, name=None):
         return _ops.gather(data, [i for i, keep in enumerate(mask.numpy().tolist()) if keep])
     if mask.shape.rank == 1:
         return from_rows([row for row, keep in zip(data, mask.numpy().tolist()) if keep], data)
-    kept = [_ops.gather(row, [i for i, keep in enumerate(marks.numpy().tolist()) if keep]) for row, marks in zip(data, mask)]
+    places = lambda marks: _tandem.to_tensor([i for i, keep in enumerate(marks.numpy().tolist()) if keep], _dtypes.int64)  # noqa: E731
+    kept = [_ops.gather(row, places(marks)) for row, marks in zip(data, mask)]
     return RaggedTensor.from_row_lengths(_ops.concat(kept, 0), [len(row) for row in kept])
 
 

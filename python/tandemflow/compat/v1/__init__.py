@@ -65,7 +65,7 @@ def to_int32(x, name=None):
 
 
 # Where names of then are today.
-_MOVED = {
+MOVED = {
     "log": "math.log", "random_normal": "random.normal", "random_uniform": "random.uniform", "truncated_normal": "random.truncated_normal",
     "multinomial": "random.categorical", "matrix_inverse": "linalg.inv", "matrix_determinant": "linalg.det", "diag": "linalg.tensor_diag",
     "lgamma": "math.lgamma", "erf": "math.erf", "is_nan": "math.is_nan", "is_inf": "math.is_inf", "is_finite": "math.is_finite",
@@ -87,7 +87,7 @@ def __getattr__(name):
         return _own(name)
     place = tandemflow
     try:
-        for word in _MOVED.get(name, name).split("."):
+        for word in MOVED.get(name, name).split("."):
             place = getattr(place, word)
     except AttributeError:
         return getattr(tandemflow, name) if name in _OF_SESSIONS else _own(name)
@@ -97,4 +97,4 @@ def __getattr__(name):
 def __dir__():
     import tandemflow
 
-    return sorted({*_own_names(), *_MOVED, *dir(tandemflow)})
+    return sorted({*_own_names(), *MOVED, *dir(tandemflow)})
