@@ -98,7 +98,8 @@ __getattr__, __dir__ = _names.lazy(
         strings="as_string",
         **{
             "keras.initializers": "constant_initializer=Constant ones_initializer=Ones random_normal_initializer=RandomNormal "
-            "random_uniform_initializer=RandomUniform zeros_initializer=Zeros"
+            "random_uniform_initializer=RandomUniform zeros_initializer=Zeros",
+            "_graph_mode.nodes": "Graph Operation",
         },
     ),
     "audio autodiff autograph compat distribute dtypes experimental image keras lookup nest onnx profiler quantization queue ragged saved_model sets signal sparse strings summary sysconfig types version".split(),

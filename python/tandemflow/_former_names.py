@@ -7,9 +7,8 @@ _ONE_MACHINE = "tf.distribute.MirroredStrategy, on one machine"
 
 USE = {
     "tandemflow": {
-        "placeholder": "arguments of a tf.function",
-        "placeholder_with_default": "arguments of a tf.function, with defaults",
-        **dict.fromkeys(["Graph", "Session", "InteractiveSession", "get_default_graph", "get_default_session", "reset_default_graph", "Operation"], _A_FUNCTION),
+        "placeholder": "arguments of a tf.function, or tf.compat.v1.placeholder",
+        **{name: f"{_A_FUNCTION}, or tf.compat.v1.{name}" for name in ("Session", "InteractiveSession", "get_default_graph", "reset_default_graph")},
         **dict.fromkeys(["global_variables_initializer", "local_variables_initializer", "initialize_all_variables", "tables_initializer"], _AT_ONCE),
         "ConfigProto": "tf.config", "GPUOptions": "tf.config.experimental.set_memory_growth",
         "get_variable": "tf.Variable", "variable_scope": "tf.name_scope, and a tf.Module that holds variables",

@@ -3,6 +3,7 @@
 A trace keeps no gradients. The first of these calls ends it and asks for another one, under a tape from its first line on
 (Function._with_tape): what was computed before the call is then on it.
 """
+import sys
 import threading
 from contextlib import contextmanager
 
@@ -52,6 +53,11 @@ def _tape(name):
 def gradients(ys, xs, grad_ys=None, name="gradients", gate_gradients=False, aggregation_method=None, stop_gradients=None,
               unconnected_gradients=UnconnectedGradients.NONE):  # fmt: skip
     """The derivatives of the sum of ys by each of xs, a list; None where nothing connects them. In a tf.function only."""
+    nodes = sys.modules.get("tandemflow._graph_mode.nodes")  # loaded once a program builds a graph
+    if nodes is not None and nodes.current() is not None:
+        from ._graph_mode import optimizers
+
+        return optimizers.gradients(ys, xs, grad_ys, name)
     tape = _tape("gradients")
     if stop_gradients is not None:
         raise NotImplementedError("tf.gradients: stop_gradients is not supported; put tf.stop_gradient where the derivative shall end")
