@@ -154,6 +154,8 @@ def test_mistakes_are_named(graph):
         tf.matmul(x, x)
     with pytest.raises(ValueError, match="No default session"):
         y.eval()
+    with session.as_default():
+        assert y.eval({x: [[1, 2]]}).tolist() == [[2, 4]]
     other = tf.Graph()
     with other.as_default():
         stranger = tf.constant(1)

@@ -42,12 +42,14 @@ class Optimizer:
         self._inner = None
 
     def compute_gradients(self, loss, var_list=None, **options):
+        """Pairs of a gradient and its variable."""
         variables = list(var_list) if var_list is not None else trainable_variables()
         if not variables:
             raise ValueError("No variables to optimize.")
         return list(zip(gradients(loss, variables), variables))
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+        """An operation that changes the variables, and counts up global_step."""
         pairs = [(gradient, variable) for gradient, variable in grads_and_vars if gradient is not None]
         if not pairs:
             raise ValueError("No gradients provided for any variable.")
@@ -67,6 +69,7 @@ class Optimizer:
         return Operation(nodes.current(), compute, inputs, name or type(self).__name__, "NoOp")
 
     def minimize(self, loss, global_step=None, var_list=None, name=None, **options):
+        """An operation that makes the loss smaller."""
         return self.apply_gradients(self.compute_gradients(loss, var_list), global_step, name)
 
 
@@ -76,25 +79,35 @@ def _start(learning_rate):
 
 
 class GradientDescentOptimizer(Optimizer):
+    """Steps against the gradient."""
+
     def __init__(self, learning_rate, use_locking=False, name="GradientDescent"):
         super().__init__(lambda: tf.keras.optimizers.SGD(_start(learning_rate)), learning_rate)
 
 
 class MomentumOptimizer(Optimizer):
+    """Gradient descent that keeps part of its last step."""
+
     def __init__(self, learning_rate, momentum, use_locking=False, name="Momentum", use_nesterov=False):
         super().__init__(lambda: tf.keras.optimizers.SGD(_start(learning_rate), momentum, use_nesterov), learning_rate)
 
 
 class AdamOptimizer(Optimizer):
+    """Steps by the mean of gradients, over the root of that of their squares."""
+
     def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False, name="Adam"):
         super().__init__(lambda: tf.keras.optimizers.Adam(_start(learning_rate), beta1, beta2, epsilon), learning_rate)
 
 
 class RMSPropOptimizer(Optimizer):
+    """Steps over the root of the mean of squared gradients."""
+
     def __init__(self, learning_rate, decay=0.9, momentum=0.0, epsilon=1e-10, use_locking=False, centered=False, name="RMSProp"):
         super().__init__(lambda: tf.keras.optimizers.RMSprop(_start(learning_rate), decay, momentum, epsilon, centered), learning_rate)
 
 
 class AdagradOptimizer(Optimizer):
+    """Steps over the root of the sum of squared gradients."""
+
     def __init__(self, learning_rate, initial_accumulator_value=0.1, use_locking=False, name="Adagrad"):
         super().__init__(lambda: tf.keras.optimizers.Adagrad(_start(learning_rate), initial_accumulator_value), learning_rate)

@@ -17,11 +17,13 @@ class Saver:
             raise ValueError("No variables to save")
 
     def save(self, sess, save_path, global_step=None, **options):
+        """Writes the values; returns what restore() takes."""
         prefix = os.fspath(save_path) if global_step is None else f"{os.fspath(save_path)}-{int(_number(sess, global_step))}"
         _tensor_bundle.write(prefix, {name: variable.cell.read_value() for name, variable in self._variables.items()})
         return prefix
 
     def restore(self, sess, save_path):
+        """Gives the variables the values of a file."""
         stored = load_checkpoint(os.fspath(save_path))
         for name, variable in self._variables.items():
             if not stored.has_tensor(name):

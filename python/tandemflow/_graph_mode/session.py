@@ -11,6 +11,7 @@ _sessions = []  # those of `with session:` and InteractiveSession, the innermost
 
 
 def default_session(session=None):
+    """The session given, else the one of the innermost `with`."""
     if session is None and not _sessions:
         raise ValueError("Cannot evaluate tensor using `eval()` or `run()`: No default session is registered. Use `with sess.as_default()` or pass an explicit session.")
     return session or _sessions[-1]
@@ -72,22 +73,37 @@ class Session:
                 raise ValueError(f"Fetch argument {node!r} cannot be interpreted as a Tensor. (Tensor {node!r} is not an element of this graph.)")
 
     def as_default(self):
-        return self
+        """For `with`: eval() and run() use it inside."""
+        return _Default(self)
 
     def close(self):
+        """It runs nothing any more."""
         self._closed = True
         self._functions.clear()
 
     def __enter__(self):
-        self._scope = self._graph.as_default()
-        self._scope.__enter__()
-        _sessions.append(self)
-        return self
+        self._default = self.as_default()
+        return self._default.__enter__()
 
     def __exit__(self, *error):
-        _sessions.remove(self)
-        self._scope.__exit__(None, None, None)
+        self._default.__exit__(*error)
         self.close()
+
+
+class _Default:
+    """A session that is the default one inside of `with`, and stays open."""
+
+    def __init__(self, session):
+        self._session, self._scope = session, session.graph.as_default()
+
+    def __enter__(self):
+        self._scope.__enter__()
+        _sessions.append(self._session)
+        return self._session
+
+    def __exit__(self, *error):
+        _sessions.remove(self._session)
+        self._scope.__exit__(None, None, None)
 
 
 class InteractiveSession(Session):

@@ -41,6 +41,7 @@ def variable_scope(name_or_scope, default_name=None, values=None, initializer=No
 
 
 def get_variable_scope():
+    """The scope at hand."""
     return _scopes[-1]
 
 
@@ -149,11 +150,13 @@ def _fresh(initializer):
 
 
 def global_variables(scope=None):
+    """All variables of the graph, or those whose names begin with `scope`."""
     graph = nodes.current()
     return [v for v in (graph.variables if graph else []) if scope is None or v.name.startswith(scope)]
 
 
 def trainable_variables(scope=None):
+    """Those of them that an optimizer changes."""
     return [variable for variable in global_variables(scope) if variable.trainable]
 
 
@@ -166,4 +169,5 @@ def variables_initializer(var_list, name="init"):
 
 
 def global_variables_initializer():
+    """An operation that gives all variables of the graph their first values."""
     return variables_initializer(global_variables())
