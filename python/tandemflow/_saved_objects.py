@@ -15,7 +15,7 @@ from .errors import OpError
 # --- Saving ---
 
 
-_RANKS = range(5)  # numbers of axes that are saved for a tensor which leaves its own open
+_RANKS = range(4)  # numbers of axes that are saved for a tensor which leaves its own open: a saved function may leave three sizes open
 
 
 def _spec_pair(spec):

@@ -118,6 +118,9 @@ def test_names_of_variables_are_asked_for_again_only_where_a_scope_allows_it(gra
             v1.get_variable("w", [2])
     with v1.variable_scope("a", reuse=v1.AUTO_REUSE):
         assert v1.get_variable("w", [2]) is first and first.name == "a/w:0"
+        assert tf.add(first, 1.0, name="more").name == "a/more:0" and v1.Variable(1.0).name == "a/Variable:0"
+    with tf.name_scope("b"):
+        assert v1.get_variable("free", [2]).name == "free:0" and tf.constant(1.0, name="c").name == "b/c:0"
     with v1.variable_scope("a", reuse=True), pytest.raises(ValueError, match="does not exist"):
         v1.get_variable("other", [2])
 

@@ -4,6 +4,7 @@ import threading
 from contextlib import contextmanager
 
 from .. import _tandem
+from .._graph_names import get_current_name_scope
 from .._shape import TensorShape
 from ..errors import InvalidArgumentError, OperatorNotAllowedInGraphError
 
@@ -59,8 +60,10 @@ class Graph:
         finally:
             state.graphs.pop()
 
-    def unique_name(self, name):
-        """The name, with a number behind it when it is taken."""
+    def unique_name(self, name, scope=None):
+        """The name in the scope (that of tf.name_scope), with a number behind it when it is taken."""
+        scope = get_current_name_scope() if scope is None else scope
+        name = f"{scope}/{name}" if scope else name
         count = self._names[name] = self._names.get(name, -1) + 1
         return f"{name}_{count}" if count else name
 
@@ -110,10 +113,10 @@ def evaluating(run):
 class Operation:
     """A node that is run for what it does."""
 
-    def __init__(self, graph, compute, inputs, name, kind=""):
+    def __init__(self, graph, compute, inputs, name, kind="", scope=None):
         self.graph, self.compute, self.type = graph, compute, kind
         self.inputs = [*inputs, *(one for group in state.dependencies for one in group)]
-        self.name = graph.unique_name(name)
+        self.name = graph.unique_name(name, scope)
         graph.nodes.append(self)
 
     def run(self, feed_dict=None, session=None):
@@ -132,8 +135,8 @@ class Operation:
 class GraphTensor(Operation):
     """A node that gives a tensor. It can be hashed, so that it can be fed."""
 
-    def __init__(self, graph, compute, inputs, shape, dtype, name, kind=""):
-        super().__init__(graph, compute, inputs, name, kind)
+    def __init__(self, graph, compute, inputs, shape, dtype, name, kind="", scope=None):
+        super().__init__(graph, compute, inputs, name, kind, scope)
         self.shape, self.dtype = TensorShape(shape), _tandem.as_dtype(dtype)
         self.name += ":0"
 

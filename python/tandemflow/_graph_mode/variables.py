@@ -3,6 +3,7 @@ import math
 from contextlib import contextmanager
 
 from .. import _tandem
+from .._module import name_scope
 from .._shape import TensorShape
 from ..errors import FailedPreconditionError
 from . import nodes
@@ -35,7 +36,8 @@ def variable_scope(name_or_scope, default_name=None, values=None, initializer=No
     scope = _Scope(name, outer.reuse if reuse is None else reuse, initializer or outer.initializer)
     _scopes.append(scope)
     try:
-        yield scope
+        with name_scope(name):
+            yield scope
     finally:
         _scopes.pop()
 
@@ -48,7 +50,7 @@ def get_variable_scope():
 class GraphVariable(GraphTensor):
     """Its value stays from run to run; `initializer` gives it the first one."""
 
-    def __init__(self, initial_value=None, trainable=True, validate_shape=True, caching_device=None, name=None, variable_def=None, dtype=None, **kwargs):
+    def __init__(self, initial_value=None, trainable=True, validate_shape=True, caching_device=None, name=None, variable_def=None, dtype=None, full_name=None, **kwargs):
         if initial_value is None:
             raise ValueError("The `initial_value` arg to `tf.Variable` must be specified except when you are not providing a `variable_def`.")
         graph = nodes.current()
@@ -58,7 +60,8 @@ class GraphVariable(GraphTensor):
         with _tandem.LiftOut():
             self.cell = _tandem.Variable(_tandem.fill(initial.shape, "" if initial.dtype.name == "string" else 0, initial.dtype), trainable=trainable)
         self.trainable, self.is_set, self.initial_value = bool(trainable), False, initial
-        super().__init__(graph, self._read, [], initial.shape, initial.dtype, name or "Variable", "VarHandleOp")
+        scope = None if full_name is None else ""
+        super().__init__(graph, self._read, [], initial.shape, initial.dtype, full_name or name or "Variable", "VarHandleOp", scope)
         graph.variables.append(self)
         self.initializer = self._changed(self._set_first, initial, "Assign")
 
@@ -121,7 +124,7 @@ def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=Non
     if scope.reuse is True:
         raise ValueError(f"Variable {full} does not exist, or was not created with tf.get_variable(). Did you mean to set reuse=tf.AUTO_REUSE in VarScope?")
     initializer = scope.initializer if initializer is None else initializer
-    made = GraphVariable(_first_value(initializer, shape, dtype), trainable, name=full, dtype=dtype)
+    made = GraphVariable(_first_value(initializer, shape, dtype), trainable, full_name=full, dtype=dtype)
     graph.named_variables[full] = made
     return made
 
