@@ -264,7 +264,7 @@ def test_a_function_of_open_rank_is_saved_for_up_to_three_axes(tmp_path):
 
         @tf.function(input_signature=[tf.TensorSpec(None)])
         def product(self, x):
-            return tf.matmul(x, x)
+            return tf.matmul(x, x, transpose_b=True)  # of no scalars
 
     tf.saved_model.save(Any(), tmp_path)
     loaded = tf.saved_model.load(tmp_path)
