@@ -81,7 +81,33 @@ def other_containers(x):
     return [last[-1], options["scale"]]
 
 
-CASES = [appended_in_both, appended_in_one, items_by_key, taken_away, of_this_branch_alone, carried_by_a_loop, grown_by_a_loop, other_containers]
+def put(parts, x):
+    parts.append(x)
+
+
+def handed_to_a_function(x):
+    parts = []
+    if x > 0:
+        put(parts, x)
+    else:
+        put(parts, -x)
+    return parts
+
+
+def taken_from_around(x):
+    parts = []
+
+    def keep(value):
+        parts.append(value)
+
+    if x > 0:
+        keep(x)
+    else:
+        keep(-x)
+    return parts
+
+
+CASES = [handed_to_a_function, taken_from_around, appended_in_both, appended_in_one, items_by_key, taken_away, of_this_branch_alone, carried_by_a_loop, grown_by_a_loop, other_containers]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)

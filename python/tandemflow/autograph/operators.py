@@ -50,10 +50,15 @@ def set_item(owner, key, value):
     return None
 
 
+_MOST_ITEMS = 10_000  # a table of words is nobody's list of tensors
+
+
 def _contents_of(container):
+    if not isinstance(container, (dict, list, set, collections.deque)) or len(container) > _MOST_ITEMS:
+        return None
     if isinstance(container, dict):
         return Contents(dict(container))
-    return Contents(list(container)) if isinstance(container, (list, set, collections.deque)) else None
+    return Contents(list(container))
 
 
 def contents(read, name):
