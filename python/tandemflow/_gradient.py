@@ -215,13 +215,16 @@ def custom_gradient(f=None):
 
             return flatten(structure), backward
 
-        # A variable that is an argument is read here, so that it is an input like others and none that f reads.
-        identity = _tandem.ops()["identity"]
-        inputs = [identity(arg) if isinstance(arg, _tandem.Variable) else arg for arg in flatten(args)]
-        outputs = _tandem.custom_gradient(inputs, forward)
+        outputs = _tandem.custom_gradient(_inputs(args), forward)
         return pack_like(structure, iter(outputs))
 
     return decorated
+
+
+def _inputs(args):
+    """The tensors of the arguments. A variable among them is read here, so that it is an input like others and none that f reads."""
+    identity = _tandem.ops()["identity"]
+    return [identity(arg) if isinstance(arg, _tandem.Variable) else arg for arg in flatten(args)]
 
 
 def recompute_grad(f):
@@ -236,7 +239,7 @@ def recompute_grad(f):
             structure = f(*pack_like(args, iter(inputs)), **kwargs)
             return flatten(structure)
 
-        outputs = _tandem.recompute_grad(flatten(args), forward)
+        outputs = _tandem.recompute_grad(_inputs(args), forward)
         return pack_like(structure, iter(outputs))
 
     return decorated

@@ -161,3 +161,12 @@ def test_a_variable_may_be_the_argument():
     with tf.GradientTape() as tape:
         z = softplus(x)
     assert z.numpy().tolist() == [1000.0] and tape.gradient(z, x).numpy().tolist() == [1.0]
+
+
+def test_a_variable_that_is_computed_again_counts_once():
+    x, w = tf.Variable(3.0), tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        y = tf.recompute_grad(lambda value: tf.sin(value) * value * w)(x)
+    by_x, by_w = tape.gradient(y, [x, w])
+    np.testing.assert_allclose(by_x, 2 * (np.cos(3) * 3 + np.sin(3)), rtol=1e-5)
+    np.testing.assert_allclose(by_w, np.sin(3) * 3, rtol=1e-5)

@@ -1,4 +1,5 @@
 """Programs of TensorFlow 1: graphs, placeholders and sessions. The printed answers were TensorFlow's first."""
+import pickle
 import subprocess
 import sys
 
@@ -173,6 +174,7 @@ def test_ops_run_at_once_outside_of_graphs():
     with tf.Graph().as_default():
         node = tf.constant(1)
     assert tf.executing_eagerly() and (tf.constant(1) + 1).numpy() == 2 and tf.Variable(2.0).numpy() == 2
+    assert pickle.loads(pickle.dumps(tf.constant([1, 2]))).numpy().tolist() == [1, 2] and pickle.loads(pickle.dumps(tf.math.sqrt)) is tf.math.sqrt
     with pytest.raises(RuntimeError, match="outside of it"):
         node + 1
     with pytest.raises(RuntimeError, match="not compatible with eager execution"):

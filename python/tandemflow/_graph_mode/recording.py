@@ -1,5 +1,4 @@
 """The package's functions while a graph is built: they leave nodes behind instead of computing."""
-import functools
 import importlib
 import types
 from contextlib import contextmanager
@@ -14,17 +13,14 @@ _NOT_OPS = "set_seed get_global_generator set_global_generator create_rng_state 
 _installed = False
 
 
-def _wrapped(function, name):
+def _wrapped(function, module, name):
     def call(*args, **kwargs):
         if nodes.current() is None and nodes.state.run is None:
             return function(*args, **kwargs)
         return nodes.recorded(function, args, kwargs, kwargs.get("name") or name)
 
-    return functools.wraps(function)(call) if isinstance(function, types.FunctionType) else _named(call, function, name)
-
-
-def _named(call, function, name):
-    call.__name__, call.__doc__ = name, function.__doc__
+    call.__module__, call.__name__, call.__qualname__, call.__doc__ = module, name, name, function.__doc__  # where pickle finds it
+    call.__wrapped__ = function
     return call
 
 
@@ -73,11 +69,11 @@ def install():
         module = importlib.import_module(f"tandemflow.{name}")
         for key, value in list(vars(module).items()):
             if isinstance(value, (types.FunctionType, _tandem.OpFunction)) and key[0] != "_" and key not in _NOT_OPS:
-                setattr(module, key, _wrapped(value, key))
+                setattr(module, key, _wrapped(value, module.__name__, key))
     for key in [*tf._exported, "einsum", "tensordot", "print", *_LATER]:
         value = getattr(tf, key, None)
         if isinstance(value, (types.FunctionType, _tandem.OpFunction)):
-            setattr(tf, key, _wrapped(value, key))
+            setattr(tf, key, _wrapped(value, tf.__name__, key))
     tf.Variable = Variable
     tf.executing_eagerly = _executing_eagerly
     tf.control_dependencies = _control_dependencies
