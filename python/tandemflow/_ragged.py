@@ -131,6 +131,9 @@ class RaggedTensor(RaggedFactories):
     def _dataset_parts(self):
         return _composites.ragged_parts(self.flat_values, self.nested_row_splits)
 
+    def __bool__(self):
+        raise TypeError("RaggedTensor may not be used as a boolean.")
+
     def __tandem_op__(self, name, args, kwargs):
         from . import _ragged_ops
 

@@ -137,6 +137,28 @@ def test_sparse_products_add_what_stands_at_one_place():
     np.testing.assert_allclose(tf.sparse.sparse_dense_matmul(sparse, tf.ones([2, 1])), [[5.0], [1.0]])
 
 
+# --- Choices ---
+
+
+def test_an_exclusive_case_refuses_two_that_hold():
+    pairs = [(tf.constant(True), lambda: 1), (tf.constant(True), lambda: 2)]
+    assert tf.case(pairs) == 1 and tf.case(pairs[:1], default=lambda: 3, exclusive=True) == 1
+    with pytest.raises(tf.errors.InvalidArgumentError, match="exclusive=True"):
+        tf.case(pairs, exclusive=True)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="exclusive=True"):
+        tf.function(lambda x: tf.case([(x > 0, lambda: x), (x > 1, lambda: -x)], exclusive=True))(tf.constant(2))
+
+
+def test_a_ragged_tensor_is_neither_true_nor_false():
+    with pytest.raises(TypeError, match="may not be used as a boolean"):
+        bool(ROWS)
+
+
+def test_a_loop_of_one_variable_gives_that_one_in_the_first_version():
+    loop = lambda module: module.while_loop(lambda i: i < 3, lambda i: i + 1, [tf.constant(0)])  # noqa: E731
+    assert loop(tf.compat.v1).numpy() == 3 and loop(tf)[0].numpy() == 3
+
+
 # --- Files ---
 
 

@@ -58,6 +58,15 @@ def assign_sub(ref, value, use_locking=None, name=None):
     return ref.assign_sub(value)
 
 
+def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations=10, back_prop=True, swap_memory=False, name=None,
+               maximum_iterations=None, return_same_structure=False):  # fmt: skip
+    """tf.while_loop; of one loop variable it gives that one."""
+    import tandemflow as tf
+
+    found = tf.while_loop(cond, body, loop_vars, shape_invariants, maximum_iterations=maximum_iterations)
+    return found[0] if not return_same_structure and isinstance(found, (list, tuple)) and len(found) == 1 else found
+
+
 def div(x, y, name=None):
     """x / y; of whole numbers rounded down."""
     import tandemflow as tf
