@@ -41,7 +41,6 @@ nb::object made(F make) {
 
 void add_functions(nb::module_& module) {
   module.def("set_promotion", set_promotion, nb::arg("function").none());
-  module.def("set_indexing", set_indexing, nb::arg("function").none());
   module.def(
       "to_tensor",
       [](nb::handle value, nb::handle dtype) {

@@ -7,7 +7,6 @@
 #include "tandem/python/numpy_bridge.h"
 #include "tandem/python/objects.h"
 #include "tandem/python/open_sizes.h"
-#include "tandem/python/promotion.h"
 #include "tandem/python/string_operators.h"
 
 namespace tandem::python {
@@ -226,14 +225,9 @@ PyObject* masked(PyObject* self, PyObject* mask) {
   return checked(PyObject_CallMethod(module.get(), "boolean_mask", "OO", self, mask));
 }
 
-PyObject* other_keys = nullptr;  // set_indexing
-
 PyObject* subscript(PyObject* self, PyObject* key) {
   if (is_mask(key)) return guarded([&] { return masked(self, key); });
-  PyObject* const part = guarded([&] { return is_variable(self) ? variable_part(self, key) : indexed(value_of(self), key); });
-  if (part || !other_keys || !PyErr_ExceptionMatches(PyExc_TypeError)) return part;
-  PyErr_Clear();
-  return PyObject_CallFunctionObjArgs(other_keys, self, key, nullptr);
+  return guarded([&] { return is_variable(self) ? variable_part(self, key) : indexed(value_of(self), key); });
 }
 
 PyObject* item_at(PyObject* self, Py_ssize_t index) {
@@ -244,11 +238,6 @@ PyObject* item_at(PyObject* self, Py_ssize_t index) {
 }
 
 }  // namespace
-
-void set_indexing(nb::object function) {
-  Py_XDECREF(other_keys);
-  other_keys = function.is_none() ? nullptr : function.release().ptr();
-}
 
 Tensor index_tensor(const Tensor& tensor, PyObject* key) {
   const Selection selection = KeyReader(tensor.shape()).read(key);

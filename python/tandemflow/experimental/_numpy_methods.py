@@ -1,7 +1,7 @@
 """What tf.experimental.numpy.experimental_enable_numpy_behavior changes: methods of arrays on tensors, and dtypes that are joined."""
 import numbers
 
-from .. import _ops, _tandem
+from .. import _tandem
 
 _METHODS = "all any argmax argmin clip cumprod cumsum diagonal dot flatten max mean min nonzero prod ravel repeat round sort squeeze std sum swapaxes take trace var".split()
 
@@ -21,18 +21,6 @@ def enable(joined, functions):
     for cls in (_tandem.Tensor, _tandem.Variable):
         _tandem.add_methods(cls, {name: method for name, method in methods.items() if not hasattr(cls, name)})
     _tandem.set_promotion(lambda a, b: _promoted(joined, a, b))
-    _tandem.set_indexing(_indexed)
-
-
-def _indexed(tensor, key):
-    """tensor[key] for lists and arrays in the key: NumPy says which elements are meant."""
-    import numpy
-
-    keys = [item.numpy() if isinstance(item, _tandem.Tensor) else item for item in (key if isinstance(key, tuple) else (key,))]
-    tensor = _tandem.to_tensor(tensor)
-    sizes = tensor.shape.as_list()
-    places = numpy.arange(int(numpy.prod(sizes, dtype="int64"))).reshape(sizes)[tuple(keys)]
-    return _ops.gather(_ops.reshape(tensor, [-1]), places)
 
 
 def _method(function):
