@@ -179,3 +179,19 @@ def test_ops_run_at_once_outside_of_graphs():
         node + 1
     with pytest.raises(RuntimeError, match="not compatible with eager execution"):
         v1.placeholder(tf.float32)
+
+
+def test_traced_functions_are_converted_as_before_once_a_graph_was_built():
+    with tf.Graph().as_default():
+        tf.constant(1)
+    turns = []
+
+    @tf.function
+    def total(n):
+        s = 0
+        for i in tf.range(n):
+            turns.append(1)
+            s += i
+        return s
+
+    assert total(tf.constant(5)).numpy() == 10 and len(turns) == 1

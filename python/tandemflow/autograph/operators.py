@@ -277,6 +277,6 @@ def call(function):
 
 def iterated(function):
     """As call, where a loop runs over the result: a range of tensors then needs no tensor of its own."""
-    if function is _ops.range and not _tandem.executing_eagerly():
+    if getattr(function, "__wrapped__", function) is _ops.range and not _tandem.executing_eagerly():  # wrapped once a graph was built
         return LazyRange.from_arguments
     return call(function)
