@@ -79,6 +79,7 @@ __getattr__, __dir__ = _names.lazy(
         _control_flow="case cond init_scope switch_case while_loop",
         _complex="complex",
         _composites="type_spec_from_value",
+        _graph_gradients="gradients hessians",
         _indexed_slices="IndexedSlices",
         _factors="eig eigvals",
         _graph_names="VariableAggregation VariableSynchronization broadcast_dynamic_shape broadcast_static_shape control_dependencies ensure_shape "
@@ -97,7 +98,8 @@ __getattr__, __dir__ = _names.lazy(
         strings="as_string",
         **{
             "keras.initializers": "constant_initializer=Constant ones_initializer=Ones random_normal_initializer=RandomNormal "
-            "random_uniform_initializer=RandomUniform zeros_initializer=Zeros"
+            "random_uniform_initializer=RandomUniform zeros_initializer=Zeros",
+            "_graph_mode.nodes": "Graph Operation",
         },
     ),
     "audio autodiff autograph compat distribute dtypes experimental image keras lookup nest onnx profiler quantization queue ragged saved_model sets signal sparse strings summary sysconfig types version".split(),

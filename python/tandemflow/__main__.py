@@ -27,6 +27,9 @@ def _run(arguments):
     from tandemflow import _aliases
     from tandemflow import _run as runner
 
+    if not os.path.isfile(arguments[0]):
+        print(f"tandemflow run: there is no file {arguments[0]!r}", file=sys.stderr)
+        return 2
     _aliases.install()
     return runner.main(arguments)
 

@@ -81,6 +81,7 @@ def reduce_logsumexp(input_tensor, axis=None, keepdims=False, name=None):
     return result if keepdims else reshape(result, reduce_max(x, axis).shape)
 
 
+@takes_others
 def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
     """The mean of the squared distances from the mean."""
     if getattr(getattr(input_tensor, "dtype", None), "is_complex", False):
@@ -91,6 +92,7 @@ def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
     return reduce_mean(squared_difference(x, reduce_mean(x, axis, True)), axis, keepdims)
 
 
+@takes_others
 def reduce_std(input_tensor, axis=None, keepdims=False, name=None):
     """The standard deviation."""
     return sqrt(reduce_variance(input_tensor, axis, keepdims))
@@ -311,6 +313,7 @@ def where(condition, x=None, y=None, name=None):
     return _tandem.where_positions(condition) if x is None else records["where"](condition, x, y)
 
 
+@takes_others
 def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
     """The elements or slices for which the mask holds."""
     tensor, mask = _tensor(tensor), _tensor(mask)

@@ -11,7 +11,7 @@ def Assert(condition, data, summarize=None, name=None):  # noqa: N802  TensorFlo
     if not _tandem.executing_eagerly() or _is_true(condition):
         assert_value(condition, "assertion failed:", data)
         return
-    shown = "\n".join(_shown(_tandem.to_tensor(item), summarize) for item in data)
+    shown = "\n".join(", ".join(_first(_tandem.to_tensor(item), summarize)) for item in data)
     raise InvalidArgumentError(f"Expected '{condition!s}' to be true. Summarized data: {shown}")
 
 
@@ -19,13 +19,18 @@ def _is_true(condition):
     return bool(_tandem.to_tensor(condition).numpy())
 
 
-def _shown(tensor, summarize):
-    """The first elements, as TensorFlow's eager assertions show them."""
+def _first(tensor, summarize):
+    """The first elements as texts, "..." where there are more."""
     if not tensor.ndim:
-        return str(tensor.numpy())
+        return [str(tensor.numpy())]
     flat = tensor.numpy().reshape(-1)
     count = 3 if summarize is None else summarize if summarize >= 0 else flat.size
-    return str([str(value) for value in flat[:count]] + ["..."] * (count < flat.size))
+    return [str(value) for value in flat[:count]] + ["..."] * (count < flat.size)
+
+
+def _shown(tensor, summarize):
+    """They, as TensorFlow's eager assertions of one tensor show them."""
+    return str(_first(tensor, summarize)) if tensor.ndim else str(tensor.numpy())
 
 
 def _require(condition, text, data, eager_text):
@@ -36,14 +41,17 @@ def _require(condition, text, data, eager_text):
         raise InvalidArgumentError(eager_text())
 
 
+_HOLDS = {"==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
+
+
 def _both(a, b, sign, message, summarize):
     """What is said of two tensors that do not compare as they should."""
     x, y = a.numpy(), b.numpy()
     count = 3 if summarize is None else summarize if summarize >= 0 else max(x.size, y.size)
     lines = [message] if message else []
     lines.append(f"Condition x {sign} y did not hold.")
-    if sign == "==" and x.shape == y.shape and x.ndim:
-        places = np.argwhere(x != y)[:count]
+    if x.shape == y.shape and x.ndim:
+        places = np.argwhere(~_HOLDS[sign](x, y))[:count]
         found = tuple(places.T)
         lines += [f"Indices of first {len(places)} different values:", str(places), "Corresponding x values:", str(x[found]), "Corresponding y values:", str(y[found])]
     for name, values in (("x", x), ("y", y)):

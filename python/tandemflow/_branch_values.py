@@ -46,6 +46,31 @@ class Returned(Undefined):
     __slots__ = ()
 
 
+class Contents:
+    """What is in a list, dict, set or deque. Without tensors it says nothing of a run: what a trace leaves there stays, as in TensorFlow."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items):
+        self.items = items  # a list or dict; None: leave the container as it is
+
+    def has_tensors(self):
+        return self.items is not None and any(isinstance(leaf, _tandem.Tensor) for leaf in nest.flatten(self.items))
+
+    def _tandem_parts(self):
+        if not self.has_tensors():
+            return None, []
+        return (type(self.items), tuple(self.items) if isinstance(self.items, dict) else len(self.items)), list(self._values())
+
+    def _tandem_from_parts(self, parts):
+        if not self.has_tensors():
+            return Contents(None)
+        return Contents(dict(zip(self.items, parts)) if isinstance(self.items, dict) else list(parts))
+
+    def _values(self):
+        return self.items.values() if isinstance(self.items, dict) else self.items
+
+
 def is_tensor(value):
     return isinstance(value, (_tandem.Tensor, _tandem.Variable))
 
@@ -236,6 +261,8 @@ class LoopState:
         if isinstance(template, _Composite):
             kind, parts = _parts(value)
             if kind != _parts(template.like)[0]:
+                if isinstance(value, Contents):
+                    raise OpByOpError(f"'{name}' changes its length in a loop that depends on a tensor; a tf.TensorArray can in a graph")
                 raise ValueError(f"'{name}' has another structure after one iteration: {template.like!r} before the loop, {value!r} after")
             for i, (inner, part) in enumerate(zip(template.parts, parts)):
                 self._conform(f"{name}[{i}]", inner, part, leaves)

@@ -1,12 +1,14 @@
 """Which names of TensorFlow and Keras a program uses that are not here: python -m tandemflow check FILE"""
 import ast
 import importlib
+import sys
 import types
 from collections import namedtuple
 
 from . import _aliases, _names
+from ._former_names import use_instead
 
-Missing = namedtuple("Missing", ["line", "name", "nearest"])
+Missing = namedtuple("Missing", ["line", "name", "nearest", "instead"])  # the name most like it; what is known to stand for it today
 _OURS = "tandemflow"
 
 
@@ -38,7 +40,7 @@ class _Names(ast.NodeVisitor):
         for alias in node.names:
             if _module_of(alias.name) is None:
                 if alias.name.split(".")[0].startswith("tensorflow_"):
-                    self._note(node.lineno, alias.name, False, None)
+                    self._note(node.lineno, alias.name, False)
                 continue
             self._resolve(alias.name, node.lineno)
             name = alias.asname or alias.name.split(".")[0]
@@ -49,7 +51,7 @@ class _Names(ast.NodeVisitor):
             return
         if _module_of(node.module) is None:
             if node.module.split(".")[0].startswith("tensorflow_"):
-                self._note(node.lineno, node.module, False, None)
+                self._note(node.lineno, node.module, False)
             return
         for alias in node.names:
             if alias.name == "*":
@@ -88,10 +90,10 @@ class _Names(ast.NodeVisitor):
 
     # --- Resolving. ---
 
-    def _note(self, line, name, found, nearest):
+    def _note(self, line, name, found, nearest=None, instead=None):
         self.used.add(name)
         if not found:
-            self.missing.append(Missing(line, name, nearest))
+            self.missing.append(Missing(line, name, nearest, instead))
 
     def _resolve(self, full, line):
         ours = _module_of(full)
@@ -106,21 +108,18 @@ class _Names(ast.NodeVisitor):
             if not hasattr(value, word):
                 module = _loaded(".".join([_OURS, *words[: i + 1]])) if isinstance(value, types.ModuleType) else None
                 if module is None:
-                    return self._note(line, path, False, _nearest(value, word, ".".join([_shown(ours, i), ""])))
+                    place = ".".join([_OURS, *words[:i]])
+                    return self._note(line, path, False, _nearest(value, word, place), use_instead(place, word))
                 value = module
                 continue
             value = getattr(value, word)
-        self._note(line, full, True, None)
+        self._note(line, full, True)
         return None
 
 
-def _shown(ours, count):
-    return ".".join(["tf", *ours.split(".")[1 : count + 1]])
-
-
-def _nearest(value, word, prefix):
+def _nearest(value, word, place):
     alike = _names.nearest(word, dir(value))
-    return prefix + alike if alike is not None else None
+    return f"{_names.shown(place)}.{alike}" if alike is not None else None
 
 
 def check_source(source, path="<program>"):
@@ -133,17 +132,22 @@ def check_source(source, path="<program>"):
         tree = ast.parse(translate(source), path)
     names = _Names()
     names.visit(tree)
-    return sorted(set(names.missing)), len(names.used)
+    return sorted(set(names.missing), key=lambda entry: entry[:2]), len(names.used)
 
 
 def main(paths):
     """Prints a line for each missing name; 1 when there are some."""
     failed = False
     for path in paths:
-        with open(path, encoding="utf-8") as file:
-            missing, count = check_source(file.read(), path)
+        try:
+            with open(path, encoding="utf-8") as file:
+                missing, count = check_source(file.read(), path)
+        except (OSError, SyntaxError, UnicodeDecodeError) as error:
+            print(f"{path}: cannot be read as a Python program: {error}", file=sys.stderr)
+            failed = True
+            continue
         for entry in missing:
-            hint = f"; the nearest is {entry.nearest}" if entry.nearest else ""
+            hint = f"; use {entry.instead}" if entry.instead else f"; the nearest is {entry.nearest}" if entry.nearest else ""
             print(f"{path}:{entry.line}: {entry.name} is missing{hint}")
         gone = len({entry.name for entry in missing})
         print(f"{path}: {count - gone} of {count} names are there")

@@ -106,6 +106,9 @@ def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"
             raise TypeError(f"functions in 'pred_fn_pairs' must be callable, got {function!r}")
     if not pairs:
         return default()
+    if exclusive:
+        held = _ops.reduce_sum(_ops.cast(_ops.stack([predicate for predicate, _ in pairs]), "int32"))
+        assert_value(held <= 1, "Input error: exclusive=True: more than 1 conditions evaluated as True", [])
     (predicate, function), *others = pairs
     if not others and default is None:
         return function()  # the last one is taken without asking, as TensorFlow does

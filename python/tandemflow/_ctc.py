@@ -21,7 +21,7 @@ def ctc_loss(labels, logits, label_length, logit_length, logits_time_major=True,
     logits, blank = _blank_first(_ops.transpose(logits, [1, 0, 2]) if logits_time_major else logits, int(blank_index or 0))
     if isinstance(labels, SparseTensor):
         length = _counts(labels)
-        labels = to_dense(labels)
+        labels = to_dense(labels, validate_indices=False)
     else:
         labels, length = _tandem.to_tensor(labels), _ops.cast(_tandem.to_tensor(label_length), _dtypes.int32)
     labels = _ops.cast(labels, _dtypes.int32)

@@ -24,7 +24,7 @@ def to_numpy(leaf):
     if hasattr(leaf, "dense_shape"):
         from .sparse import to_dense
 
-        return to_dense(leaf).numpy()
+        return to_dense(leaf, validate_indices=False).numpy()
     return None if leaf is None else leaf.numpy()
 
 

@@ -73,5 +73,7 @@ def ragged_batches(dataset, batch_size, drop_remainder, splits):
 
 
 def _as_row(spec, leaf):
+    if getattr(spec, "ragged_rank", None) == 0:
+        return _composites.RaggedRow(leaf)
     plain = not isinstance(spec, TensorSpec) or spec.shape.rank is None or spec.shape.is_fully_defined()
     return leaf if plain else _composites.row(leaf, spec)

@@ -67,3 +67,23 @@ def decode_base64(input, name=None):
     from .strings import _each
 
     return _each(lambda s: base64.urlsafe_b64decode(s + b"=" * (-len(s) % 4)), input)
+
+
+def decode_compressed(bytes, compression_type="", name=None):
+    """Strings unpacked: compression_type "", "ZLIB" or "GZIP"."""
+    import zlib
+
+    from .strings import _each
+
+    widths = {"": None, "ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS | 16}
+    if compression_type not in widths:
+        raise InvalidArgumentError(f"Only ZLIB, GZIP or NONE are supported compressions, got {compression_type!r}")
+    width = widths[compression_type]
+
+    def unpacked(text):
+        try:
+            return text if width is None else zlib.decompress(text, width)
+        except zlib.error as error:
+            raise InvalidArgumentError(f"decode_compressed: the bytes are not {compression_type}: {error}") from None
+
+    return _each(unpacked, bytes)

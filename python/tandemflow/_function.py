@@ -8,6 +8,7 @@ from collections import namedtuple
 from . import _tandem
 from ._arguments import Arguments, consists_of_specs, fill_slots, flatten_results, specs_in
 from ._concrete import ConcreteFunction, OpenConcreteFunction
+from ._graph_gradients import NeedsTape, recorded, unrecorded
 from ._open_size import OpenSize
 from ._specs import TensorSpec
 from ._logging import get_logger
@@ -97,6 +98,7 @@ class Function(_tandem.FunctionCore):
         self._autograph = autograph
         self._arguments = Arguments(python_function, self._name, input_signature)
         self._untraceable = False
+        self._needs_tape = False  # tf.gradients is called inside
         self._first_shapes = {} if reduce_retracing else None  # by what else a trace depends on: of the first call, and the axes that changed since
         self._traced = {}  # what it was traced for, by key and shapes: for those who save it
         self._configure(self._name)
@@ -109,12 +111,22 @@ class Function(_tandem.FunctionCore):
         if self._untraceable or _composite(args) or _composite(kwargs):
             return self._op_by_op(args, kwargs)
         try:
-            return self._run(*self._relaxed(*self._arguments.flatten(args, kwargs)))
+            return self._with_tape(lambda: self._run(*self._relaxed(*self._arguments.flatten(args, kwargs))))
         except OpError as error:
             if not _tandem.executing_eagerly() or not needs_values(error):
                 raise
             self._give_up_tracing(error)
         return self._op_by_op(args, kwargs)
+
+    def _with_tape(self, traces):
+        """traces(), and once more under a tape where the function asks for one."""
+        try:
+            return traces()
+        except NeedsTape:
+            if self._needs_tape:
+                raise
+            self._needs_tape = True
+        return traces()
 
     def _op_by_op(self, args, kwargs):
         """What the function returns, numbers as tensors as a trace would give them."""
@@ -142,7 +154,8 @@ class Function(_tandem.FunctionCore):
         self._arguments.name_tensors(structure, tensors)
         self._note_trace(structure, tensors)
         leaves = []
-        return leaves, flatten_results(self._converted()(*args, **kwargs), leaves, self._name)
+        with recorded(tensors) if self._needs_tape else unrecorded():
+            return leaves, flatten_results(self._converted()(*args, **kwargs), leaves, self._name)
 
     def _note_trace(self, structure, tensors):
         """Keeps what a trace was made for, if that can be said without the objects of this process."""
@@ -197,10 +210,10 @@ class Function(_tandem.FunctionCore):
         given = [value for _, value in self._arguments.named(args, kwargs)]
         specs = specs_in(given)
         if all(spec.shape.is_fully_defined() for spec in specs):
-            return ConcreteFunction(self._concrete(*prepared), self._name, self._arguments, prepared)
+            return ConcreteFunction(self._with_tape(lambda: self._concrete(*prepared)), self._name, self._arguments, prepared)
         if len(specs) != len(prepared[0]):
             raise ValueError(f"{self._name}: tensors and a tf.TensorSpec with open sizes were given together; give a tf.TensorSpec for each tensor")
-        return OpenConcreteFunction(self, self._arguments, prepared, specs)
+        return self._with_tape(lambda: OpenConcreteFunction(self, self._arguments, prepared, specs))
 
     def experimental_get_tracing_count(self):
         """How often it was traced."""

@@ -1,4 +1,5 @@
 """tf.io.gfile: files and folders."""
+import collections
 import glob as _glob
 import os
 import shutil
@@ -78,10 +79,14 @@ def _rmtree(path):
     shutil.rmtree(path)
 
 
+FileStatistics = collections.namedtuple("FileStatistics", ["length", "mtime_nsec", "is_directory"])
+
+
 @_found
 def _stat(path):
-    """What the system knows of a file."""
-    return os.stat(path)
+    """Length, time of the last change and whether it is a folder."""
+    found = os.stat(path)
+    return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(path))
 
 
 listdir, remove, rmtree, stat = _listdir, _remove, _rmtree, _stat

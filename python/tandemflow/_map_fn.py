@@ -5,6 +5,7 @@ from ._open_size import OpenSize
 from ._ragged import RaggedTensor, ragged_stack
 from ._ragged_spec import RaggedTensorSpec
 from ._tensor_array import TensorArray
+from .errors import OpByOpError
 
 
 def _rows(elems, who):
@@ -22,7 +23,9 @@ def _row(tensors, i):
     return nest.map_structure(lambda tensor: tensor[i] if isinstance(i, int) else _ops.gather(tensor, i), tensors)
 
 
-def _stacked(rows):
+def _stacked(rows, signature=None):
+    if isinstance(signature, RaggedTensorSpec):
+        return ragged_stack(rows)
     return nest.map_structure(lambda *parts: _ops.stack(parts), *rows)
 
 
@@ -42,8 +45,10 @@ def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap
     signature = fn_output_signature if fn_output_signature is not None else dtype
     if count == 0:
         return _empty(fn, tensors, signature)
+    if isinstance(signature, RaggedTensorSpec) and not _tandem.executing_eagerly():
+        raise OpByOpError("tf.map_fn gives a ragged tensor, which a traced function does not have before it runs")
     if _unrolled(count):
-        return _stacked([_typed(fn(_row(tensors, i)), signature) for i in range(count)])
+        return _stacked([_typed(fn(_row(tensors, i)), signature) for i in range(count)], signature)
     first = _typed(fn(_row(tensors, 0)), signature)
     arrays = nest.map_structure(lambda leaf: TensorArray(leaf.dtype, count, element_shape=leaf.shape).write(0, leaf), first)
 
@@ -65,6 +70,8 @@ def _typed(value, signature):
 
 
 def _leaf(value, signature):
+    if isinstance(value, RaggedTensor):
+        return value
     dtype = signature.dtype if hasattr(signature, "dtype") else signature
     tensor = _tandem.to_tensor(value) if hasattr(value, "dtype") else _tandem.to_tensor(value, dtype)
     if tensor.dtype != dtype:

@@ -146,6 +146,7 @@ _tandem.add_methods(_tandem.Tensor, {"set_shape": set_shape, "cpu": cpu, "gpu": 
 _tandem.add_methods(
     _tandem.Variable,
     {
+        "constraint": None,  # of those made without one
         "get_shape": get_shape, "set_shape": set_shape, "is_initialized": is_initialized, "gather_nd": gather_nd, "sparse_read": sparse_read,
         **{f"scatter_nd_{name}": _scattered(name, what) for name, what in _SCATTERS.items()},
         **{f"scatter_{name}": _rows_scattered(name, what) for name, what in _SCATTERS.items()},

@@ -2,32 +2,6 @@
 import importlib
 import sys
 
-# Where a name of another module is more likely meant than the one that is spelled most alike.
-_ELSEWHERE = {
-    "placeholder": "arguments of a tf.function",
-    "Session": "a tf.function, or eager execution",
-    "get_variable": "tf.Variable",
-    "global_variables_initializer": "tf.Variable, which has its value at once",
-    "contrib": "tf.keras",
-    "to_float": "tf.cast(x, tf.float32)",
-    "to_int32": "tf.cast(x, tf.int32)",
-    "log": "tf.math.log",
-    "lite": "tf.keras.Model.save or export(format='onnx'), whose files other programs read",
-    "estimator": "tf.keras.Model: fit, evaluate and predict",
-    "feature_column": "the preprocessing layers of tf.keras.layers: Normalization, CategoryEncoding, StringLookup, Discretization",
-    "tpu": "tf.distribute.MirroredStrategy, over the devices there are",
-}
-_ELSEWHERE_IN = {
-    "tandemflow.distribute": {
-        "TPUStrategy": "tf.distribute.MirroredStrategy, over the devices there are",
-        "ParameterServerStrategy": "tf.distribute.MirroredStrategy, on one machine",
-        "cluster_resolver": "tf.distribute.MirroredStrategy, which needs none",
-        "coordinator": "tf.distribute.MirroredStrategy, which needs none",
-    },
-    "tandemflow": _ELSEWHERE,
-}
-
-
 def nearest(name, names):
     """The name most like `name`; None when nothing is alike."""
     import difflib
@@ -54,7 +28,9 @@ def _holder(name):
 def complaint(module, name, names):
     """The text for a name that a module does not have."""
     text = f"module '{module}' has no attribute '{name}'"
-    elsewhere = _ELSEWHERE_IN.get(module, {}).get(name)
+    from ._former_names import use_instead
+
+    elsewhere = use_instead(module, name)
     if elsewhere is not None:
         return f"{text}; use {elsewhere}"
     alike = nearest(name, names)

@@ -7,7 +7,7 @@ def to_json(value):
     if value is None or isinstance(value, int):
         return value
     if isinstance(value, TensorSpec):
-        return {"spec": [value.dtype.name, value.shape.as_list(), value.name]}
+        return {"spec": [value.dtype.name, (value.shape.as_list() if value.shape.rank is not None else None), value.name]}
     if isinstance(value, dict):
         return {"dict": [[key, to_json(item)] for key, item in value.items()]}
     if isinstance(value, (list, tuple)):

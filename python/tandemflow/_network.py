@@ -2,7 +2,7 @@
 import math
 
 from . import _tandem
-from ._ops import expand_dims, records, reshape, where
+from ._ops import expand_dims, records, reshape, takes_others, where
 from .random import uniform
 
 
@@ -33,6 +33,7 @@ def layer_normalization(x, scale, offset, epsilon=1e-3, name=None):
     return reshape(flat, x.shape)
 
 
+@takes_others
 def dropout(x, rate, noise_shape=None, seed=None, name=None):
     """Zeroes elements with the probability `rate` and scales the others up; `noise_shape` broadcasts."""
     x = _tandem.to_tensor(x)

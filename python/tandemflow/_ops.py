@@ -192,6 +192,7 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=_dtypes.float32, nam
     return matrix if batch_shape is None else broadcast_to(matrix, _sizes(batch_shape) + [int(num_rows), columns])
 
 
+@takes_others
 def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
     """A new axis of `depth` that holds on_value where the index says, off_value elsewhere; the dtype is that of the values."""
     indices = _tandem.to_tensor(indices)
@@ -400,6 +401,7 @@ def pow(x, y, name=None):
     return _tandem.power(*_converted([x, y]))
 
 
+@takes_others
 def add_n(inputs, name=None):
     """The sum of tensors of one shape."""
     complex_ones = isinstance(inputs, (list, tuple)) and any(hasattr(value, "__tandem_op__") for value in inputs)

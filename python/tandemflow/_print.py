@@ -80,7 +80,7 @@ def _text(value, most):
         return "{" + ", ".join(f"{key!r}: {_inside(value[key], most)}" for key in _sorted_keys(value)) + "}"
     if isinstance(value, (list, tuple)):
         items = ", ".join(_inside(item, most) for item in value)
-        return f"[{items}]" if isinstance(value, list) else f"({items})"
+        return f"[{items}]" if isinstance(value, list) else f"({items}{',' * (len(value) == 1)})"
     return value if isinstance(value, str) else repr(value)
 
 

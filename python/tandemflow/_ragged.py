@@ -131,6 +131,9 @@ class RaggedTensor(RaggedFactories):
     def _dataset_parts(self):
         return _composites.ragged_parts(self.flat_values, self.nested_row_splits)
 
+    def __bool__(self):
+        raise TypeError("RaggedTensor may not be used as a boolean.")
+
     def __tandem_op__(self, name, args, kwargs):
         from . import _ragged_ops
 
@@ -223,7 +226,8 @@ def boolean_mask(data, mask, name=None):
         return _ops.gather(data, [i for i, keep in enumerate(mask.numpy().tolist()) if keep])
     if mask.shape.rank == 1:
         return from_rows([row for row, keep in zip(data, mask.numpy().tolist()) if keep], data)
-    kept = [_ops.gather(row, [i for i, keep in enumerate(marks.numpy().tolist()) if keep]) for row, marks in zip(data, mask)]
+    places = lambda marks: _tandem.to_tensor([i for i, keep in enumerate(marks.numpy().tolist()) if keep], _dtypes.int64)  # noqa: E731
+    kept = [_ops.gather(row, places(marks)) for row, marks in zip(data, mask)]
     return RaggedTensor.from_row_lengths(_ops.concat(kept, 0), [len(row) for row in kept])
 
 

@@ -1,6 +1,8 @@
 """What ops do with ragged tensors: elementwise ones work on the values, reductions and joins on the rows."""
+import functools
+
 from . import _dtypes, _ops, _tandem
-from ._ragged import RaggedTensor, from_rows
+from ._ragged import RaggedTensor, boolean_mask, from_rows
 from .errors import InvalidArgumentError
 
 _ONE = """abs acos acosh asin asinh atan atanh cast ceil cos cosh digamma elu erf erfc exp expm1 floor gelu hard_sigmoid identity invert
@@ -48,6 +50,10 @@ def _values_beside(value, like, dtype):
     if like.ragged_rank == 1 and beside.ndim == like.flat_values.ndim + 1 and beside.shape[1] == 1:
         rows = _ops.squeeze(beside, 1) if beside.shape[0] != 1 else _ops.broadcast_to(_ops.squeeze(beside, 1), [len(like), *beside.shape[2:]])
         return _ops.gather(rows, like.value_rowids())
+    lengths = set(like.row_lengths().numpy().tolist()) if like.ragged_rank == 1 else set()
+    if len(lengths) == 1 and beside.shape[-like.flat_values.ndim] in (1, *lengths):  # rows of one length: as a whole tensor would
+        whole = _ops.broadcast_to(beside, [len(like), *lengths, *like.flat_values.shape[1:]])
+        return _ops.reshape(whole, like.flat_values.shape)
     raise ValueError(f"a tensor of shape {beside.shape} does not broadcast to the rows of a ragged tensor of shape {like.shape}")
 
 
@@ -106,10 +112,12 @@ def _concat(values, axis, **kwargs):
 
 
 def _stack(values, axis=0, **kwargs):
-    if int(axis) != 0:
-        raise NotImplementedError(f"stack: ragged tensors are stacked along axis 0, got axis {axis}")
     like = next(value for value in values if isinstance(value, RaggedTensor))
     parts = [_as_ragged(value, like) for value in values]
+    rank = like.ragged_rank + like.flat_values.ndim
+    axis = int(axis) + (rank + 1 if int(axis) < 0 else 0)
+    if axis != 0:
+        return _concat([_expand_dims(part, axis) for part in parts], axis)
     return RaggedTensor.from_row_lengths(_concat(parts, 0), [len(part) for part in parts])
 
 
@@ -161,6 +169,57 @@ def _gather_nd(params, indices, batch_dims=0, **kwargs):
     return _ops.reshape(out, [*places.shape.as_list()[:-1], *out.shape.as_list()[1:]])
 
 
+def _variance(input_tensor, axis=None, keepdims=False, **kwargs):
+    mean = _reduce("reduce_mean", input_tensor, axis, keepdims)
+    squares = _reduce("reduce_mean", run("square", (input_tensor,), {}), axis, keepdims)
+    return _ops.subtract(squares, _ops.square(mean))
+
+
+def _softmax(logits, axis=None, **kwargs):
+    """Of each row."""
+    if axis not in (None, -1, logits.ragged_rank + logits.flat_values.ndim - 1):
+        raise NotImplementedError(f"softmax: of a ragged tensor along its last axis, got axis {axis}")
+    if logits.flat_values.ndim > 1:
+        return logits.with_flat_values(_ops.exported["softmax"](logits.flat_values))
+    if logits.ragged_rank > 1:
+        return logits.with_values(_softmax(logits.values))
+    rows, count = logits.value_rowids(), len(logits)
+    highest = _ops.gather(_segments("reduce_max", logits.values, rows, count), rows)
+    powers = _ops.exp(logits.values - highest)
+    return logits.with_values(powers / _ops.gather(_segments("reduce_sum", powers, rows, count), rows))
+
+
+def _squeeze(input, axis=None, **kwargs):
+    if axis is None:
+        raise ValueError("Ragged.squeeze must have an axis argument.")
+    rank = input.ragged_rank + input.flat_values.ndim
+    for at in sorted((int(a) + (rank if int(a) < 0 else 0) for a in _tandem.as_ints(axis)), reverse=True):
+        if at > input.ragged_rank:
+            input = input.with_flat_values(_ops.squeeze(input.flat_values, at - input.ragged_rank))
+        else:
+            input = _without_axis(input, at)
+    return input
+
+
+def _without_axis(ragged, axis):
+    """Without an axis of size 1 that the row splits describe."""
+    if axis > 1:
+        return ragged.with_values(_without_axis(ragged.values, axis - 1))
+    if (len(ragged) if axis == 0 else set(ragged.row_lengths().numpy().tolist()) - {1}) != (1 if axis == 0 else set()):
+        raise InvalidArgumentError(f"squeeze: axis {axis} of a ragged tensor of shape {ragged.shape} has not size 1")
+    return ragged[0] if axis == 0 else ragged.values
+
+
+def _dropout(x, *args, **kwargs):
+    from ._network import dropout
+
+    return x.with_flat_values(dropout(x.flat_values, *args, **kwargs))
+
+
+def _add_n(inputs, **kwargs):
+    return functools.reduce(_ops.add, inputs)
+
+
 def _one_hot(indices, *args, **kwargs):
     return indices.with_flat_values(_ops.exported["one_hot"](indices.flat_values, *args, **kwargs))
 
@@ -171,9 +230,16 @@ def _filled(value):
     )
 
 
+def _boolean_mask(tensor, mask, axis=None, **kwargs):
+    if axis not in (None, 0):
+        raise NotImplementedError(f"boolean_mask: a mask of a ragged tensor begins at axis 0, got axis {axis}")
+    return boolean_mask(tensor, mask)
+
+
 _HANDLERS = {
     "concat": _concat, "stack": _stack, "gather": _gather, "tile": _tile, "expand_dims": _expand_dims, "reverse": _reverse,
-    "gather_nd": _gather_nd, "one_hot": _one_hot,
+    "gather_nd": _gather_nd, "one_hot": _one_hot, "boolean_mask": _boolean_mask, "softmax": _softmax, "squeeze": _squeeze, "add_n": _add_n, "dropout": _dropout,
+    "reduce_variance": _variance, "reduce_std": lambda *args, **kwargs: _ops.sqrt(_variance(*args, **kwargs)),
     "ones_like": _filled("ones_like"), "zeros_like": _filled("zeros_like"),
     "size": lambda input, **kwargs: _ops.exported["size"](input.flat_values),
     "rank": lambda input, **kwargs: _tandem.to_tensor(input.ragged_rank + input.flat_values.ndim, _dtypes.int32),

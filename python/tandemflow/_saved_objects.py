@@ -10,14 +10,31 @@ from ._function import Function
 from ._module import Module, children
 from ._nested_json import from_json, to_json
 from ._specs import TensorSpec
+from .errors import OpError
 
 # --- Saving ---
 
 
+_RANKS = range(4)  # numbers of axes that are saved for a tensor which leaves its own open: a saved function may leave three sizes open
+
+
 def _spec_pair(spec):
-    if spec.shape.rank is None:
-        raise ValueError(f"tf.saved_model.save: {spec!r} leaves the number of axes open; give a shape, with None for the sizes that may change")
     return spec.dtype, spec.shape.as_list()
+
+
+def _at_ranks(specs, entry):
+    """entry(specs) of every number of axes that the function takes where the specs leave it open; a list."""
+    if all(spec.shape.rank is not None for spec in specs):
+        return [entry(specs)]
+    found, refusals = [], []
+    for rank in _RANKS:
+        try:
+            found.append(entry([spec if spec.shape.rank is not None else TensorSpec([None] * rank, spec.dtype, spec.name) for spec in specs]))
+        except (ValueError, OpError) as error:  # a matrix product of scalars
+            refusals.append(error)
+    if not found:
+        raise refusals[-1]
+    return found
 
 
 def with_shapes(structure, shapes):
@@ -97,23 +114,26 @@ class _Collector:
 
     def _function_node(self, function, name):
         if isinstance(function, ConcreteFunction):
-            inputs = [_spec_pair(spec) for spec in function.inputs]
-            traces = [function._concrete]
-            if isinstance(function, OpenConcreteFunction):
-                traces = [function.at_shapes(shapes) for shapes in _tandem.sample_shapes(inputs)]
-            entries = [self._entry(name, inputs, function._key, traces)]
+            entries = _at_ranks(function.inputs, lambda specs: self._concrete_entry(function, name, specs))
             return {"kind": "function", "name": function.name, "parameters": _parameters(function._arguments._signature), "signature": None, "entries": entries}
         signature = function.input_signature
         if signature is not None:
-            entries = [self._open_entry(function, name, signature)]
+            entries = _at_ranks(specs_in(signature), lambda specs: self._open_entry(function, name, signature, specs))
         else:
             traces = function._saveable_traces()
             entries = [self._entry(name, [_spec_pair(spec) for spec in trace.inputs], trace._key, [trace._concrete]) for trace in traces]
         return {"kind": "function", "name": function.name, "parameters": _parameters(function._arguments._signature),
                 "signature": None if signature is None else to_json(signature), "entries": entries}  # fmt: skip
 
-    def _open_entry(self, function, name, signature):
-        inputs = [_spec_pair(spec) for spec in specs_in(signature)]
+    def _concrete_entry(self, function, name, specs):
+        inputs = [_spec_pair(spec) for spec in specs]
+        traces = [function._concrete]
+        if isinstance(function, OpenConcreteFunction):
+            traces = [function.at_shapes(shapes) for shapes in _tandem.sample_shapes(inputs)]
+        return self._entry(name, inputs, function._key, traces)
+
+    def _open_entry(self, function, name, signature, specs):
+        inputs = [_spec_pair(spec) for spec in specs]
         traces = [function.get_concrete_function(*with_shapes(signature, iter(shapes))) for shapes in _tandem.sample_shapes(inputs)]
         return self._entry(name, inputs, traces[0]._key, [trace._concrete for trace in traces])
 
@@ -201,8 +221,11 @@ class _Body:
         self._arguments = Arguments(self, node["name"], None)
 
     def first_inputs(self):
-        """(dtype, shape) of the tensors of the first graph."""
-        return self._entries[0][1]["inputs"]
+        """(dtype, shape) of the tensors of the first graph; None for a shape whose number of axes others do not share."""
+        first = self._entries[0][1]
+        others = [notes["inputs"] for _, notes in self._entries if notes["key"] == first["key"]]
+        ranks = [{len(inputs[i][1]) for inputs in others} for i in range(len(first["inputs"]))]
+        return [(dtype, shape if len(rank) == 1 else None) for (dtype, shape), rank in zip(first["inputs"], ranks)]
 
     def __call__(self, *args, **kwargs):
         tensors, key, _, _ = self._arguments.flatten(args, kwargs)

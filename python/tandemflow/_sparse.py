@@ -2,6 +2,7 @@
 from . import _composites, _dtypes, _ops, _tandem
 from ._shape import TensorShape
 from ._specs import TensorSpec, TypeSpec
+from .errors import InvalidArgumentError
 
 
 class SparseTensor:
@@ -121,6 +122,8 @@ def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
     if not isinstance(sp_input, SparseTensor):
         raise TypeError(f"Input must be a SparseTensor, got {type(sp_input).__name__}; tf.sparse.from_dense makes one of a tensor")
     sizes = sp_input.shape.as_list()
+    if validate_indices:
+        _require_order(sp_input)
     if sp_input.dtype == _dtypes.string:
         return _dense_strings(sp_input, sizes, b"" if default_value is None else default_value)
     if default_value is None or sp_input.values.dtype.is_bool:
@@ -128,6 +131,27 @@ def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
     else:
         base = _ops.broadcast_to(_tandem.to_tensor(default_value, sp_input.dtype), sizes)
     return _ops.tensor_scatter_nd_update(base, sp_input.indices, sp_input.values)
+
+
+def _summed(sparse):
+    """The whole tensor, values at the same place added: their order does not matter."""
+    return _ops.tensor_scatter_nd_add(_tandem.fill(sparse.shape.as_list(), 0, sparse.dtype), sparse.indices, sparse.values)
+
+
+def _require_order(sparse):
+    """Refuses places outside, repeated, or not one after the other."""
+    import numpy
+
+    places, sizes = sparse.indices.numpy(), numpy.array(sparse.shape.as_list(), "int64")
+    outside = numpy.flatnonzero(((places < 0) | (places >= sizes)).any(axis=1))
+    steps = numpy.diff(places, axis=0)
+    first = steps[numpy.arange(len(steps)), (steps != 0).argmax(axis=1)] if steps.size else numpy.zeros(0)
+    behind = numpy.flatnonzero(first <= 0) + 1
+    for wrong, text in ((outside, f"is out of bounds: need 0 <= index < {sizes.tolist()}"), (behind, "is out of order. Many sparse ops require sorted indices.\n  Use `tf.sparse.reorder` to create a correctly ordered copy.")):
+        if len(wrong):
+            at = wrong[0]
+            repeated = wrong is behind and not first[at - 1]
+            raise InvalidArgumentError(f"indices[{at}] = {places[at].tolist()} {'is repeated' if repeated else text}")
 
 
 def _dense_strings(sparse, sizes, default):
@@ -173,9 +197,9 @@ def concat(axis, sp_inputs, expand_nonconcat_dims=False, name=None):
 
 def sparse_dense_matmul(sp_a, b, adjoint_a=False, adjoint_b=False, name=None):
     """The product with a matrix; computed densely."""
-    return _ops.matmul(to_dense(sp_a), b, adjoint_a, adjoint_b)
+    return _ops.matmul(_summed(sp_a), b, adjoint_a, adjoint_b)
 
 
 def reduce_sum(sp_input, axis=None, keepdims=None, output_is_sparse=False, name=None):
     """The sum over axes, dense."""
-    return _ops.reduce_sum(to_dense(sp_input), axis, bool(keepdims))
+    return _ops.reduce_sum(_summed(sp_input), axis, bool(keepdims))

@@ -26,7 +26,7 @@ def _united(a, b):
 def add(a, b, threshold=0, name=None):
     """a + b: sparse when both are, dense when one of them is."""
     if not isinstance(a, SparseTensor) or not isinstance(b, SparseTensor):
-        return _ops.add(*(to_dense(x) if isinstance(x, SparseTensor) else x for x in (a, b)))
+        return _ops.add(*(to_dense(x, validate_indices=False) if isinstance(x, SparseTensor) else x for x in (a, b)))
     places, where = _united(a, b)
     values = _ops.records["unsorted_segment_sum"](_ops.concat([a.values, b.values], 0), where, len(places))
     return SparseTensor(places, values, a.shape)
@@ -35,7 +35,7 @@ def add(a, b, threshold=0, name=None):
 def _of_both(choose):
     def function(sp_a, sp_b, name=None):
         places, _ = _united(sp_a, sp_b)
-        dense = [_ops.gather_nd(to_dense(x), places) for x in (sp_a, sp_b)]
+        dense = [_ops.gather_nd(to_dense(x, validate_indices=False), places) for x in (sp_a, sp_b)]
         return SparseTensor(places, _ops.records[choose](*dense), sp_a.shape)
 
     function.__name__ = function.__qualname__ = choose
@@ -138,7 +138,7 @@ def eye(num_rows, num_columns=None, dtype="float32", name=None):
 
 def reduce_max(sp_input, axis=None, keepdims=None, output_is_sparse=False, name=None):
     """The largest value over axes, dense; what has no values is not counted."""
-    dense = to_dense(sp_input, sp_input.dtype.min)
+    dense = to_dense(sp_input, sp_input.dtype.min, validate_indices=False)
     return _ops.reduce_max(dense, axis, bool(keepdims))
 
 
@@ -153,7 +153,7 @@ def mask(a, mask_indices, name=None):
 
 def softmax(sp_input, name=None):
     """Softmax over the values of each row."""
-    lowest = to_dense(sp_input, sp_input.dtype.min)
+    lowest = to_dense(sp_input, sp_input.dtype.min, validate_indices=False)
     return sp_input.with_values(_ops.gather_nd(_ops.records["softmax"](lowest), sp_input.indices))
 
 

@@ -1,6 +1,7 @@
 """What ops do with strings. Ops compute with numbers: what only moves elements moves their numbers, and strings are put in their place."""
 from . import _dtypes, _ops, _tandem
 from ._shape import TensorShape
+from .errors import UnimplementedError
 
 _MOVES_FIRST = {"broadcast_to", "concat", "gather", "gather_nd", "slice", "strided_slice", "transpose"}  # only the first operand may be strings
 _MOVES = _MOVES_FIRST | {"pad", "tensor_scatter_nd_update", "where"}
@@ -100,7 +101,10 @@ def joined(x, y, name=None):
 
 
 def _cast(x, dtype, name=None):
-    return x if dtype == _dtypes.string or dtype == "string" else NotImplemented
+    wanted = _dtypes.as_dtype(dtype)
+    if wanted == _dtypes.string:
+        return x
+    raise UnimplementedError(f"Cast string to {wanted.name} is not supported; tf.strings.to_number reads numbers")
 
 
 def _equal(x, y, name=None):

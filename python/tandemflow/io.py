@@ -175,7 +175,7 @@ __getattr__, __dir__ = _names.lazy(
             _examples="FixedLenFeature FixedLenSequenceFeature RaggedFeature SparseFeature VarLenFeature parse_example parse_sequence_example "
             "parse_single_example parse_single_sequence_example",
             _event_files="tf_record_iterator",
-            _extras="decode_base64 decode_raw encode_base64",
+            _extras="decode_base64 decode_compressed decode_raw encode_base64",
             _tensor_message="parse_tensor serialize_tensor",
             _pictures="decode_and_crop_jpeg decode_bmp decode_gif decode_image decode_jpeg decode_png encode_jpeg encode_png extract_jpeg_shape is_jpeg",
         ),

@@ -1,5 +1,7 @@
 """tf.lookup: tables from keys to values."""
 from . import _dtypes, _names, _tandem
+from ._ragged import RaggedTensor
+from ._sparse import SparseTensor
 from .errors import FailedPreconditionError, InvalidArgumentError
 
 
@@ -59,6 +61,10 @@ class _Table:
     def _find(self, keys, missing):
         """missing(key) gives the value of a key that is not there."""
         table, dtype = self._table, self._value_dtype
+        if isinstance(keys, RaggedTensor):
+            return keys.with_flat_values(self._find(keys.flat_values, missing))
+        if isinstance(keys, SparseTensor):
+            return SparseTensor(keys.indices, self._find(keys.values, missing), keys.dense_shape)
         keys = _tandem.to_tensor(keys, None if hasattr(keys, "dtype") else self._key_dtype)
         if keys.dtype != self._key_dtype:
             raise TypeError(f"Signature mismatch. Keys must be dtype {self._key_dtype!r}, got {keys.dtype!r}.")

@@ -205,6 +205,8 @@ def as_string(input, precision=-1, scientific=False, shortest=False, width=-1, f
     """The values written out: floats with six digits after the point, unless told otherwise."""
     import numpy
 
+    if isinstance(input, RaggedTensor):
+        return input.with_flat_values(as_string(input.flat_values, precision, scientific, shortest, width, fill))
     tensor = _tandem.to_tensor(input)
     if len(fill) > 1:
         raise InvalidArgumentError(f"as_string: Fill string must be one or fewer characters, got {fill!r}")

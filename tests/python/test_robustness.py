@@ -119,6 +119,33 @@ def test_the_interpreter_ends_with_work_in_flight(work, gpus):
     assert run(program, TANDEM_OPENCL_CPU_AS_GPU=gpus) == ["end"]
 
 
+@pytest.mark.parametrize(
+    "endless",
+    [
+        "tf.function(lambda x: tf.while_loop(lambda x: x > 0.0, lambda x: (x + 1.0,), (x,)))(tf.constant(1.0))",
+        "for x in tf.data.Dataset.range(10**12).map(lambda x: x + 1): pass",
+        "for x in tf.data.Dataset.from_generator(lambda: iter(int, 1), tf.int32).batch(100).prefetch(2): pass",
+        "tf.function(lambda data: data.reduce(np.int64(0), lambda s, x: s + x))(tf.data.Dataset.range(10**13))",
+        "model.fit(tf.ones([64, 4]), tf.ones([64, 1]), epochs=10**7, verbose=0)",
+        "model.predict(tf.data.Dataset.from_tensors(tf.ones([4, 4])).repeat(10**9), verbose=0)",
+        "tf.py_function(lambda: time.sleep(60), [], [])",
+    ],
+)
+def test_an_interrupt_ends_what_would_not_end_and_work_goes_on(endless):
+    program = f"""
+        import signal
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            {endless}
+        except KeyboardInterrupt:
+            print("interrupted", (tf.constant(1) + 1).numpy())
+        """
+    assert run(program) == ["interrupted", "2"]
+
+
 class Strange:
     pass
 

@@ -256,11 +256,20 @@ def test_signatures_are_called_by_the_names_of_their_specs_and_say_what_they_giv
     assert signatures["plain"](x=tf.ones([4]))["output_0"].shape == (4,)
 
 
-def test_a_function_of_open_rank_is_not_saved(tmp_path):
+def test_a_function_of_open_rank_is_saved_for_up_to_three_axes(tmp_path):
     class Any(tf.Module):
         @tf.function(input_signature=[tf.TensorSpec(None)])
         def __call__(self, x):
-            return x
+            return x * 2.0
 
-    with pytest.raises(ValueError, match="leaves the number of axes open"):
-        tf.saved_model.save(Any(), tmp_path)
+        @tf.function(input_signature=[tf.TensorSpec(None)])
+        def product(self, x):
+            return tf.matmul(x, x, transpose_b=True)  # of no scalars
+
+    tf.saved_model.save(Any(), tmp_path)
+    loaded = tf.saved_model.load(tmp_path)
+    for rank in range(4):
+        np.testing.assert_array_equal(loaded(tf.ones([3] * rank)), np.full([3] * rank, 2.0))
+    np.testing.assert_array_equal(loaded.product(tf.ones([2, 2])), np.full([2, 2], 2.0))
+    with pytest.raises(ValueError, match="matching concrete function"):
+        loaded(tf.ones([1] * 4))

@@ -1,8 +1,9 @@
 """What converted functions call. Each operator looks whether tensors without values are involved; if not, it is Python's own."""
 import builtins
+import collections
 
 from .. import _dtypes, _loops, _ops, _tandem
-from .._branch_values import Returned, Undefined
+from .._branch_values import Contents, Returned, Undefined
 from .._control_flow import assert_value
 from .._loops import is_symbolic
 from .._open_size import OpenSize
@@ -47,6 +48,35 @@ def set_item(owner, key, value):
         return _without(lambda: owner().pop(key))
     owner()[key] = value
     return None
+
+
+_MOST_ITEMS = 10_000  # a table of words is nobody's list of tensors
+
+
+def _contents_of(container):
+    if not isinstance(container, (dict, list, set, collections.deque)) or len(container) > _MOST_ITEMS:
+        return None
+    if isinstance(container, dict):
+        return Contents(dict(container))
+    return Contents(list(container))
+
+
+def contents(read, name):
+    """What is in a container now, a copy; other objects have methods of their own."""
+    try:
+        return _contents_of(read()) or Undefined(name)
+    except (AttributeError, LookupError, NameError, TypeError):
+        return Undefined(name)
+
+
+def set_contents(read, value):
+    """Puts that into the container, which stays the same object."""
+    if isinstance(value, Undefined) or value.items is None:
+        return
+    container = read()
+    if value.has_tensors() or _contents_of(container).has_tensors():
+        container.clear()
+        (container.extend if isinstance(container, (list, collections.deque)) else container.update)(value.items)
 
 
 def _without(remove):
@@ -247,6 +277,6 @@ def call(function):
 
 def iterated(function):
     """As call, where a loop runs over the result: a range of tensors then needs no tensor of its own."""
-    if function is _ops.range and not _tandem.executing_eagerly():
+    if getattr(function, "__wrapped__", function) is _ops.range and not _tandem.executing_eagerly():  # wrapped once a graph was built
         return LazyRange.from_arguments
     return call(function)

@@ -8,20 +8,35 @@
 """
 import ast
 
-from .symbols import Uses, is_part
+from .symbols import CONTENTS, Uses, is_part
 
 
 def _simple(names):
     return sorted(name for name in names if not is_part(name))
 
 
+def _read(name):
+    """The expression for the value of a variable, attribute or item, or for what is in a container."""
+    if name.endswith(CONTENTS):
+        return f"ag__.contents(lambda: {name.removesuffix(CONTENTS)}, {name!r})"
+    return f"ag__.part(lambda: {name}, {name!r})" if is_part(name) else name
+
+
 def _assignment(name, place):
     """The statement that gives a variable the value of that place."""
+    if name.endswith(CONTENTS):
+        return f"ag__.set_contents(lambda: {name.removesuffix(CONTENTS)}, values__[{place}])"
     if name.endswith("]"):
         owner, _, key = name.partition("[")
         return f"ag__.set_item(lambda: {owner}, {key[:-1]}, values__[{place}])"
     owner, _, attribute = name.rpartition(".")
     return f"ag__.set_attribute(lambda: {owner}, {attribute!r}, values__[{place}])" if owner else f"{name} = values__[{place}]"
+
+
+def _written(node, *statements):
+    """What the statements of a branch or loop write. The contents of a container that they make themselves are not told from it."""
+    writes = Uses(*statements).writes
+    return writes | {name for name in node.changed if name.removesuffix(CONTENTS) not in writes}
 
 
 class Statements:
@@ -69,7 +84,7 @@ class Statements:
     def _state(self, names, written, number):
         """Functions that read and set the variables: those of `names`, then what else is written."""
         names = [*names, *sorted(set(written) - set(names))]
-        reads = [f"ag__.part(lambda: {name}, {name!r})" if is_part(name) else name for name in names]
+        reads = [_read(name) for name in names]
         source = [f"def get_state_{number}__():", f"    return ({''.join(read + ', ' for read in reads)})"]
         source.append(f"def set_state_{number}__(values__):")
         source += ["    " + line for line in self._declarations(_simple(names))]
@@ -92,10 +107,10 @@ class Statements:
 
     def _if(self, node):
         number = self._next()
-        written, written_else = Uses(*node.body).writes, Uses(*node.orelse).writes
-        names = sorted(name for name in written | written_else if name in node.live_after or is_part(name))
+        written, written_else, every = Uses(*node.body).writes, Uses(*node.orelse).writes, _written(node, *node.body, *node.orelse)
+        names = sorted(name for name in every if name in node.live_after or is_part(name))
         call = ast.parse(f"ag__.if_stmt(None, body_{number}__, orelse_{number}__, get_state_{number}__, set_state_{number}__, {tuple(names)!r})").body[0]
-        made = self._state(names, written | written_else, number)
+        made = self._state(names, every, number)
         branches = [
             self._function(f"body_{number}__", self.block(node.body), written=written),
             self._function(f"orelse_{number}__", self.block(node.orelse), written=written_else),
@@ -122,7 +137,7 @@ class Statements:
 
     def _while(self, node):
         number = self._next()
-        written = Uses(*node.body).writes
+        written = _written(node, *node.body)
         names = self._carried(node, written)
         call = ast.parse(f"ag__.while_stmt(test_{number}__, body_{number}__, get_state_{number}__, set_state_{number}__, {tuple(names)!r})").body[0]
         test = self._function(f"test_{number}__", [ast.copy_location(ast.Return(value=node.test), node.test)])
@@ -131,7 +146,7 @@ class Statements:
 
     def _for(self, node):
         number = self._next()
-        written = Uses(node.target, *node.body).writes
+        written = _written(node, node.target, *node.body)
         names = self._carried(node, written)
         extra = getattr(node, "extra_test", None)
         extra_name = f"test_{number}__" if extra is not None else "None"

@@ -35,6 +35,28 @@ def owner_of(name):
     return re.split(r"[.\[]", name, maxsplit=1)[0]
 
 
+# Methods that change a list, dict, set or deque in its place.
+_CHANGING = frozenset("append appendleft extend extendleft insert pop popleft popitem remove clear update setdefault add discard sort reverse".split())
+CONTENTS = "[*]"  # "acc[*]": what is in the container acc
+
+
+def _contents(node):
+    """"acc[*]" of a name or attribute."""
+    owner = node.id if isinstance(node, ast.Name) else dotted(node)
+    return None if owner is None else owner + CONTENTS
+
+
+def changed_in(*nodes):
+    """The contents that statements change in their place: by methods, or by items whose keys are not constants."""
+    changed = set()
+    for part in (part for node in nodes for part in ast.walk(node)):
+        if isinstance(part, ast.Attribute) and part.attr in _CHANGING:
+            changed.add(_contents(part.value))
+        elif isinstance(part, ast.Subscript) and not isinstance(part.ctx, ast.Load) and item(part) is None:
+            changed.add(_contents(part.value))
+    return changed - {None}
+
+
 class Uses(ast.NodeVisitor):
     """Reads and writes of statements or expressions, nested functions included as reads."""
 

@@ -6,7 +6,7 @@ from .expressions import Expressions
 from .jumps import remove_jumps
 from .liveness import block as mark_live
 from .statements import Statements
-from .symbols import SCOPES, Uses, declared, free_reads, is_part, parameters
+from .symbols import CONTENTS, SCOPES, Uses, changed_in, declared, free_reads, is_part, parameters
 
 
 def _own_nodes(statements):
@@ -28,6 +28,19 @@ def _written_in_control_flow(function):
     return {name for name in written if not is_part(name)}
 
 
+def _mark_changed(function):
+    """Notes with every branch and loop which containers it changes, while calls are still seen as calls. A branch may also change
+    those that it hands to a function, or that a function inside this one takes from around it."""
+    inside = {node.name: free_reads(node) for node in _own_nodes(function.body) if isinstance(node, ast.FunctionDef)}
+    for node in _own_nodes(function.body):
+        if isinstance(node, (ast.If, ast.While, ast.For)):
+            node.changed = changed_in(*node.body, *node.orelse)
+        if isinstance(node, ast.If):
+            reads = Uses(*node.body, *node.orelse).reads
+            reads = reads.union(*(inside[name] for name in reads if name in inside))
+            node.changed |= {name + CONTENTS for name in reads if not name.endswith("]")}
+
+
 def _seen_by_nested(function):
     """Variables that nested functions read whenever they are called."""
     names = set()
@@ -45,6 +58,7 @@ def rewrite_function(node):
     written = _written_in_control_flow(node)
     uncertain = written - set(own_parameters) - global_names - outer_names
     mark_live(node.body, _seen_by_nested(node) | global_names | outer_names)
+    _mark_changed(node)
     expressions = Expressions(uncertain, own_parameters[0] if own_parameters else None)
     node.body = [expressions.visit(statement) for statement in node.body]
     node.body = Statements(global_names, _rewrite_nested).block(node.body)
