@@ -28,7 +28,12 @@ Tensors present(std::span<const Tensors> brought, std::size_t k) {
 
 Tensor sum_of(const Tensors& parts) {
   Tensor total = parts.at(0);
-  for (std::size_t i = 1; i < parts.size(); ++i) total = total + parts[i];
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    if (parts[i].shape() != total.shape())
+      fail(ErrorCode::shape_mismatch, "replicas add up tensors of one shape, got ", total.shape(), " and ", parts[i].shape(), " (replica ", i,
+           "); gather puts tensors of different sizes one after another");
+    total = total + parts[i];
+  }
   return total;
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tandem/tandem.h"
+#include "tests/error_of.h"
 
 namespace tandem {
 namespace {
@@ -25,6 +26,13 @@ TEST(Communicator, ReducesAndGathersWhatTheReplicasBring) {
   EXPECT_EQ(values(group.broadcast(brought[1], 1)[0]), (std::vector<float>{3, 5}));
   EXPECT_THROW(group.broadcast(brought[1], 2), Error);
   EXPECT_THROW(group.all_reduce(std::span(brought).first(1), ReduceOp::sum), Error);
+}
+
+TEST(Communicator, TensorsOfDifferentShapesAreNotStretchedToBeAddedUp) {
+  LocalCommunicator group({"/CPU:0", "/GPU:0"}, {"/CPU:0"});
+  const std::vector<Tensors> brought{{Tensor::from({1.f}, {1})}, {Tensor::from({3.f, 5.f}, {2})}};
+  EXPECT_EQ(error_of([&] { group.all_reduce(brought, ReduceOp::sum); }),
+            "E0102 replicas add up tensors of one shape, got [1] and [2] (replica 1); gather puts tensors of different sizes one after another");
 }
 
 TEST(Communicator, SmallGradientsCrossInBucketsLastLayerFirst) {

@@ -67,7 +67,7 @@ told(lambda: strategy.run(lambda: variable.assign(1.0) if context().replica_id_i
             expected.append(f"{how} {when} {added} {8 + added}" + ("" if when == "ON_READ" else f" {added} {added}"))
             expected.append(f"assigned {assigned}")
     assert lines[:-1] == [*expected, "-2.0 True"]
-    assert lines[-1].startswith("RuntimeError: Some replicas made a different number of replica_context() calls; one is at assign of Variable")
+    assert lines[-1].startswith("RuntimeError: Some replicas made a different number of replica_context().merge_call() calls. One is at assign of Variable")
 
 
 def test_datasets_are_divided_also_in_loops_of_traced_functions():

@@ -313,3 +313,25 @@ def test_configurations_of_keras_2_are_read():
     assert optimizers.deserialize({"class_name": "adam", "config": {}}).epsilon == 1e-7
     huber = keras.losses.deserialize({"class_name": "Huber", "config": {"reduction": "auto", "delta": 2.0}})
     assert huber.get_config() == {"name": "huber_loss", "reduction": "sum_over_batch_size", "delta": 2.0}
+
+
+@pytest.mark.parametrize("make", [optimizers.Adam, optimizers.AdamW, lambda: optimizers.SGD(momentum=0.9), lambda: optimizers.RMSprop(momentum=0.9)])
+def test_averages_of_gradients_that_stay_0_do_not_become_too_small_for_the_processor_to_be_fast(make):
+    # Such numbers, once there, would stay: 0.9 of the smallest float is rounded to itself.
+    variable, optimizer = tf.Variable(np.ones(40, np.float32)), make()
+    with tf.device("/CPU:0"):
+        optimizer.build([variable])
+        for slot in optimizer.variables:
+            if slot.shape == variable.shape:
+                slot.assign(np.full(40, 2e-38, np.float32))
+        for _ in range(60):
+            optimizer.apply_gradients([(tf.zeros_like(variable), variable)])
+    smallest = np.finfo(np.float32).tiny
+    for slot in optimizer.variables:
+        values = np.abs(np.asarray(slot.numpy(), np.float64))
+        assert ((values == 0) | (values >= smallest)).all(), (slot.name, values)
+
+
+def test_other_ops_keep_the_smallest_numbers():
+    with tf.device("/CPU:0"):
+        assert (tf.constant([1e-39, 2e-39]) * 1.5).numpy() == pytest.approx([1.5e-39, 3e-39], rel=1e-5)

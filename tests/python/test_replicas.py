@@ -103,6 +103,24 @@ told(failing)
 told(lambda: strategy.run(lambda: 1))
 told(lambda: strategy.reduce("SUM", tf.constant(1.0), axis=None))
 told(lambda: strategy.scope().__enter__())
+told(lambda: strategy.gather(tf.constant([1.0]), axis=0))
+told(lambda: tf.distribute.get_replica_context().all_reduce("SUM", tf.ones([1 + tf.distribute.get_replica_context().replica_id_in_sync_group])))
+
+
+def told_outside(function):
+    try:
+        print(function())
+    except Exception as error:
+        print(type(error).__name__, str(error).splitlines()[0])
+
+
+by_replica = strategy.experimental_distribute_values_from_function(lambda me: tf.ones([1 + me.replica_id_in_sync_group]))
+told_outside(lambda: strategy.reduce("SUM", by_replica, axis=None))
+told_outside(lambda: float(strategy.reduce("MEAN", by_replica, axis=0)))
+told_outside(lambda: strategy.run(print, args=3))
+told_outside(lambda: strategy.run(print, kwargs=[3]))
+told_outside(lambda: tf.distribute.MirroredStrategy("/GPU:0"))
+told_outside(lambda: tf.distribute.MirroredStrategy([0, 1]))
 try:
     strategy.reduce("SUM", 3.0, axis=None)
 except Exception as error:
@@ -113,11 +131,21 @@ assert strategy.reduce("MEAN", 3.0, axis=None) == 3.0
 
 def test_replicas_that_do_not_meet_are_told_and_nothing_hangs():
     lines = run(APART)
-    assert lines[0].startswith("RuntimeError Some replicas made a different number of replica_context() calls; one is at all_reduce, another at the end")
+    assert lines[0].startswith("RuntimeError Some replicas made a different number of replica_context().merge_call() calls. One is at all_reduce, another at the end")
     assert lines[1] == "KeyError 'mine'"
     inside = "RuntimeError Method requires being in cross-replica context, use get_replica_context().merge_call()"
     assert all(line.startswith(inside) for line in lines[2:5])
-    assert lines[5] == "ValueError A non-DistributedValues value 3.0 cannot be reduced with the given reduce op ReduceOp.SUM."
+    assert lines[5] == (
+        "RuntimeError tf.distribute.Strategy.gather method requires cross-replica context, use get_replica_context().all_gather() instead"
+    )
+    assert lines[6].startswith("InvalidArgumentError") and "replicas add up tensors of one shape, got [1] and [2]" in lines[6]
+    assert lines[7].startswith("InvalidArgumentError Values of the replicas must have the same size and shape to be added up. Input 0: [1] != input 1: [2]")
+    assert lines[8] == "1.0"  # along an axis each may have its own number of elements
+    assert lines[9] == "ValueError positional args must be a list or tuple, got <class 'int'>; strategy.run(fn, args=(3,)) passes one"
+    assert lines[10] == "ValueError keyword args must be a dict, got <class 'list'>"
+    assert lines[11] == "ValueError devices must be a list of device names, got the text '/GPU:0'; ['/GPU:0'] is a list of one"
+    assert lines[12] == 'ValueError devices must be a list of device names such as "/GPU:0", got 0 in it'
+    assert lines[13] == "ValueError A non-DistributedValues value 3.0 cannot be reduced with the given reduce op ReduceOp.SUM."
 
 
 CURVES = """

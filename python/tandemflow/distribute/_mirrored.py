@@ -19,6 +19,11 @@ class DuplicateDevices(ValueError, AssertionError):
 
 def check_devices(devices):
     """Short names of devices that exist; raises ValueError, naming those that do, else."""
+    if isinstance(devices, str):
+        raise ValueError(f"devices must be a list of device names, got the text {devices!r}; [{devices!r}] is a list of one")
+    for device in devices:
+        if not isinstance(getattr(device, "name", device), str):
+            raise ValueError(f'devices must be a list of device names such as "/GPU:0", got {device!r} in it')
     names = [_short(device) for device in devices]
     known = [_short(device.name) for device in config.list_logical_devices()]
     for name in names:

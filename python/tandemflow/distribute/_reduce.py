@@ -2,6 +2,7 @@
 import enum
 
 from .. import _ops
+from ..errors import InvalidArgumentError
 
 
 class ReduceOp(enum.Enum):
@@ -18,6 +19,13 @@ class ReduceOp(enum.Enum):
 
 
 def added(tensors):
+    shapes = [tuple(tensor.shape) for tensor in tensors]
+    for i, shape in enumerate(shapes):
+        if len(shape) != len(shapes[0]) or any(a != b for a, b in zip(shape, shapes[0]) if None not in (a, b)):
+            raise InvalidArgumentError(
+                f"Values of the replicas must have the same size and shape to be added up. Input 0: {list(shapes[0])} != input {i}: "
+                f"{list(shape)}. strategy.gather puts values of different sizes one after another; reduce with an axis adds up along it first."
+            )
     return tensors[0] if len(tensors) == 1 else _ops.add_n(tensors)
 
 

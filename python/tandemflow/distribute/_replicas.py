@@ -94,7 +94,7 @@ def _merge(replicas):
     names = ["the end" if meeting is None else meeting.what for meeting in meetings]
     if len(set(names)) > 1:
         raise RuntimeError(
-            f"Some replicas made a different number of replica_context() calls; one is at {names[0]}, another at "
+            f"Some replicas made a different number of replica_context().merge_call() calls. One is at {names[0]}, another at "
             f"{next(name for name in names if name != names[0])}. A call such as all_reduce cannot depend on the replica."
         )
     answers = meetings[0].merge([meeting.value for meeting in meetings])

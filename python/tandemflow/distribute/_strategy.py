@@ -47,6 +47,10 @@ class Strategy:
                 "Method requires being in cross-replica context, use get_replica_context().merge_call(): strategy.run was "
                 "called inside a replica; call it outside, once for all replicas"
             )
+        if not isinstance(args, (list, tuple)):
+            raise ValueError(f"positional args must be a list or tuple, got {type(args)}; strategy.run(fn, args=({args},)) passes one")
+        if not isinstance(kwargs or {}, dict):
+            raise ValueError(f"keyword args must be a dict, got {type(kwargs)}")
         kwargs = kwargs or {}
         if len(self.devices) == 1:
             with replica_entered(ReplicaContext(self, 0)), self.on_device():
@@ -100,13 +104,15 @@ class Strategy:
         if _has_replicas(value):
             return map_replicas(one, value)
         if axis is None and len(self.devices) > 1 and reduce_op is ReduceOp.SUM:
-            raise ValueError(f"A non-DistributedValues value {value} cannot be reduced with the given reduce op {reduce_op}.")
+            raise ValueError(f"A non-DistributedValues value {value!s} cannot be reduced with the given reduce op {reduce_op}.")
         return value if axis is None else one((value,) * len(self.devices))  # every replica has it
 
     def gather(self, value, axis):
         """The values of all replicas, one after another along an axis."""
         if current_replica() is not None:
-            raise RuntimeError(CROSS_REPLICA.format("strategy.gather", "all_gather"))
+            raise RuntimeError(
+                "tf.distribute.Strategy.gather method requires cross-replica context, use get_replica_context().all_gather() instead"
+            )
 
         def join(values):
             tensors = [_tandem.to_tensor(v) for v in values]
