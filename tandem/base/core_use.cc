@@ -36,17 +36,6 @@ double stolen_seconds() {
 
 }  // namespace
 
-CoreUse& CoreUse::operator+=(const CoreUse& other) {
-  wall_s += other.wall_s;
-  own_s += other.own_s;
-  waited_s += other.waited_s;
-  stolen_s += other.stolen_s;
-  cores = other.cores;
-  return *this;
-}
-
-double CoreUse::waited_share() const { return wall_s > 0 ? (waited_s + stolen_s) / wall_s : 0; }
-
 double CoreUse::others_share() const {
   const double not_ours_s = std::max(0.0, cores * wall_s - own_s);
   return wall_s > 0 ? std::min(waited_s + stolen_s, not_ours_s) / wall_s : 0;

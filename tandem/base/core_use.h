@@ -12,10 +12,8 @@ struct CoreUse {
   double stolen_s = 0;  // that a virtual machine's host gave the process's cores to others, added up
   int cores = 1;        // that the process may use
 
-  CoreUse& operator+=(const CoreUse& other);
-  /// How much of the span threads waited or were stolen from: for a span in which no more threads work than there are cores.
-  double waited_share() const;
-  /// The same without what the process's threads took from each other: where it ran on all cores all the time, nobody else did.
+  /// How much of the span others had: threads waited or were stolen from. Where the process ran on all cores all the time, its
+  /// threads waited for each other only.
   double others_share() const;
 };
 

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
+
+#include "tandem/base/core_use.h"
 
 namespace tandem {
 namespace {

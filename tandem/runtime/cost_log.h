@@ -5,10 +5,11 @@
 #include <span>
 #include <vector>
 
-#include "tandem/base/core_use.h"
 #include "tandem/place/machine.h"
 
 namespace tandem {
+
+struct CoreUse;
 
 /// A program places by all that it sees. Later programs get what was seen while nobody else had the cores: that is known when a
 /// span of time is over, so samples wait for the end of theirs.

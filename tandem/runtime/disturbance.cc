@@ -10,7 +10,7 @@
 namespace tandem {
 namespace {
 
-constexpr double kMostWaited = 0.15;  // of the time: 0.00 to 0.04 are seen on a quiet machine, 0.3 and more beside one other program
+constexpr double kMostOthers = 0.2;  // of the time: below 0.1 is seen on a quiet machine, above 0.4 beside one other program
 constexpr double kMostApart = 1.3;    // processors change their frequency
 
 std::string percent(double share) { return text(std::lround(100 * share), " %"); }
@@ -24,9 +24,10 @@ std::string milliseconds(double us) {
 }  // namespace
 
 void Disturbance::saw(const std::string& device, const CoreUse& use) {
-  auto found = std::ranges::find(devices_, device, &std::pair<std::string, CoreUse>::first);
-  if (found == devices_.end()) found = devices_.insert(found, {device, CoreUse{}});
-  found->second += use;
+  auto found = std::ranges::find(devices_, device, &Span::device);
+  if (found == devices_.end()) found = devices_.insert(found, {.device = device});
+  found->wall_s += use.wall_s;
+  found->others_s += use.others_share() * use.wall_s;
 }
 
 void Disturbance::repeated(const std::string& device, double first_us, double again_us) {
@@ -36,19 +37,10 @@ void Disturbance::repeated(const std::string& device, double first_us, double ag
 }
 
 std::optional<std::string> Disturbance::why() const {
-  CoreUse all;
-  for (const auto& [device, use] : devices_) all += use;
-  const std::pair<std::string, CoreUse>* worst = nullptr;
-  for (const auto& of_device : devices_) {
-    // What a host took is counted in ticks too coarse for one device.
-    if (of_device.second.wall_s <= 0 || of_device.second.waited_s <= kMostWaited * of_device.second.wall_s) continue;
-    if (!worst || of_device.second.waited_s / of_device.second.wall_s > worst->second.waited_s / worst->second.wall_s) worst = &of_device;
-  }
-  if (worst)
-    return text("other programs kept the cores busy: threads of ", worst->first, " waited ", percent(worst->second.waited_s / worst->second.wall_s),
-                " of the time");
-  if (all.stolen_s > kMostWaited * all.wall_s * all.cores)
-    return text("the host of this virtual machine gave ", percent(all.stolen_s / (all.wall_s * all.cores)), " of the cores' time to others");
+  const auto share = [](const Span& span) { return span.wall_s > 0 ? span.others_s / span.wall_s : 0; };
+  const auto worst = std::ranges::max_element(devices_, {}, share);
+  if (worst != devices_.end() && share(*worst) > kMostOthers)
+    return text("other programs kept the cores busy: threads of ", worst->device, " waited ", percent(share(*worst)), " of the time");
   if (!differences_.empty()) return text(join(differences_), ": others may be at work");
   return std::nullopt;
 }

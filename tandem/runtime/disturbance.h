@@ -2,7 +2,6 @@
 #pragma once
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tandem/base/core_use.h"
@@ -11,7 +10,7 @@ namespace tandem {
 
 class Disturbance {
  public:
-  /// What became of the cores while a device was timed, with no more threads at work than there are cores.
+  /// What became of the cores while a device was timed.
   void saw(const std::string& device, const CoreUse& use);
   /// The same work twice, with time between: another program may be at work on a device whose time no system accounts for.
   void repeated(const std::string& device, double first_us, double again_us);
@@ -19,7 +18,11 @@ class Disturbance {
   std::optional<std::string> why() const;
 
  private:
-  std::vector<std::pair<std::string, CoreUse>> devices_;
+  struct Span {
+    std::string device;
+    double wall_s = 0, others_s = 0;
+  };
+  std::vector<Span> devices_;
   std::vector<std::string> differences_;
 };
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tandem/base/core_use.h"
+
 namespace tandem {
 namespace {
 
