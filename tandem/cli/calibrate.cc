@@ -8,13 +8,14 @@
 #include "tandem/cli/commands.h"
 #include "tandem/cli/table.h"
 #include "tandem/runtime/calibration.h"
+#include "tandem/runtime/machine_store.h"
 #include "tandem/runtime/runtime.h"
 
 namespace tandem::cli {
 namespace {
 
 struct CalibrateOptions {
-  bool check = false, quick = false, json = false;
+  bool check = false, quick = false, json = false, force = false;
   std::string output;
 };
 
@@ -57,6 +58,20 @@ void print_check(const std::vector<CalibrationCheck>& checks) {
               << figure(*before) << " % before them\n";
 }
 
+/// Figures that are in doubt do not replace better ones. Says what became of them.
+std::string store(const Machine& machine, const CalibrateOptions& options, std::span<Device* const> devices) {
+  const std::filesystem::path file = options.output.empty() ? machine_file(devices) : std::filesystem::path(options.output);
+  const std::string doubt = machine.doubt ? text("these figures are doubtful: ", machine.doubt->why, "\n") : "";
+  if (machine.doubt && options.output.empty() && !options.force) {
+    const auto stored = stored_machine(file);
+    if (stored && !stored->doubt)
+      return text(doubt, "not stored: what was measured in quiet before stays, in ", file.string(), "; --force replaces it, calibrating when others have ended is better");
+  }
+  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path());
+  write_machine(machine, file.string());
+  return text(doubt, "stored in ", file.string(), machine.doubt && options.output.empty() ? "; a program that runs a minute later or more measures again" : "");
+}
+
 void run_calibrate(const CalibrateOptions& options) {
   Runtime& runtime = default_runtime();
   const auto devices = runtime.devices();
@@ -67,15 +82,13 @@ void run_calibrate(const CalibrateOptions& options) {
   if (!options.quick) how = {.seconds = 1.2, .full = true};
   if (!options.json) how.progress = [](const std::string& what) { std::cerr << "calibrating " << what << "\n"; };
   const Machine machine = calibrate(devices, how);
-  const std::filesystem::path file = options.output.empty() ? machine_file(devices) : std::filesystem::path(options.output);
-  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path());
-  write_machine(machine, file.string());
+  const std::string told = store(machine, options, devices);
   if (options.json) {
     std::cout << to_json(machine);
     return;
   }
   print(machine);
-  std::cout << "\nstored in " << file.string() << "\n";
+  std::cout << "\n" << told << "\n";
 }
 
 }  // namespace
@@ -86,6 +99,7 @@ void add_calibrate(CLI::App& app) {
   command->add_flag("--check", options->check, "Measure nothing new; print predicted against measured times");
   command->add_flag("--quick", options->quick, "Only what a first run measures by itself");
   command->add_flag("--json", options->json, "Print the machine file");
+  command->add_flag("--force", options->force, "Store the figures even if others disturbed them and those stored before were measured in quiet");
   command->add_option("-o,--output", options->output, "Where to write it; by default where programs look for it");
   command->callback([options] { run_calibrate(*options); });
 }

@@ -6,7 +6,9 @@
 
 #include "tandem/cli/commands.h"
 #include "tandem/cli/table.h"
+#include "tandem/runtime/calibration.h"
 #include "tandem/runtime/config.h"
+#include "tandem/runtime/machine_store.h"
 #include "tandem/runtime/runtime.h"
 
 namespace tandem::cli {
@@ -31,16 +33,36 @@ ordered_json to_json(const config::DeviceFinding& f) {
           {"type", f.type},     {"reason", f.reason}, {"remedy", f.remedy}};
 }
 
-void print_json(std::span<Device* const> devices, const config::DeviceReport& report) {
+/// What the placer reckons with; nothing is measured for it.
+struct Figures {
+  std::filesystem::path file;
+  std::shared_ptr<const Machine> machine;  // null: not measured yet
+};
+
+ordered_json to_json(const Figures& figures) {
+  ordered_json out{{"file", figures.file.string()}, {"measured", figures.machine != nullptr}};
+  if (figures.machine && figures.machine->doubt) out["doubt"] = figures.machine->doubt->why;
+  return out;
+}
+
+std::string sentence(const Figures& figures) {
+  if (!figures.machine) return "the placer's figures are not measured yet; the first program that needs them does it";
+  if (!figures.machine->doubt) return "the placer's figures were measured in quiet; tandem calibrate measures them anew";
+  return text("the placer's figures are doubtful; when they were measured,\n  ", figures.machine->doubt->why,
+              "\n  a program that runs a minute later or more measures again, or tandem calibrate");
+}
+
+void print_json(std::span<Device* const> devices, const config::DeviceReport& report, const Figures& figures) {
   ordered_json out{{"devices", ordered_json::array()}, {"platforms", ordered_json::array()}, {"findings", ordered_json::array()}};
   for (Device* device : devices) out["devices"].push_back(to_json(*device));
   for (const auto& p : report.platforms)
     out["platforms"].push_back({{"name", p.name}, {"vendor", p.vendor}, {"version", p.version}, {"devices", p.devices}});
   for (const auto& finding : report.findings) out["findings"].push_back(to_json(finding));
+  out["figures"] = to_json(figures);
   std::cout << out.dump(2) << "\n";
 }
 
-void print_tables(std::span<Device* const> devices, const config::DeviceReport& report) {
+void print_tables(std::span<Device* const> devices, const config::DeviceReport& report, const Figures& figures) {
   Table table({{"device"}, {"cores"}, {"memory"}, {"space"}, {"description", 60}});
   for (Device* device : devices) {
     const DeviceProperties& p = device->properties();
@@ -53,6 +75,7 @@ void print_tables(std::span<Device* const> devices, const config::DeviceReport& 
   if (report.platforms.empty()) std::cout << "no OpenCL platform\n";
   for (const auto& p : report.platforms)
     std::cout << "OpenCL platform " << p.name << ": " << p.devices << (p.devices == 1 ? " device\n" : " devices\n");
+  std::cout << sentence(figures) << "\n";
 
   Table unused({{"not used", 34}, {"why", 30}, {"what helps", 32}});
   bool any = false;
@@ -69,7 +92,9 @@ void print_tables(std::span<Device* const> devices, const config::DeviceReport& 
 void print_devices(bool json) {
   const auto devices = default_runtime().devices();
   const config::DeviceReport report = config::device_report();
-  json ? print_json(devices, report) : print_tables(devices, report);
+  const std::filesystem::path file = machine_file(devices);
+  const Figures figures{file, stored_machine(file)};
+  json ? print_json(devices, report, figures) : print_tables(devices, report, figures);
 }
 
 }  // namespace

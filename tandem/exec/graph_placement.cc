@@ -183,7 +183,7 @@ class Question {
 
   Explanation explained(const Schedule& schedule) const {
     Explanation all = explain(schedule, question_, machine_);
-    Explanation e{.crossings = std::move(all.crossings), .devices = std::move(all.devices), .makespan_us = all.makespan_us, .optimal = all.optimal};
+    Explanation e{.crossings = std::move(all.crossings), .devices = std::move(all.devices), .makespan_us = all.makespan_us, .optimal = all.optimal, .doubt = std::move(all.doubt)};
     std::vector<std::int32_t> record_of(question_.nodes.size(), -1);
     for (std::size_t p = 0; p < question_.nodes.size(); ++p) {
       const Node& node = graph_.nodes[at(node_of_[p])];

@@ -95,6 +95,7 @@ void write_totals(std::ostream& out, const Explanation& e) {
   if (e.whole) out << ", " << time_text(e.whole->makespan_us) << " without splitting";
   if (e.here_us) out << " on " << (e.machine.empty() ? "that machine" : e.machine) << "; " << time_text(*e.here_us) << " on this one";
   out << "\n";
+  if (!e.doubt.empty()) out << "  by doubtful figures: when they were measured, " << e.doubt << "\n";
   for (const std::string& device : e.devices) {
     double busy = 0;
     std::size_t count = 0;
@@ -130,6 +131,7 @@ void paint(std::string& row, double from, double to, double whole, char letter) 
 
 Explanation explain(const Schedule& schedule, const PlaceGraph& graph, const Machine& machine) {
   Explanation e{.makespan_us = schedule.makespan_us, .optimal = schedule.optimal};
+  if (machine.doubt) e.doubt = machine.doubt->why;
   const auto name = [&](std::int32_t device) { return machine.devices[at(device)].name; };
   for (std::size_t v = 0; v < schedule.nodes.size(); ++v) {
     const Placement& p = schedule.nodes[v];
@@ -174,6 +176,7 @@ std::string Explanation::to_json() const {
     crossing_list.push_back({{"value", c.value}, {"from", c.from}, {"to", c.to}, {"bytes", c.bytes}, {"us", c.us}});
   Json out{{"crossings", crossing_list}, {"makespan_us", makespan_us}, {"optimal", optimal}};
   if (here_us) out["machine"] = machine, out["here_us"] = *here_us;
+  if (!doubt.empty()) out["doubt"] = doubt;
   out["ops"] = list;
   return out.dump(2) + "\n";
 }

@@ -140,6 +140,7 @@ Machine parse_machine(std::string_view json, std::string_view source) {
       machine.links.push_back(std::move(link));
     }
   if (const auto measured = root.find("measured")) machine.measured = read_history(*measured);
+  if (const auto doubt = root.find("doubt")) machine.doubt = MachineDoubt{doubt->at("why").string(), doubt->at("unix_s").integer(0)};
   return machine;
 }
 
@@ -149,6 +150,7 @@ std::string to_json(const Machine& machine) {
   nlohmann::ordered_json json;
   if (!machine.name.empty()) json["name"] = machine.name;
   if (!machine.sources.empty()) json["sources"] = machine.sources;
+  if (machine.doubt) json["doubt"] = {{"why", machine.doubt->why}, {"unix_s", machine.doubt->unix_s}};
   json["devices"] = nlohmann::ordered_json::array();
   for (const MachineDevice& device : machine.devices) json["devices"].push_back(device_json(device));
   json["links"] = nlohmann::ordered_json::array();

@@ -41,13 +41,24 @@ struct MachineLink {
   double microseconds(std::int64_t bytes) const { return latency_us + static_cast<double>(bytes) / (gb_per_s * 1e3); }
 };
 
+/// Why the figures may be poorer than the machine is.
+struct MachineDoubt {
+  std::string why;          // "other programs had 43 % of the time"
+  std::int64_t unix_s = 0;  // when they were measured
+  bool operator==(const MachineDoubt&) const = default;
+};
+
 struct Machine {
   std::string name{};
   std::vector<std::string> sources{};  // where the figures come from
   std::vector<MachineDevice> devices{};
   std::vector<MachineLink> links{};
   CostHistory measured{};
+  std::optional<MachineDoubt> doubt{};  // none: measured in quiet, or given
   bool operator==(const Machine&) const = default;
+
+  /// Is what a history is relative to the same?
+  bool same_figures(const Machine& other) const { return devices == other.devices; }
 
   std::optional<int> find(std::string_view device) const;
   const MachineLink* link(std::string_view from, std::string_view to) const;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "tandem/backend/opencl/program_cache.h"
 #include "tandem/base/cache_folder.h"
 #include "tandem/base/core_roles.h"
+#include "tandem/base/core_use.h"
 #include "tandem/base/cores.h"
 #include "tandem/core/link.h"
 #include "tandem/core/transfer_count.h"
@@ -15,6 +17,8 @@
 #include "tandem/op/elementwise.h"
 #include "tandem/op/network_ops.h"
 #include "tandem/op/ops.h"
+#include "tandem/runtime/disturbance.h"
+#include "tandem/runtime/machine_store.h"
 #include "tandem/runtime/physical.h"
 
 namespace tandem {
@@ -25,10 +29,13 @@ double now_us() {
 }
 
 /// Microseconds of one call: the least of several, within the budget; the first, which prepares and compiles, is not timed.
+/// `seen`: what became of the cores meanwhile.
 template <class F>
-double best_us(Device& device, double budget_us, F body) {
+double best_us(Device& device, double budget_us, F body, Disturbance* seen = nullptr) {
   body();
   device.synchronize();
+  std::optional<CoreWatch> watch;
+  if (seen) watch.emplace();
   double best = 1e30;
   const double end = now_us() + budget_us;
   int runs = 0;
@@ -38,6 +45,7 @@ double best_us(Device& device, double budget_us, F body) {
     device.synchronize();
     best = std::min(best, now_us() - begin);
   } while (now_us() < end || ++runs < 2);
+  if (seen) seen->saw(device.name().short_name(), watch->take());
   return best;
 }
 
@@ -46,8 +54,8 @@ bool ran_on(const Tensor& tensor, const Device& device) { return explain(tensor)
 /// One device at a time; ops of this thread run there while it lives.
 class Bench {
  public:
-  Bench(Device& device, const CalibrationOptions& options)
-      : device_(device), budget_us_(options.seconds * 1e6 / 5), options_(options), scope_(device.name().short_name()) {}
+  Bench(Device& device, const CalibrationOptions& options, Disturbance& seen)
+      : device_(device), budget_us_(options.seconds * 1e6 / 5), options_(options), seen_(seen), scope_(device.name().short_name()) {}
 
   MachineDevice measure() {
     const DeviceProperties& properties = device_.properties();
@@ -64,6 +72,7 @@ class Bench {
       for (DType dtype : {DType::f16, DType::bf16}) peak(figures, dtype, 384);
     say("sequential steps");
     figures.step_us = step_us(figures.launch_us);
+    compare_again();
     return figures;
   }
 
@@ -72,6 +81,7 @@ class Bench {
     if (options_.progress) options_.progress(text(device_.name().short_name(), ": ", what));
   }
 
+  /// The thread that launches may work beside those that compute: that they wait for each other says nothing.
   double launch_us() const {
     constexpr int kOps = 100;
     const Tensor x = ones({2});
@@ -84,33 +94,42 @@ class Bench {
   double bandwidth(double launch_us) const {
     constexpr std::int64_t kElements = 2 << 20;
     const Tensor x = ones({kElements}), y = ones({kElements});
-    const double us = best_us(device_, budget_us_, [&] { add(x, y); });
+    const double us = best_us(device_, budget_us_, [&] { add(x, y); }, &seen_);
     return 3.0 * 4 * kElements / (std::max(us - launch_us, 0.5 * us) * 1e3);
   }
 
   /// A fast device needs more work to show what it can do.
-  void peak(MachineDevice& figures, DType dtype, std::int64_t size) const {
+  void peak(MachineDevice& figures, DType dtype, std::int64_t size) {
     constexpr double kTooShortUs = 300;
     for (; size <= 4096; size *= 2) {
       const Tensor x = ones({size, size}, dtype);
       if (!ran_on(matmul(x, x), device_)) return;
-      const double us = best_us(device_, budget_us_, [&] { matmul(x, x); });
+      const double us = best_us(device_, budget_us_, [&] { matmul(x, x); }, &seen_);
+      if (dtype == DType::f32) product_ = x, product_us_ = us;
       const double flops = 2.0 * static_cast<double>(size * size * size);
       figures.peak_gflops[dtype] = std::max(figures.peak_gflops[dtype], flops / (std::max(us - figures.launch_us, 0.5 * us) * 1e3));
       if (us > kTooShortUs) return;
     }
   }
 
+  void compare_again() const {
+    if (!product_.defined()) return;
+    seen_.repeated(device_.name().short_name(), product_us_, best_us(device_, budget_us_ / 2, [&] { matmul(product_, product_); }, &seen_));
+  }
+
   double step_us(double launch_us) const {
     constexpr std::int64_t kSteps = 1 << 16;
     const Tensor x = ones({kSteps});
     if (!ran_on(cumsum(x, 0), device_)) return launch_us;  // no kernel: whatever has steps is not for it
-    return std::max(best_us(device_, budget_us_, [&] { cumsum(x, 0); }) - launch_us, 0.0) / kSteps;
+    return std::max(best_us(device_, budget_us_, [&] { cumsum(x, 0); }, &seen_) - launch_us, 0.0) / kSteps;
   }
 
   Device& device_;
   const double budget_us_;
   const CalibrationOptions& options_;
+  Disturbance& seen_;
+  Tensor product_;  // of the float32 peak, and what it took
+  double product_us_ = 0;
   DeviceScope scope_;
 };
 
@@ -241,8 +260,9 @@ Machine calibrate(std::span<Device* const> devices, const CalibrationOptions& op
   InitScope plain;  // not part of whatever is being traced or recorded
   const UncountedTransfers own;
   Machine machine{.name = "this host, measured"};
+  Disturbance seen;
   for (Device* device : devices) {
-    machine.devices.push_back(Bench(*device, options).measure());
+    machine.devices.push_back(Bench(*device, options, seen).measure());
     machine.devices.back().cores = cores_of(*device);
     if (options.progress) options.progress(text(device->name().short_name(), ": copies"));
     if (!device->memory().is_host()) measure_links(*devices[0], *device, machine, options.seconds * 1e6 / 5);
@@ -252,12 +272,16 @@ Machine calibrate(std::span<Device* const> devices, const CalibrationOptions& op
     for (std::size_t d = 0; d < devices.size(); ++d) {
       if (options.progress) options.progress(text(machine.devices[d].name, ": ops one by one"));
       for_samples(*devices[d], [&](const Sample& sample, const Tensors& operands, const OpWork& work) {
-        const double us = best_us(*devices[d], options.seconds * 1e6 / std::size(kSamples), [&] { sample.run(operands); });
+        const double us = best_us(*devices[d], options.seconds * 1e6 / std::size(kSamples), [&] { sample.run(operands); }, &seen);
         const HistoryKey key = key_of(work, machine.devices[d].name);
         constexpr int kTrusted = 50;  // the least of many runs counts like so many
         for (int i = 0; i < kTrusted; ++i) machine.measured.add(key, predict_from_figures(work, machine.devices[d]).total(), us);
       });
     }
+  if (auto why = seen.why()) {
+    machine.doubt = MachineDoubt{std::move(*why), unix_seconds()};
+    machine.measured = {};
+  }
   return machine;
 }
 
@@ -284,7 +308,7 @@ std::vector<CalibrationCheck> check_calibration(std::span<Device* const> devices
 }
 
 std::filesystem::path machine_file(std::span<Device* const> devices) {
-  std::vector<std::string> parts{"1", text(Cores::process().threads()), links()};
+  std::vector<std::string> parts{"2", text(Cores::process().threads()), links()};
   for (const Device* device : devices) {
     const DeviceProperties& p = device->properties();
     parts.push_back(text(p.name.short_name(), '|', p.description, '|', p.memory_bytes, '|', p.cores, '|', join(cores_of(*device))));

@@ -22,13 +22,13 @@ std::optional<EagerLearning::Known> EagerLearning::known(const PreparedCall& cal
   const OpWork work = work_of(*call.key.op, specs, call.key.attrs, call.outputs);
   const CostParts parts = predict_from_figures(work, machine->devices[static_cast<std::size_t>(*index)]);
   if (parts.total() <= 0) return std::nullopt;
-  return Known{{work.op, work.dtype, size_bucket(work.flops, work.bytes), device}, parts.total(), parts.launch};
+  return Known{{work.op, work.dtype, size_bucket(work.flops, work.bytes), device}, parts.total(), parts.launch, machine};
 }
 
 void EagerLearning::learn(const Known& known, double us) {
   if (us < kLeastUs) return;
   const CostLog::Sample sample{&known.key, known.predicted_us, us};
-  runtime_.learn({&sample, 1});
+  runtime_.learn({&sample, 1}, *known.machine);
 }
 
 void EagerLearning::host_ran(const PreparedCall& call, double us) {

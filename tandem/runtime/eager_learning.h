@@ -1,10 +1,11 @@
 // What ops by themselves were measured to take, on its way into the machine's history.
 #pragma once
+#include <memory>
 #include <mutex>
 #include <optional>
 
 #include "tandem/exec/eager_timer.h"
-#include "tandem/place/history.h"
+#include "tandem/place/machine.h"
 
 namespace tandem {
 
@@ -22,6 +23,7 @@ class EagerLearning final : public EagerTimer {
   struct Known {
     HistoryKey key;
     double predicted_us = 0, launch_us = 0;
+    std::shared_ptr<const Machine> machine = {};
   };
   /// A device's own timing that has not been fetched yet.
   struct Pending {

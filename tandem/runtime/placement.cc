@@ -1,6 +1,4 @@
 // What the runtime knows of its devices' speed, and the placer's answer for graphs.
-#include <unistd.h>
-
 #include <cstdlib>
 
 #include "tandem/base/log.h"
@@ -8,35 +6,12 @@
 #include "tandem/exec/split_placement.h"
 #include "tandem/runtime/config.h"
 #include "tandem/runtime/calibration.h"
+#include "tandem/runtime/machine_store.h"
 #include "tandem/runtime/registry.h"
 #include "tandem/runtime/runtime.h"
 
 namespace tandem {
 namespace {
-
-/// Null when there is none that could be read: then it is measured anew.
-std::shared_ptr<const Machine> stored_machine(const std::filesystem::path& file) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(file, ignored)) return nullptr;
-  try {
-    return std::make_shared<const Machine>(read_machine(file.string()));
-  } catch (const Error& error) {
-    log(LogLevel::warning, text("the stored machine description is measured again: ", error.message()));
-    return nullptr;
-  }
-}
-
-/// A disk that cannot be written to costs time, not results.
-void store_machine(const Machine& machine, const std::filesystem::path& file) {
-  try {
-    std::filesystem::create_directories(file.parent_path());
-    const std::filesystem::path whole = text(file.string(), ".", getpid());  // another program may be reading
-    write_machine(machine, whole.string());
-    std::filesystem::rename(whole, file);
-  } catch (const std::exception& error) {
-    log(LogLevel::info, text("the machine description was not stored: ", error.what()));
-  }
-}
 
 /// A flag that is up as long as this lives.
 class Raised {
@@ -57,26 +32,56 @@ PlacementPolicy Runtime::placement_policy() const { return dispatcher_->rules().
 
 std::shared_ptr<const Machine> Runtime::machine() {
   const auto found = devices();
-  std::lock_guard lock(machine_mutex_);
+  bool changed = false;
+  std::unique_lock lock(machine_mutex_);
   if (machine_ && learnt_.take_news()) {
     Machine newer = *machine_;
     learnt_.merge_into(newer.measured);
     machine_ = std::make_shared<const Machine>(std::move(newer));
   }
-  if (machine_) return machine_;
-  if (const char* file = std::getenv("TANDEM_MACHINE"); file && *file) {
-    machine_given_ = true;
-    return machine_ = std::make_shared<const Machine>(read_machine(file));
+  if (!machine_) machine_ = given_machine();
+  if (!machine_) machine_ = host_machine(found);
+  else if (!machine_given_ && due_again(*machine_, unix_seconds())) changed = measure_again(found);
+  const auto machine = machine_;
+  lock.unlock();
+  if (changed) dispatcher_->forget_calls();
+  return machine;
+}
+
+std::shared_ptr<const Machine> Runtime::given_machine() {
+  const char* file = std::getenv("TANDEM_MACHINE");
+  if (!file || !*file) return nullptr;
+  machine_given_ = true;
+  return std::make_shared<const Machine>(read_machine(file));
+}
+
+/// What is stored, if it is to be trusted or was measured just now; else what is measured now, with what was known before.
+std::shared_ptr<const Machine> Runtime::host_machine(std::span<Device* const> devices) {
+  const std::filesystem::path file = machine_file(devices);
+  const auto stored = stored_machine(file);
+  if (stored && !due_again(*stored, unix_seconds())) return stored;
+  const Raised calibrating(calibrating_);
+  Machine measured = calibrate(devices);
+  if (stored) measured = better_machine(*stored, std::move(measured));
+  store_machine(measured, file);
+  return std::make_shared<const Machine>(std::move(measured));
+}
+
+/// A program that runs changes its plans for figures that are right, not for others in doubt. True: it has them now.
+bool Runtime::measure_again(std::span<Device* const> devices) {
+  Machine waits = *machine_;
+  waits.doubt->unix_s = unix_seconds();
+  machine_ = std::make_shared<const Machine>(std::move(waits));
+  try {
+    const auto newer = host_machine(devices);
+    if (newer->doubt) return false;
+    machine_ = newer;
+  } catch (const Error& error) {  // memory may be short by now
+    log(LogLevel::info, text("the machine was not measured again: ", error.message()));
+    return false;
   }
-  const std::filesystem::path file = machine_file(found);
-  machine_ = stored_machine(file);
-  if (machine_) return machine_;
-  {
-    const Raised calibrating(calibrating_);
-    machine_ = std::make_shared<const Machine>(calibrate(found));
-  }
-  store_machine(*machine_, file);
-  return machine_;
+  learnt_.clear();
+  return true;
 }
 
 void Runtime::set_machine(std::optional<Machine> machine) {
@@ -129,23 +134,23 @@ std::shared_ptr<const Machine> Runtime::learning_machine() {
   return machine_;
 }
 
-void Runtime::learn(std::span<const CostLog::Sample> samples) {
+void Runtime::learn(std::span<const CostLog::Sample> samples, const Machine& reckoned) {
   if (calibrating_) return;
   std::lock_guard lock(machine_mutex_);
-  if (!machine_ || machine_given_) return;
+  if (!machine_ || machine_given_ || !machine_->same_figures(reckoned)) return;
   static std::once_flag at_exit;
   std::call_once(at_exit, [] { std::atexit([] { default_runtime().store_learnt(); }); });
   learnt_.add(samples, machine_->measured);
 }
 
 void Runtime::store_learnt() {
-  if (learnt_.empty()) return;
+  std::lock_guard lock(machine_mutex_);
+  if (learnt_.empty() || !machine_) return;
   const std::filesystem::path file = machine_file(registry_->known());
   const auto stored = stored_machine(file);  // with what other programs have learnt meanwhile
-  if (!stored) return;
+  if (!stored || !stored->same_figures(*machine_)) return;
   Machine newer = *stored;
-  learnt_.merge_into(newer.measured);
-  store_machine(newer, file);
+  if (learnt_.merge_lasting_into(newer.measured)) store_machine(newer, file);
 }
 
 }  // namespace tandem

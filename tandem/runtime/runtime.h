@@ -36,7 +36,8 @@ class Runtime {
   PlacementPolicy placement_policy() const;
 
   /// The devices as the placer sees them: what was set, the file TANDEM_MACHINE names, what was stored for this host and
-  /// these drivers, or else a quick measurement, which is then stored.
+  /// these drivers, or else a quick measurement, which is then stored. One that others disturbed is made again a minute later or
+  /// more, when figures are asked for.
   std::shared_ptr<const Machine> machine();
   /// Figures to use from now on; none: those of the host again.
   void set_machine(std::optional<Machine> machine);
@@ -57,8 +58,9 @@ class Runtime {
   /// The figures that ops run by themselves may teach: those that were measured here; null until somebody has asked for them, and
   /// while they are being measured.
   std::shared_ptr<const Machine> learning_machine();
-  /// Ops were measured while a program ran: the machine's history learns from it, and keeps it for later programs.
-  void learn(std::span<const CostLog::Sample> samples);
+  /// Ops were measured while a program ran: the machine's history learns from it, and keeps it for later programs if nobody else
+  /// had the cores. `reckoned`: with whose figures they were predicted; after those have changed nothing is learnt.
+  void learn(std::span<const CostLog::Sample> samples, const Machine& reckoned);
 
   void store_learnt();
 
@@ -66,6 +68,10 @@ class Runtime {
   void synchronize();
 
  private:
+  std::shared_ptr<const Machine> given_machine();
+  std::shared_ptr<const Machine> host_machine(std::span<Device* const> devices);
+  bool measure_again(std::span<Device* const> devices);
+
   HostPool host_;
   std::unique_ptr<Registry> registry_;
   std::unique_ptr<EagerDispatcher> dispatcher_;

@@ -98,8 +98,6 @@ std::optional<StepCost> StepTimer::take(std::span<const double> slowed) {
 
 const StepTimer::Known& StepTimer::known(const PreparedCall& call) {
   if (const auto found = known_.find(&call); found != known_.end()) return found->second;
-  if (known_.size() >= kMostKnown) known_.clear();
-  if (!machine_) machine_ = default_runtime().machine();
   std::vector<const TensorSpec*> specs;
   for (const TensorSpec& spec : call.key.inputs) specs.push_back(&spec);
   const OpWork work = work_of(*call.key.op, specs, call.key.attrs, call.outputs);
@@ -135,7 +133,13 @@ void StepTimer::share_out(std::size_t device) {
   }
 }
 
+/// Predictions are those of the figures as they are now.
 void StepTimer::learn(std::span<const double> slowed) {
+  const auto figures = default_runtime().learning_machine();
+  if (!figures) return;
+  // Not while samples refer to what is known.
+  if (!machine_ || !machine_->same_figures(*figures) || known_.size() >= kMostKnown) known_.clear();
+  machine_ = figures;
   for (std::size_t d = 0; d < devices_.size(); ++d)
     if (!devices_[d]->memory().is_host()) share_out(d);
   std::vector<CostLog::Sample> samples;
@@ -147,7 +151,7 @@ void StepTimer::learn(std::span<const double> slowed) {
     const double us = op.us / std::max(1.0, slowed[k.device]) + (devices_[k.device]->memory().is_host() ? 0 : k.launch_us);
     if (us >= kLeastUs) samples.push_back({&k.key, k.predicted_us, us});
   }
-  default_runtime().learn(samples);
+  default_runtime().learn(samples, *machine_);
 }
 
 }  // namespace tandem

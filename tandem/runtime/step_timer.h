@@ -45,7 +45,7 @@ class StepTimer {
     std::vector<std::pair<const Decision*, double>> commands;  // in the order in which they were given
   };
   std::vector<DeviceSpan> spans_;  // by device
-  std::shared_ptr<const Machine> machine_;
+  std::shared_ptr<const Machine> machine_;  // that `known_` was predicted with
   std::unordered_map<const PreparedCall*, Known> known_;
 };
 

@@ -14,6 +14,12 @@ void check(dnnl_status_t status) {
   TANDEM_CHECK(status == dnnl_success, "oneDNN status ", static_cast<int>(status));
 }
 
+/// Before the library looks at the processor: its products on AMX tiles (bfloat16, version 2.6) end with an illegal instruction on
+/// processors that have them. Those of AVX-512 are taken instead, where the processor has those.
+void leave_tiles_alone() {
+  [[maybe_unused]] static const bool once = (dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx512_core_bf16), true);
+}
+
 dnnl::stream& thread_stream() {
   static thread_local dnnl::stream stream(onednn_engine());
   return stream;
@@ -22,6 +28,7 @@ dnnl::stream& thread_stream() {
 }  // namespace
 
 const dnnl::engine& onednn_engine() {
+  leave_tiles_alone();
   // Not destroyed: kernels may run while the process ends.
   static const dnnl::engine& engine = *new dnnl::engine(dnnl::engine::kind::cpu, 0);
   return engine;
@@ -86,6 +93,7 @@ SharedPrimitivePtr share_reorder(const dnnl::memory::desc& from, const dnnl::mem
 }
 
 void onednn_gemm(const Gemm<float>& g) {
+  leave_tiles_alone();
   const OneThread guard;
   check(dnnl_sgemm(g.transpose_a ? 'T' : 'N', g.transpose_b ? 'T' : 'N', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb,
                    g.accumulate ? 1 : 0, g.c, g.ldc));

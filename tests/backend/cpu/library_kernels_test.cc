@@ -36,6 +36,12 @@ TEST(LibraryMatmul, AgreesWithTheReferenceForOddSizesInAllTransposes) {
           check_matmul(dtype, ta ? Shape{k, m} : Shape{m, k}, tb ? Shape{n, k} : Shape{k, n}, ta, tb, tolerance_of(dtype));
 }
 
+/// Large enough for a library to take a processor's matrix tiles, where it has them.
+TEST(LibraryMatmul, LargeProductsOfBfloat16AgreeWithTheReference) {
+  check_matmul(DType::bf16, {384, 384}, {384, 384}, false, false, tolerance_of(DType::bf16));
+  check_matmul(DType::bf16, {256, 320}, {192, 320}, false, true, tolerance_of(DType::bf16));
+}
+
 TEST(LibraryMatmul, BroadcastsTheBatch) {
   for (DType dtype : kMatrixDTypes) {
     check_matmul(dtype, {4, 3, 5}, {4, 5, 2}, false, false, tolerance_of(dtype));

@@ -1,0 +1,48 @@
+#include "tandem/runtime/disturbance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <sstream>
+
+#include "tandem/base/text.h"
+
+namespace tandem {
+namespace {
+
+constexpr double kMostOthers = 0.2;  // of the time: below 0.1 is seen on a quiet machine, above 0.4 beside one other program
+constexpr double kMostApart = 1.3;    // processors change their frequency
+
+std::string percent(double share) { return text(std::lround(100 * share), " %"); }
+
+std::string milliseconds(double us) {
+  std::ostringstream out;
+  out << std::setprecision(3) << us / 1e3 << " ms";
+  return out.str();
+}
+
+}  // namespace
+
+void Disturbance::saw(const std::string& device, const CoreUse& use) {
+  auto found = std::ranges::find(devices_, device, &Span::device);
+  if (found == devices_.end()) found = devices_.insert(found, {.device = device});
+  found->wall_s += use.wall_s;
+  found->others_s += use.others_share() * use.wall_s;
+}
+
+void Disturbance::repeated(const std::string& device, double first_us, double again_us) {
+  const auto [least, most] = std::minmax(first_us, again_us);
+  if (most <= kMostApart * least) return;
+  differences_.push_back(text("the same product on ", device, " took ", milliseconds(first_us), " and then ", milliseconds(again_us)));
+}
+
+std::optional<std::string> Disturbance::why() const {
+  const auto share = [](const Span& span) { return span.wall_s > 0 ? span.others_s / span.wall_s : 0; };
+  const auto worst = std::ranges::max_element(devices_, {}, share);
+  if (worst != devices_.end() && share(*worst) > kMostOthers)
+    return text("other programs kept the cores busy: threads of ", worst->device, " waited ", percent(share(*worst)), " of the time");
+  if (!differences_.empty()) return text(join(differences_), ": others may be at work");
+  return std::nullopt;
+}
+
+}  // namespace tandem
