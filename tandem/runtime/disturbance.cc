@@ -10,7 +10,7 @@
 namespace tandem {
 namespace {
 
-constexpr double kMostOthers = 0.2;  // of the time: below 0.1 is seen on a quiet machine, above 0.4 beside one other program
+constexpr double kMostOthers = 0.2;  // of the time; beside one other program on one of two cores 0.4 and more were seen
 constexpr double kMostApart = 1.3;    // processors change their frequency
 
 std::string percent(double share) { return text(std::lround(100 * share), " %"); }
