@@ -118,7 +118,8 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None):
     """The norm of vectors ('euclidean', 1, 2, inf, any p) or of matrices ('fro', 'euclidean', 1, 2, inf)."""
     if hasattr(tensor, "dtype") and getattr(tensor.dtype, "is_complex", False):
         length = norm(records["abs"](tensor), ord, axis, keepdims)
-        return cast(length, tensor.dtype) if ord in ("euclidean", "fro") or (ord == 2 and not isinstance(axis, (tuple, list))) else length
+        complex_length = ord in ("euclidean", "fro") or (ord == 2 and not isinstance(axis, (tuple, list)))
+        return cast(length, tensor.dtype if complex_length else length.dtype)
     x = _tensor(tensor)
     keepdims = builtins.bool(keepdims)
     pair = isinstance(axis, (tuple, list)) and len(axis) == 2

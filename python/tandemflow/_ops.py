@@ -234,7 +234,8 @@ def size(input, out_type=_dtypes.int32, name=None):
 @takes_others
 def rank(input, name=None):
     """The number of axes, as a tensor."""
-    return _tandem.to_tensor((input if hasattr(input, "__tandem_op__") else _tandem.to_tensor(input)).ndim)
+    axes = getattr(input, "ndim", None)  # also of what is not computed yet
+    return _tandem.to_tensor(_tandem.to_tensor(input).ndim if axes is None else axes)
 
 
 @takes_others

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "tandem/base/error.h"
@@ -286,11 +287,15 @@ double JsonValue::positive() const {
 }
 
 std::int64_t JsonValue::integer(std::int64_t least) const {
-  constexpr double kMost = 9e18;  // below 2^63
+  constexpr double kMost = 9e18;  // of a float: below 2^63
   if (!value_->is_number()) complain_type("a whole number");
-  const double number = value_->get<double>();
-  if (!std::isfinite(number) || number != std::floor(number) || std::abs(number) > kMost) complain_type("a whole number below 9e18");
-  const std::int64_t whole = value_->is_number_float() ? static_cast<std::int64_t>(number) : value_->get<std::int64_t>();
+  if (value_->is_number_float()) {
+    const double number = value_->get<double>();
+    if (!std::isfinite(number) || number != std::floor(number) || std::abs(number) > kMost) complain_type("a whole number below 9e18");
+  } else if (value_->is_number_unsigned() && value_->get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max()) {
+    complain_type("a whole number below 2^63");
+  }
+  const std::int64_t whole = value_->get<std::int64_t>();
   if (whole < least) complain_type(text("a whole number of at least ", least));
   return whole;
 }

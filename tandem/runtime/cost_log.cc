@@ -12,7 +12,6 @@ namespace tandem {
 namespace {
 
 constexpr double kSpanSeconds = 0.25;   // asking what became of the cores costs some 100 us
-constexpr double kMostOthers = 0.1;     // of the time of a span
 constexpr std::size_t kMostWaiting = 1 << 14;
 
 double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -44,7 +43,7 @@ void CostLog::add(std::span<const Sample> samples, const CostHistory& known) {
 }
 
 void CostLog::end_span() {
-  const bool quiet = use_().others_share() <= kMostOthers;
+  const bool quiet = use_().others_share() <= CoreUse::kMostOthers;
   for (const Waiting& sample : waiting_) {
     if (!quiet) break;
     if (!lasting_.find(sample.key))

@@ -10,8 +10,7 @@
 namespace tandem {
 namespace {
 
-constexpr double kMostOthers = 0.2;  // of the time; beside one other program on one of two cores 0.4 and more were seen
-constexpr double kMostApart = 1.3;    // processors change their frequency
+constexpr double kMostApart = 1.3;  // processors change their frequency
 
 std::string percent(double share) { return text(std::lround(100 * share), " %"); }
 
@@ -39,7 +38,7 @@ void Disturbance::repeated(const std::string& device, double first_us, double ag
 std::optional<std::string> Disturbance::why() const {
   const auto share = [](const Span& span) { return span.wall_s > 0 ? span.others_s / span.wall_s : 0; };
   const auto worst = std::ranges::max_element(devices_, {}, share);
-  if (worst != devices_.end() && share(*worst) > kMostOthers)
+  if (worst != devices_.end() && share(*worst) > CoreUse::kMostOthers)
     return text("other programs kept the cores busy: threads of ", worst->device, " waited ", percent(share(*worst)), " of the time");
   if (!differences_.empty()) return text(join(differences_), ": others may be at work");
   return std::nullopt;
