@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -306,6 +307,7 @@ bool JsonValue::boolean() const {
 }
 
 std::string read_text_file(const std::string& path) {
+  if (std::filesystem::is_directory(path)) fail(ErrorCode::file_error, path, " is a folder, a file is needed");
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) fail(ErrorCode::file_error, "cannot open ", path, ": ", std::strerror(errno));
   const std::int64_t size = file.tellg();

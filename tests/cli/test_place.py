@@ -122,3 +122,8 @@ def test_missing_options_and_files_are_named(tmp_path):
     assert tandem("place")[0] == 2
     code, _, err = tandem("place", "--graph", "/no/such.json", "--machine", "/no/such.json")
     assert code == 1 and "/no/such.json" in err
+
+
+def test_a_folder_is_no_graph(tmp_path):
+    code, _, err = tandem("place", "--graph", tmp_path, "--machine", ROOT / "machines/rtx3080.json")
+    assert code == 1 and "is a folder" in err
