@@ -29,17 +29,19 @@ def depthwise_conv2d_backprop_input(input_sizes, filter, out_backprop, strides, 
     """The gradient of depthwise_conv2d with respect to its input."""
     filters = _tandem.to_tensor(filter)
     x = zeros(_tandem.as_ints(input_sizes), filters.dtype)
-    with GradientTape() as tape:
-        tape.watch(x)
-        y = depthwise_conv2d(x, filters, **_moved(strides, padding, data_format, dilations))
-    return tape.gradient(y, x, output_gradients=_tandem.to_tensor(out_backprop))
+    return _by(x, x, filters, out_backprop, _moved(strides, padding, data_format, dilations))
 
 
 def depthwise_conv2d_backprop_filter(input, filter_sizes, out_backprop, strides, padding, data_format="NHWC", dilations=(1, 1, 1, 1), name=None):
     """The gradient of depthwise_conv2d with respect to its filters."""
     x = _tandem.to_tensor(input)
     filters = zeros(_tandem.as_ints(filter_sizes), x.dtype)
+    return _by(filters, x, filters, out_backprop, _moved(strides, padding, data_format, dilations))
+
+
+def _by(source, x, filters, out_backprop, options):
+    """The gradient of depthwise_conv2d by one of its two operands."""
     with GradientTape() as tape:
-        tape.watch(filters)
-        y = depthwise_conv2d(x, filters, **_moved(strides, padding, data_format, dilations))
-    return tape.gradient(y, filters, output_gradients=_tandem.to_tensor(out_backprop))
+        tape.watch(source)
+        y = depthwise_conv2d(x, filters, **options)
+    return tape.gradient(y, source, output_gradients=_tandem.to_tensor(out_backprop))
