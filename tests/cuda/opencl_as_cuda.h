@@ -151,6 +151,7 @@ HERE long get_global_id(int axis) {
 }
 HERE int atomic_cmpxchg(int* p, int expected, int value) { return atomicCAS(p, expected, value); }
 #define GET8(type, p) vload8(0, p)
+#define GET16(type, p) vload16(0, p)
 #define PUT8(type, p, v) vstore8(v, 0, p)
 #define PUT16(type, p, v) vstore16(v, 0, p)
 #define KERNEL extern "C" __global__ void

@@ -224,7 +224,7 @@ static P8 lanes_part(__global const P* x, long at, int m) {
 
 std::string source(DType dtype, std::string_view kernels) {
   const DType lane = lane_dtype(dtype);
-  return text(gemm_prelude(dtype), kForEach, Epilogue().source(), kTileText, "#define BLIND ((P)(", AttentionSizes::blind(dtype), "))\n",
+  return text(gemm_prelude(dtype), kForEach, Epilogue().source(), tile_text(kWidth), "#define BLIND ((P)(", AttentionSizes::blind(dtype), "))\n",
               define_function("lane_exp", lane, 1, [](auto& in) { return exp(in[0]); }),
               define_function("lane_log", lane, 1, [](auto& in) { return log(in[0]); }), kLanesPart, kTiles, kernels);
 }

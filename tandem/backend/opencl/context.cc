@@ -118,9 +118,9 @@ std::int64_t Context::elements_per_item(std::int64_t total, double work) const {
   return std::clamp<std::int64_t>(total / (traits_.units * 16), least, 4 * least);
 }
 
-KernelFunction Context::kernel(const std::string& source, const std::string& name) {
+KernelFunction Context::kernel(const std::string& source, const std::string& name, Denormals denormals) {
   std::lock_guard building(build_mutex_);
-  BuiltProgram& built = program(source);
+  BuiltProgram& built = program(source, denormals);
   auto found = built.kernels.find(name);
   if (found == built.kernels.end()) {
     cl_int status = CL_SUCCESS;
@@ -131,15 +131,16 @@ KernelFunction Context::kernel(const std::string& source, const std::string& nam
   return {found->second.get(), &built};
 }
 
-BuiltProgram& Context::program(const std::string& source) {
-  std::string options = text("-w -DLOCAL=", local_size());
+BuiltProgram& Context::program(const std::string& source, Denormals denormals) {
+  const char* arithmetic = denormals == Denormals::flushed ? "-cl-denorms-are-zero" : "";
+  std::string options = text("-w -DLOCAL=", local_size(), " ", arithmetic);
   if (traits_.exact_division) options += " -cl-fp32-correctly-rounded-divide-sqrt";
   const std::string key = program_key({source, options, traits_.platform, traits_.name, traits_.driver, text(traits_.units)});
   if (auto found = programs_.find(key); found != programs_.end()) return *found->second;
   auto built = std::make_unique<BuiltProgram>();
   built->key = key;
   dump(key, source);
-  built->program = load(key);
+  built->program = load(key, arithmetic);
   built->saved = static_cast<bool>(built->program);
   if (!built->program) built->program = build(source, options);
   wait_before_teardown();
@@ -147,7 +148,7 @@ BuiltProgram& Context::program(const std::string& source) {
   return *programs_.emplace(key, std::move(built)).first->second;
 }
 
-ProgramHandle Context::load(const std::string& key) {
+ProgramHandle Context::load(const std::string& key, const std::string& options) {
   const auto binary = cache_.load(key);
   if (!binary) return {};
   const unsigned char* data = binary->data();
@@ -155,7 +156,8 @@ ProgramHandle Context::load(const std::string& key) {
   cl_int status = CL_SUCCESS, binary_status = CL_SUCCESS;
   ProgramHandle program(clCreateProgramWithBinary(context_.get(), 1, &device_, &size, &data, &binary_status, &status));
   if (status != CL_SUCCESS || binary_status != CL_SUCCESS) return {};
-  if (clBuildProgram(program.get(), 1, &device_, "", nullptr, nullptr) != CL_SUCCESS) return {};
+  // PoCL sets the processor's mode by the options, not by the binary.
+  if (clBuildProgram(program.get(), 1, &device_, options.c_str(), nullptr, nullptr) != CL_SUCCESS) return {};
   return program;
 }
 

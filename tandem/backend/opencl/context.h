@@ -38,6 +38,9 @@ struct Traits {
 };
 Traits traits_of(cl_device_id device);
 
+/// What a program computes with where numbers are denormal: with them, or with 0 (updates of variables, as on the CPU: ADR 0122).
+enum class Denormals { kept, flushed };
+
 /// A program that was built; its binary goes to the disk once a kernel of it has run, because drivers finish
 /// compiling at the first launch.
 struct BuiltProgram {
@@ -70,7 +73,7 @@ class Context {
   void report_loss_to(std::atomic<bool>& lost) { health_.lost = &lost; }
 
   /// Builds `source`, or takes it from memory or disk.
-  KernelFunction kernel(const std::string& source, const std::string& name);
+  KernelFunction kernel(const std::string& source, const std::string& name, Denormals denormals = Denormals::kept);
 
   /// Commands of another library, which `start` puts into the queue: reads and writes these buffers, gives an event.
   void run_foreign(std::string_view doing, std::initializer_list<const Buffer*> read, Buffer& written,
@@ -126,8 +129,8 @@ class Context {
     bool reported = false;
   };
 
-  BuiltProgram& program(const std::string& source);
-  ProgramHandle load(const std::string& key);
+  BuiltProgram& program(const std::string& source, Denormals denormals);
+  ProgramHandle load(const std::string& key, const std::string& options);
   ProgramHandle build(const std::string& source, const std::string& options);
   std::string build_log(cl_program program) const;
   void launch(const KernelFunction& function, std::size_t items, std::size_t batch);

@@ -11,23 +11,20 @@ namespace {
 constexpr std::string_view kFilterSums = R"(
 static void keep8(__global P* to, P8 sum, int add) { PUT8(P8, to, add ? sum + GET8(P8, to) : sum); }
 #if TILE_LANES == 16
-#define TAKE(q) JOIN(P16, AS_P8(T_load8(dy, q)), AS_P8(T_load8(dy, (q) + 8)))
-#define TAKE_PART(q, m) JOIN(P16, AS_P8(T_part(dy, q, 1, m, 0)), AS_P8(T_part(dy, (q) + 8, 1, (m) - 8, 0)))
 #define KEEP_VECTOR(to, sum) keep8(to, (sum).lo, add), keep8((to) + 8, (sum).hi, add)
 #define SPREAD(sum, to) vstore8((sum).lo, 0, to), vstore8((sum).hi, 0, (to) + 8)
 #else
-#define TAKE(q) AS_P8(T_load8(dy, q))
-#define TAKE_PART(q, m) AS_P8(T_part(dy, q, 1, m, 0))
 #define KEEP_VECTOR(to, sum) keep8(to, sum, add)
 #define SPREAD(sum, to) vstore8(sum, 0, to)
 #endif
 #define LINE(r) (P)T_load(x, from[r] + at)
 #define EDGE(r) (oy * g.sy + ky[r] >= 0 && oy * g.sy + ky[r] < g.h && ox * g.sx + kx[r] >= 0 && ox * g.sx + kx[r] < g.w \
                      ? (P)T_load(x, from[r] + at) : (P)0)
+#define WHOLE const TILE_VECTOR b0 = TAKE(dy, q), b1 = WIDE ? TAKE(dy, q + TILE_LANES) : b0;
 // Whole vectors are taken unless that is beyond the end: what a column that is not kept adds up does not matter.
-#define COLUMNS const TILE_VECTOR b0 = q + TILE_LANES <= last ? TAKE(q) : TAKE_PART(q, columns); \
-                const TILE_VECTOR b1 = !WIDE ? b0 : q + 2 * TILE_LANES <= last ? TAKE(q + TILE_LANES) : TAKE_PART(q + TILE_LANES, columns - TILE_LANES);
-#define KEEP(r, low, high) if (r < rows) keep_row(mine + (row * 6 + r) * n + channel, columns, low, high, image > begin);
+#define COLUMNS const TILE_VECTOR b0 = q + TILE_LANES <= last ? TAKE(dy, q) : TAKE_PART(dy, q, columns); \
+                const TILE_VECTOR b1 = !WIDE ? b0 : q + 2 * TILE_LANES <= last ? TAKE(dy, q + TILE_LANES) : TAKE_PART(dy, q + TILE_LANES, columns - TILE_LANES);
+#define KEEP(r, low, high) if (r < rows) keep_row(mine + (row * 6 + r) * n + channel, columns, low, high, image > begin || y > 0);
 
 static void keep_row(__global P* to, int columns, TILE_VECTOR low, TILE_VECTOR high, int add) {
   if (columns == 2 * TILE_LANES) {
@@ -45,55 +42,70 @@ static void keep_row(__global P* to, int columns, TILE_VECTOR low, TILE_VECTOR h
   for (int k = 0; k < columns; ++k) to[k] = add ? to[k] + all[k] : all[k];
 }
 
-// A work-item adds up the images of one part for one or two vectors of a group's channels, image by image, so that what it reads
-// again and again is near: sums[part][patch][n].
+// How many steps of `stride` lead from 0 to `a` or beyond it.
+static long steps_to(long a, long stride) { return stride == 1 ? a : (a + stride - 1) / stride; }
+
+// A work-item adds up the images of one part for one or two vectors of a group's channels, some lines of an image after others, so
+// that what it reads again and again is near: sums[part][patch][n].
 KERNEL filter_sums(__global const T_mem* x, __global const T_mem* dy, __global P* sums, const long batch, const long per_part,
-                   const long n, const Image g, const long groups) {
+                   const long n, const long lines, const Image g, const long groups) {
   const long inputs = g.c / groups, outputs = n / groups, tile = (1 + WIDE) * TILE_LANES, group_tiles = (outputs + tile - 1) / tile;
   const long part = get_global_id(0), group = get_global_id(1) / group_tiles, column = get_global_id(1) - group * group_tiles;
   const long patch = g.kh * g.kw * inputs, channel = group * outputs + column * tile, last = batch * g.oh * g.ow * n;
-  const long begin = part * per_part, end = min(batch, begin + per_part);
+  const long begin = part * per_part, end = min(batch, begin + per_part), step = g.sx * g.c;
   const int columns = (int)min(tile, outputs - column * tile);
   __global P* mine = sums + part * patch * n;
   for (long image = begin; image < end; ++image)
-    for (long row = 0; row * 6 < patch; ++row) {
-      long ky[6], kx[6], from[6], top = 0, bottom = g.oh, low = 0, high = g.ow;
-      for (int r = 0; r < 6; ++r) {
-        const long element = min(row * 6 + r, patch - 1), tap = element / inputs, line = tap / g.kw;
-        ky[r] = line * g.dy - g.py;
-        kx[r] = (tap - line * g.kw) * g.dx - g.px;
-        from[r] = ((image * g.h + ky[r]) * g.w + kx[r]) * g.c + group * inputs + element - tap * inputs;
-        // Where the whole tile is inside: the pixels that need no look.
-        top = max(top, (-ky[r] + g.sy - 1) / g.sy);
-        bottom = min(bottom, ky[r] >= g.h ? 0 : (g.h - 1 - ky[r]) / g.sy + 1);
-        low = max(low, (-kx[r] + g.sx - 1) / g.sx);
-        high = min(high, kx[r] >= g.w ? 0 : (g.w - 1 - kx[r]) / g.sx + 1);
+    for (long y = 0; y < g.oh; y += lines) {
+      long tap_y = 0, tap_x = 0, tap_c = 0;  // of the element that comes next
+      for (long row = 0; row * 6 < patch; ++row) {
+        long ky[6], kx[6], from[6], top = y, bottom = min(g.oh, y + lines), low = 0, high = g.ow;
+        const long end_line = bottom;
+#pragma unroll
+        for (int r = 0; r < 6; ++r) {
+          ky[r] = tap_y * g.dy - g.py;
+          kx[r] = tap_x * g.dx - g.px;
+          from[r] = ((image * g.h + ky[r]) * g.w + kx[r]) * g.c + group * inputs + tap_c;
+          // Where the whole tile is inside: the pixels that need no look.
+          top = max(top, steps_to(-ky[r], g.sy));
+          bottom = min(bottom, max(0l, steps_to(g.h - ky[r], g.sy)));
+          low = max(low, steps_to(-kx[r], g.sx));
+          high = min(high, max(0l, steps_to(g.w - kx[r], g.sx)));
+          if (row * 6 + r + 1 < patch && ++tap_c == inputs) {  // rows beyond repeat the last one
+            tap_c = 0;
+            if (++tap_x == g.kw) tap_x = 0, ++tap_y;
+          }
+        }
+        low = min(low, g.ow);
+        high = max(high, low);
+        TILE
+        for (long oy = y; oy < end_line; ++oy) {
+          const int inside = oy >= top && oy < bottom;
+          const long from_pixel = inside ? low : g.ow, to_pixel = inside ? high : g.ow;
+          long ox = 0, at = oy * g.sy * g.w * g.c, q = (image * g.oh + oy) * g.ow * n + channel;
+          for (; ox < from_pixel; ++ox, at += step, q += n) { COLUMNS STEP_TILE(EDGE) }
+          if (q + (g.ow - 1 - ox) * n + tile <= last) {
+            for (; ox < to_pixel; ++ox, at += step, q += n) { WHOLE STEP_TILE(LINE) }
+          } else {
+            for (; ox < to_pixel; ++ox, at += step, q += n) { COLUMNS STEP_TILE(LINE) }
+          }
+          for (; ox < g.ow; ++ox, at += step, q += n) { COLUMNS STEP_TILE(EDGE) }
+        }
+        const int rows = (int)min(6l, patch - row * 6);
+        KEEP(0, l0, h0)
+        KEEP(1, l1, h1)
+        KEEP(2, l2, h2)
+        KEEP(3, l3, h3)
+        KEEP(4, l4, h4)
+        KEEP(5, l5, h5)
       }
-      low = min(low, g.ow);
-      high = max(high, low);
-      TILE
-      for (long oy = 0; oy < g.oh; ++oy) {
-        const int inside = oy >= top && oy < bottom;
-        const long from_pixel = inside ? low : g.ow, to_pixel = inside ? high : g.ow;
-        long ox = 0, at = oy * g.sy * g.w * g.c, q = (image * g.oh + oy) * g.ow * n + channel;
-        for (; ox < from_pixel; ++ox, at += g.sx * g.c, q += n) { COLUMNS STEP_TILE(EDGE) }
-        for (; ox < to_pixel; ++ox, at += g.sx * g.c, q += n) { COLUMNS STEP_TILE(LINE) }
-        for (; ox < g.ow; ++ox, at += g.sx * g.c, q += n) { COLUMNS STEP_TILE(EDGE) }
-      }
-      const int rows = (int)min(6l, patch - row * 6);
-      KEEP(0, l0, h0)
-      KEEP(1, l1, h1)
-      KEEP(2, l2, h2)
-      KEEP(3, l3, h3)
-      KEEP(4, l4, h4)
-      KEEP(5, l5, h5)
     }
 }
 )";
 
 /// Longer vectors pay a quarter; more than that must not be left empty in the last tile of channels.
-int tile_lanes(const Context& context, DType dtype, std::int64_t channels) {
-  const int most = dtype_size(lane_dtype(dtype)) == 4 ? context.traits().lanes() : kWidth;
+int filter_lanes(const Context& context, DType dtype, std::int64_t channels) {
+  const int most = tile_lanes(context, dtype);
   const auto covered = [&](int lanes) { return static_cast<double>(blocks(channels, 2 * lanes) * 2 * lanes); };
   return covered(most) <= 1.25 * covered(kWidth) ? most : kWidth;
 }
@@ -104,7 +116,7 @@ class Conv2dBackpropFilter final : public PreparedKernel {
       : context_(context_of(call)),
         g_(conv_geometry(call, ConvKind::filter_gradient)),
         dtype_(call.dtype()),
-        lanes_(tile_lanes(context_, dtype_, g_.group_outputs())),
+        lanes_(filter_lanes(context_, dtype_, g_.group_outputs())),
         vectors_(g_.group_outputs() > lanes_ ? 2 : 1),
         sum_(context_.kernel(source(), "filter_sums")),
         add_(context_.kernel(source(), "add_parts")),
@@ -119,14 +131,20 @@ class Conv2dBackpropFilter final : public PreparedKernel {
     if (empty_) return filling_.run(args.outputs[0], 0);
     const Scratch sums(context_.pool(), static_cast<std::size_t>(parts_ * elements_) * packed_bytes(dtype_));
     Launch(context_, sum_).buffer(args.inputs[0]).buffer(args.inputs[1]).buffer(sums.get()).value(g_.batch).value(per_part_)
-        .value(g_.out_channels).value(image_words(g_)).value(g_.groups).run(parts_, g_.groups * blocks(g_.group_outputs(), vectors_ * lanes_));
+        .value(g_.out_channels).value(lines()).value(image_words(g_)).value(g_.groups).run(parts_, g_.groups * blocks(g_.group_outputs(), vectors_ * lanes_));
     launch_add_parts(context_, add_, sums.get(), args.outputs[0], elements_, parts_);
   }
 
  private:
+  /// Lines of an image that stay in a core's nearest cache, with what of the gradient belongs to them; the same on every device.
+  std::int64_t lines() const {
+    constexpr std::int64_t kNear = 32 * 1024 / 4, kColumns = 32;
+    const std::int64_t line = g_.columns.output * kColumns + g_.rows.stride * g_.columns.input * g_.group_inputs();
+    return std::clamp<std::int64_t>(kNear / std::max<std::int64_t>(line, 1), 1, std::max<std::int64_t>(g_.rows.output, 1));
+  }
   std::string source() const {
-    return text(gemm_prelude(dtype_), "#define TILE_LANES ", lanes_, "\n#define TILE_VECTOR P", lanes_, "\n#define WIDE ", vectors_ - 1, "\n", kForEach,
-                Epilogue().source(), kTileText, kImageText, kAddPartsText, kFilterSums);
+    return text(gemm_prelude(dtype_), "#define WIDE ", vectors_ - 1, "\n", kForEach,
+                Epilogue().source(), tile_text(lanes_), kImageText, kAddPartsText, kFilterSums);
   }
 
   Context& context_;

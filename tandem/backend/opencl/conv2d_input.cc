@@ -1,5 +1,6 @@
 // The gradient of convolution with respect to its input.
 #include <algorithm>
+#include <numeric>
 
 #include "tandem/backend/opencl/convolve.h"
 #include "tandem/backend/opencl/source.h"
@@ -7,42 +8,41 @@
 namespace tandem::opencl {
 namespace {
 
-/// Elements of packed patches at a time; larger batches are worked off in parts, which stay near the caches.
-constexpr std::int64_t kPatchElements = 4 << 20;
-
-struct Geometry : ConvGeometry {
-  Geometry(const AttrView& attrs, const Shape& input, const Shape& filter) : ConvGeometry(make(attrs, input, filter)) {}
-  std::int64_t patch() const { return rows.kernel * columns.kernel * group_inputs(); }  // what a result of a group is made of
-  std::int64_t pixels() const { return rows.output * columns.output; }  // of one output image
-  std::int64_t input_pixels() const { return rows.input * columns.input; }
-  std::int64_t images_at_once() const {
-    return std::clamp<std::int64_t>(kPatchElements / std::max<std::int64_t>(1, pixels() * groups * patch()), 1, std::max<std::int64_t>(batch, 1));
-  }
-};
-
-std::size_t lane_bytes(std::int64_t elements, DType dtype) { return static_cast<std::size_t>(elements) * packed_bytes(dtype); }
+/// Elements of patches at a time; larger batches are worked off in parts, which stay near the caches.
+constexpr std::int64_t kPatchElements = 1 << 20;
 
 constexpr std::string_view kGatherPatches = R"(
-// Each input pixel adds up what the patches that cover it hold: patches[groups][pixels][patch].
+// Elements of an axis's kernel through which patches hold pixel `at`: `k` and, while below the size, every `period`-th after
+// it; the patch of k is `from`, and those of the others begin `step` lower each.
+typedef struct { long k, from; } Taps;
+static Taps taps_of(long at, long size, long stride, long dilation, long period, long step, long count) {
+  Taps taps;
+  taps.k = 0;
+  taps.from = at;
+  if (stride != 1) {
+    while (taps.k < period && (at - taps.k * dilation) % stride != 0) ++taps.k;
+    if (taps.k == period) taps.k = size;
+    taps.from = (at - taps.k * dilation) / stride;
+  }
+  for (; taps.k < size && taps.from >= count; taps.k += period) taps.from -= step;
+  return taps;
+}
+
+// Each input pixel adds up what the patches that cover it hold: patches[pixels][groups][patch].
 KERNEL gather_patches(__global const L_mem* patches, __global T_mem* y, const long first_image, const long count, const Image g,
-                      const long groups, const long per_item) {
-  const long inputs = g.c / groups, patch = g.kh * g.kw * inputs, pixels = count / (g.h * g.w) * g.oh * g.ow;
+                      const long groups, const long period_y, const long step_y, const long period_x, const long step_x, const long per_item) {
+  const long inputs = g.c / groups, patch = g.kh * g.kw * inputs, pixel = groups * patch, next = period_x * inputs - step_x * pixel;
   FOR_EACH(i, count, per_item) {
     const long line = i / g.w, px = i - line * g.w, image = line / g.h, py = line - image * g.h;
+    const Taps rows = taps_of(py + g.py, g.kh, g.sy, g.dy, period_y, step_y, g.oh), columns = taps_of(px + g.px, g.kw, g.sx, g.dx, period_x, step_x, g.ow);
     const long to = (first_image * g.h * g.w + i) * g.c;
     for (long group = 0, c = 0; group < groups; c = c + 8 < inputs ? c + 8 : (++group, 0)) {
       const int m = (int)min(8l, inputs - c);
       L_lane8 sum = (L_lane8)(0);
-      for (long ky = 0; ky < g.kh; ++ky) {
-        const long oy = py + g.py - ky * g.dy;
-        if (oy < 0 || oy % g.sy != 0 || oy / g.sy >= g.oh) continue;
-        for (long kx = 0; kx < g.kw; ++kx) {
-          const long ox = px + g.px - kx * g.dx;
-          if (ox < 0 || ox % g.sx != 0 || ox / g.sx >= g.ow) continue;
-          const long pixel = (group * pixels + (image * g.oh + oy / g.sy) * g.ow + ox / g.sx);
-          const long from = pixel * patch + (ky * g.kw + kx) * inputs + c;
-          sum += m == 8 ? L_load8(patches, from) : L_part(patches, from, 1, m, 0);
-        }
+      for (long ky = rows.k, oy = rows.from; ky < g.kh && oy >= 0; ky += period_y, oy -= step_y) {
+        long from = ((image * g.oh + oy) * g.ow + columns.from) * pixel + group * patch + (ky * g.kw + columns.k) * inputs + c;
+        // Whole vectors, of which m lanes count: behind the last patch there is room.
+        for (long kx = columns.k, ox = columns.from; kx < g.kw && ox >= 0; kx += period_x, ox -= step_x, from += next) sum += L_load8(patches, from);
       }
       if (m == 8) T_store8(y, to + group * inputs + c, sum);
       else T_store_part(y, to + group * inputs + c, sum, 1, m);
@@ -51,49 +51,55 @@ KERNEL gather_patches(__global const L_mem* patches, __global T_mem* y, const lo
 }
 )";
 
-/// With strides: each patch's gradient by a matrix product, then added up where patches overlap.
+/// Each patch's gradient by a matrix product, then added up where patches overlap: with strides, or where the image has so few
+/// channels that most lanes of a tile would be empty.
 class ThroughPatches final : public PreparedKernel {
  public:
   explicit ThroughPatches(const KernelCall& call)
-      : packing_(context_of(call), call.dtype()),
-        product_(context_of(call), lane_dtype(call.dtype())),
-        g_(call.attr(), call.outputs[0].shape(), call.shape(0)),
-        gather_(packing_.context().kernel(text(prelude(call.dtype() == DType::f64), kForEach, define_dtype("T", call.dtype()),
-                                               define_dtype("L", lane_dtype(call.dtype())), kImageText, kGatherPatches),
-                                          "gather_patches")),
+      : context_(context_of(call)),
+        dtype_(call.dtype()),
+        g_(conv_geometry(call, ConvKind::input_gradient)),
+        pack_(context_.kernel(text(gemm_prelude(dtype_), kPackBText), "pack_b")),
+        product_(context_, dtype_, product_geometry(g_), {}, lane_dtype(dtype_)),
+        gather_(context_.kernel(text(prelude(dtype_ == DType::f64), kForEach, define_dtype("T", dtype_), define_dtype("L", lane_dtype(dtype_)), kImageText, kGatherPatches),
+                                "gather_patches")),
         empty_(call.outputs[0].shape().elements() == 0) {}
 
   void run(const KernelArgs& args) const override {
     if (empty_) return;
-    Context& context = packing_.context();
-    const DType dtype = packing_.dtype();
-    const std::int64_t patch = g_.patch(), depth = g_.group_outputs(), all = g_.out_channels, groups = g_.groups, step = g_.images_at_once();
-    const Scratch a(context.pool(), lane_bytes(groups * packed_elements(step * g_.pixels(), depth, kTileRows), dtype));
-    const Scratch b(context.pool(), lane_bytes(groups * packed_elements(patch, depth, kTileColumns), dtype));
-    const Scratch patches(context.pool(), lane_bytes(groups * step * g_.pixels() * patch, dtype));
-    const Batch each_group{.count = groups, .words = group_words(groups)};
+    const std::int64_t patch = g_.rows.kernel * g_.columns.kernel * g_.group_inputs(), depth = g_.group_outputs();
+    const std::int64_t pixels = g_.rows.output * g_.columns.output, input_pixels = g_.rows.input * g_.columns.input;
+    const std::int64_t at_once = std::clamp<std::int64_t>(kPatchElements / std::max<std::int64_t>(1, pixels * g_.groups * patch), 1, std::max<std::int64_t>(g_.batch, 1));
+    const Scratch panels(context_.pool(), product_.panel_bytes());
+    const Scratch patches(context_.pool(), static_cast<std::size_t>(at_once * pixels * g_.groups * patch + kWidth) * packed_bytes(dtype_));
     // The filter [patch, outputs], transposed by its strides.
-    if (depth) packing_.pack_b({args.inputs[0], 0, 1, all}, depth, patch, b.get(), groups, depth);
-    for (std::int64_t image = 0; image < g_.batch; image += step) {
-      const std::int64_t images = std::min(step, g_.batch - image), pixels = images * g_.pixels();
-      if (pixels && depth) packing_.pack_a({args.inputs[1], image * g_.pixels() * all, all, 1}, pixels, depth, a.get(), groups, depth);
-      product_.multiply(a.get(), b.get(), patches.get(), 0, pixels, patch, depth, each_group, false);
-      const std::int64_t count = images * g_.input_pixels(), per_item = context.elements_per_item(count, static_cast<double>(groups * patch));
-      Launch(context, gather_).buffer(patches.get()).buffer(args.outputs[0]).value(image).value(count).value(image_words(g_))
-          .value(groups).value(per_item).run(blocks(count, per_item));
+    if (depth) launch_pack_b(context_, pack_, {args.inputs[0], 0, 1, g_.out_channels}, depth, patch, panels.get(), g_.groups, depth);
+    for (std::int64_t image = 0; image < g_.batch; image += at_once) {
+      const std::int64_t images = std::min(at_once, g_.batch - image);
+      product_.run(args.inputs[1], product_.packed(panels.get()), patches.get(), args, {image, images});
+      const std::int64_t count = images * input_pixels, per_item = context_.elements_per_item(count, static_cast<double>(g_.groups * patch));
+      Launch(context_, gather_).buffer(static_cast<const void*>(patches.get())).buffer(args.outputs[0]).value(image).value(count).value(image_words(g_))
+          .value(g_.groups).value(period(g_.rows)).value(step_of(g_.rows)).value(period(g_.columns)).value(step_of(g_.columns)).value(per_item)
+          .run(blocks(count, per_item));
     }
   }
 
  private:
-  /// Result i is made of the matrices i of both sides.
-  static std::array<std::int64_t, 3 * kMaxRank + 1> group_words(std::int64_t groups) {
-    std::array<std::int64_t, 3 * kMaxRank + 1> words{};
-    words[0] = 1, words[1] = groups, words[1 + kMaxRank] = 1, words[1 + 2 * kMaxRank] = 1;
-    return words;
+  /// After how many elements of the kernel a pixel is met again, and how many patches lie between.
+  static std::int64_t period(const Window& w) { return w.stride / std::gcd(w.stride, w.dilation); }
+  static std::int64_t step_of(const Window& w) { return w.dilation / std::gcd(w.stride, w.dilation); }
+  /// The product of each output pixel's channels with the filters is a convolution of single pixels.
+  static ConvGeometry product_geometry(const ConvGeometry& g) {
+    const Window rows{.input = g.rows.output, .output = g.rows.output, .kernel = 1}, columns{.input = g.columns.output, .output = g.columns.output, .kernel = 1};
+    return {.batch = g.batch, .in_channels = g.out_channels, .out_channels = g.groups * g.rows.kernel * g.columns.kernel * g.group_inputs(), .groups = g.groups,
+            .rows = rows, .columns = columns};
   }
 
-  Gemm packing_, product_;
-  Geometry g_;
+  Context& context_;
+  DType dtype_;
+  ConvGeometry g_;
+  KernelFunction pack_;
+  Convolve product_;
   KernelFunction gather_;
   bool empty_;
 };
@@ -111,7 +117,7 @@ KERNEL pack_flipped(__global const T_mem* w, __global P* panels, const long taps
 }
 )";
 
-/// Without strides: a convolution of the gradient with the filters turned round.
+/// A convolution of the gradient with the filters turned round.
 class TurnedRound final : public PreparedKernel {
  public:
   explicit TurnedRound(const KernelCall& call)
@@ -126,7 +132,7 @@ class TurnedRound final : public PreparedKernel {
     const Scratch panels(context_.pool(), convolve_.panel_bytes());
     if (convolve_.patch())
       Launch(context_, pack_).buffer(args.inputs[0]).buffer(panels.get()).value(g_.rows.kernel * g_.columns.kernel)
-          .value(g_.group_outputs()).value(g_.group_inputs()).value(g_.groups).run(blocks(g_.group_outputs(), kTileColumns), g_.groups);
+          .value(g_.group_outputs()).value(g_.group_inputs()).value(g_.groups).run(blocks(g_.group_outputs(), kPanelColumns), g_.groups);
     convolve_.run(args.inputs[1], convolve_.packed(panels.get()), args.outputs[0], args);
   }
 
@@ -144,9 +150,14 @@ class TurnedRound final : public PreparedKernel {
   bool empty_;
 };
 
-Support without_strides(const KernelCall& call) {
+/// Channels of a group up to which most lanes would be empty, and outputs from which that is worth a second launch.
+constexpr std::int64_t kFewChannels = 8, kManyOutputs = 16;
+
+Support turned_round_supported(const KernelCall& call) {
   const ConvGeometry g = conv_geometry(call, ConvKind::input_gradient);
   if (g.rows.stride != 1 || g.columns.stride != 1) return no("strides are left to the kernel that goes through patches");
+  if (g.group_inputs() <= kFewChannels && g.group_outputs() >= kManyOutputs && g.rows.kernel * g.columns.kernel > 1)
+    return no("images of few channels are left to the kernel that goes through patches");
   return not_depthwise<ConvKind::input_gradient>(call);
 }
 
@@ -154,7 +165,7 @@ Support without_strides(const KernelCall& call) {
 
 KernelList conv2d_backprop_input_kernels() {
   KernelList all = packed_or_depthwise<ThroughPatches, ConvKind::input_gradient>();
-  all.insert(all.begin(), {.name = "opencl turned round", .supports = without_strides, .prepare = [](const KernelCall& call) -> Prepared {
+  all.insert(all.begin(), {.name = "opencl turned round", .supports = turned_round_supported, .prepare = [](const KernelCall& call) -> Prepared {
                              return std::make_unique<TurnedRound>(call);
                            }});
   return all;

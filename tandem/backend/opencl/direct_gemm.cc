@@ -7,32 +7,25 @@ namespace {
 
 constexpr std::string_view kDirect = R"(
 #define LINE(r) (P)T_load(a, from[r] + k * a_step)
+#define NEXT ++k, at += b_line
+// Whole vectors are taken unless that is beyond the end: what a column that is not kept adds up does not matter.
+#define IN_PLACE(j) (at + ((j) + 1) * TILE_LANES <= last ? TAKE(b, at + (j) * TILE_LANES) : TAKE_PART(b, at + (j) * TILE_LANES, columns - (j) * TILE_LANES))
 
 // Rows run fastest over work-items: the columns of b stay in the cache while those of a pass by.
 KERNEL direct(__global const T_mem* a, const long a_line, const long a_step, __global const T_mem* b, const long b_line,
               __global T_mem* c, const long m, const long n, const long depth, const Batch batch EPILOGUE_PARAMETERS) {
-  const long item = get_global_id(0), result = get_global_id(1), row_panels = (m + 5) / 6, column_panels = (n + 15) / 16;
-  const long column = item / row_panels, row = item - column * row_panels;
-  if (column >= column_panels) return;
+  const long item = get_global_id(0), result = get_global_id(1), row_panels = (m + 5) / 6;
+  const long column = item / row_panels, row = item - column * row_panels, first = column * TILE_COLUMNS;
+  if (first >= n) return;
   long a_matrix, b_matrix, from[6];
   find_matrices(&batch, result, &a_matrix, &b_matrix);
   for (int r = 0; r < 6; ++r) from[r] = a_matrix * m * depth + min(row * 6 + r, m - 1) * a_line;  // rows beyond repeat the last one
-  const int rows = (int)min(6l, m - row * 6), columns = (int)min(16l, n - column * 16), add = 0;
-  long at = b_matrix * depth * n + column * 16;
+  const int rows = (int)min(6l, m - row * 6), columns = (int)min((long)TILE_COLUMNS, n - first), add = 0;
+  const long last = b_matrix * depth * n + (depth - 1) * b_line + n;
+  long at = b_matrix * depth * n + first;
   TILE
-  if (columns == 16) {
-    for (long k = 0; k < depth; ++k, at += b_line) {
-      const P8 b0 = AS_P8(T_load8(b, at)), b1 = AS_P8(T_load8(b, at + 8));
-      STEP_TILE(LINE)
-    }
-  } else {
-    const int first = min(columns, 8), second = columns - first;
-    for (long k = 0; k < depth; ++k, at += b_line) {
-      const P8 b0 = AS_P8(T_part(b, at, 1, first, 0)), b1 = AS_P8(T_part(b, at + 8, 1, second, 0));
-      STEP_TILE(LINE)
-    }
-  }
-  const long to = (result * m + row * 6) * n + column * 16;
+  TILE_LOOP(long k = 0, k < depth, NEXT, IN_PLACE, LINE)
+  const long to = (result * m + row * 6) * n + first;
   PUT_TILE
 }
 )";
@@ -41,8 +34,9 @@ KERNEL direct(__global const T_mem* a, const long a_line, const long a_step, __g
 
 DirectGemm::DirectGemm(Context& context, DType dtype, Epilogue epilogue)
     : context_(&context),
+      lanes_(tile_lanes(context, dtype)),
       epilogue_(std::move(epilogue)),
-      kernel_(context.kernel(text(gemm_prelude(dtype), epilogue_.source(), kTileText, kBatchText, kDirect), "direct")) {}
+      kernel_(context.kernel(text(gemm_prelude(dtype), epilogue_.source(), tile_text(lanes_), kBatchText, kDirect), "direct")) {}
 
 void DirectGemm::multiply(const Matrix& a, const Matrix& b, void* c, const std::array<std::int64_t, 3>& mnk, const Batch& batch,
                           const KernelArgs& args) const {
@@ -51,7 +45,7 @@ void DirectGemm::multiply(const Matrix& a, const Matrix& b, void* c, const std::
   for (std::int64_t size : mnk) launch.value(size);
   launch.value(batch.words);
   epilogue_.add(launch, args, true);
-  launch.run(blocks(mnk[0], kTileRows) * blocks(mnk[1], kTileColumns), batch.count);
+  launch.run(blocks(mnk[0], kTileRows) * blocks(mnk[1], 2 * lanes_), batch.count);
 }
 
 }  // namespace tandem::opencl

@@ -15,6 +15,7 @@ class DirectGemm {
 
  private:
   Context* context_;
+  int lanes_;  // of a vector of the tiles
   Epilogue epilogue_;
   KernelFunction kernel_;
 };

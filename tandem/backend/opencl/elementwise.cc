@@ -147,6 +147,7 @@ class LoopKernel final : public PreparedKernel, public JoinableKernel {
     const expr::Program program = elementwise_program(call);
     std::vector<FlatInput> inputs;
     for (const Operand& input : call.inputs) inputs.push_back(input.shape().elements() == 1 && count_ != 1 ? FlatInput::single : FlatInput::dense);
+    const Denormals denormals = call.op.in_place ? Denormals::flushed : Denormals::kept;
     bool flat = true;
     for (std::size_t i = 0; i < inputs.size(); ++i)
       flat &= inputs[i] == FlatInput::single || reading_of(axes, i, false) == Reading::dense;
@@ -154,14 +155,14 @@ class LoopKernel final : public PreparedKernel, public JoinableKernel {
       per_item_ = flat_per_item(context_, count_, work_);
       const int width = loop_width(context_, program);
       const std::string source = flat_source(program, inputs, width);
-      kernel_ = context_.kernel(source, "flat");
+      kernel_ = context_.kernel(source, "flat", denormals);
       if (call.op.in_place && inputs_ + outputs_ <= kMostJoinedBuffers) {
         joins_with_ = text(&context_, source);
         joined_source_ = [=](std::size_t pieces) { return joined_source(program, inputs, width, pieces); };
       }
     } else {
       blocks_ = make_blocks(axes, context_, work_);
-      kernel_ = context_.kernel(blocks_source(program, context_.traits().cpu_type, loop_width(context_, program)), "blocks");
+      kernel_ = context_.kernel(blocks_source(program, context_.traits().cpu_type, loop_width(context_, program)), "blocks", denormals);
     }
   }
 

@@ -161,7 +161,7 @@ class JoinedFlat final : public JoinedKernel {
       words_[1 + pieces_ + p] = count;
       items_ += blocks(count, per_item);
     }
-    kernel_ = context.kernel(source(pieces_), "joined");
+    kernel_ = context.kernel(source(pieces_), "joined", Denormals::flushed);
   }
 
   /// Pieces beyond the last call get its buffers, and no work.

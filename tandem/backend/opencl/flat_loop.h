@@ -44,7 +44,7 @@ struct JoinedCalls {
   std::size_t inputs, outputs;       // buffers of each
   double work;                       // of an element
 };
-/// `source` gives the text for a number of pieces; few such numbers occur.
+/// Updates of variables; `source` gives the text for a number of pieces; few such numbers occur.
 std::unique_ptr<const JoinedKernel> join_flat(Context& context, const std::function<std::string(std::size_t)>& source, JoinedCalls calls);
 
 }  // namespace tandem::opencl

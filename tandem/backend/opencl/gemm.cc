@@ -30,24 +30,23 @@ KERNEL pack_a(__global const T_mem* a, const long offset, const long row_stride,
 
 constexpr std::string_view kMultiply = R"(
 #define PACKED(r) pa[r]
+#define NEXT ++k, pa += 6, pb += 16
 
-// Rows run fastest over work-items: a panel of b stays in the cache while those of a pass by.
+// Rows run fastest over work-items: panels of b stay in the cache while those of a pass by.
 KERNEL multiply(__global const P* a, __global const P* b, __global T_mem* c, const long offset, const long m, const long n,
                 const long depth, const long k_begin, const long k_end, const int add, const Batch batch EPILOGUE_PARAMETERS) {
   const long item = get_global_id(0), result = get_global_id(1), row_panels = (m + 5) / 6, column_panels = (n + 15) / 16;
-  const long column = item / row_panels, row = item - column * row_panels;
-  if (column >= column_panels) return;
+  const long column = item / row_panels, row = item - column * row_panels, first = column * TILE_COLUMNS;
+  if (first >= n) return;
   long a_matrix, b_matrix;
   find_matrices(&batch, result, &a_matrix, &b_matrix);
   __global const P* pa = a + ((a_matrix * row_panels + row) * depth + k_begin) * 6;
-  __global const P* pb = b + ((b_matrix * column_panels + column) * depth + k_begin) * 16;
+  __global const P* pb = b + ((b_matrix * column_panels + first / 16) * depth + k_begin) * 16;
+  const long panel = depth * 16;
+  const int rows = (int)min(6l, m - row * 6), columns = (int)min((long)TILE_COLUMNS, n - first);
   TILE
-  for (long k = k_begin; k < k_end; ++k, pa += 6, pb += 16) {
-    const P8 b0 = GET8(P8, pb), b1 = GET8(P8, pb + 8);
-    STEP_TILE(PACKED)
-  }
-  const int rows = (int)min(6l, m - row * 6), columns = (int)min(16l, n - column * 16);
-  const long to = offset + (result * m + row * 6) * n + column * 16;
+  TILE_LOOP(long k = k_begin, k < k_end, NEXT, PANEL_COLUMNS, PACKED)
+  const long to = offset + (result * m + row * 6) * n + first;
   PUT_TILE
 }
 )";
@@ -90,62 +89,102 @@ static void find_matrices(const Batch* batch, long result, long* a_matrix, long*
 }
 )";
 
-const std::string_view kTileText = R"(
+namespace {
+
+constexpr std::string_view kTileText = R"(
 #ifndef WIDE
 #define WIDE 1
 #endif
-#ifndef TILE_COLUMN
-#define TILE_COLUMN (column * 16)
-#endif
-#ifndef TILE_VECTOR
-#define TILE_VECTOR P8
-#endif
+#define TILE_COLUMNS (2 * TILE_LANES)
 #define TILE TILE_VECTOR l0 = (TILE_VECTOR)(0), l1 = l0, l2 = l0, l3 = l0, l4 = l0, l5 = l0, h0 = l0, h1 = l0, h2 = l0, h3 = l0, h4 = l0, h5 = l0;
-#define STEP(value, low, high) { const TILE_VECTOR all = (TILE_VECTOR)(value); low = MAD(all, b0, low); if (WIDE) high = MAD(all, b1, high); }
-#define STEP_TILE(A) STEP(A(0), l0, h0) STEP(A(1), l1, h1) STEP(A(2), l2, h2) STEP(A(3), l3, h3) STEP(A(4), l4, h4) STEP(A(5), l5, h5)
-#define PUT(r, low, high) if (r < rows) put_row(c, to + r * n, TILE_COLUMN, columns, low, high, add EPILOGUE_ARGUMENTS);
+#define STEP_ONE(value, low) { const TILE_VECTOR all = (TILE_VECTOR)(value); low = MAD(all, b0, low); }
+#define STEP_TWO(value, low, high) { const TILE_VECTOR all = (TILE_VECTOR)(value); low = MAD(all, b0, low); high = MAD(all, b1, high); }
+#define STEP_FIRST(A) STEP_ONE(A(0), l0) STEP_ONE(A(1), l1) STEP_ONE(A(2), l2) STEP_ONE(A(3), l3) STEP_ONE(A(4), l4) STEP_ONE(A(5), l5)
+#define STEP_BOTH(A) STEP_TWO(A(0), l0, h0) STEP_TWO(A(1), l1, h1) STEP_TWO(A(2), l2, h2) STEP_TWO(A(3), l3, h3) STEP_TWO(A(4), l4, h4) STEP_TWO(A(5), l5, h5)
+#if WIDE
+#define STEP_TILE STEP_BOTH
+#else
+#define STEP_TILE STEP_FIRST
+#endif
+#define PUT(r, low, high) if (r < rows) put_row(c, to + r * n, first, columns, low, high, add EPILOGUE_ARGUMENTS);
 #define PUT_TILE PUT(0, l0, h0) PUT(1, l1, h1) PUT(2, l2, h2) PUT(3, l3, h3) PUT(4, l4, h4) PUT(5, l5, h5)
 
-static void put_row(__global T_mem* c, long to, long column, int columns, P8 low, P8 high, int add EPILOGUE_PARAMETERS) {
-  if (columns == 16) {
-    if (add) {
-      low += AS_P8(T_load8(c, to));
-      high += AS_P8(T_load8(c, to + 8));
-    }
-    T_store8(c, to, EPILOGUE(AS_T8(low), to, column, 8));
-    T_store8(c, to + 8, EPILOGUE(AS_T8(high), to + 8, column + 8, 8));
+static void put_eight(__global C_mem* c, long to, long column, int columns, P8 sums, int add EPILOGUE_PARAMETERS) {
+  if (columns >= 8) {
+    if (add) sums += AS_P8(C_load8(c, to));
+    C_store8(c, to, EPILOGUE(AS_T8(sums), to, column, 8));
+  } else if (columns > 0) {
+    if (add) sums += AS_P8(C_part(c, to, 1, columns, 0));
+    C_store_part(c, to, EPILOGUE(AS_T8(sums), to, column, columns), 1, columns);
+  }
+}
+
+#if TILE_LANES == 16
+#define TAKE(x, at) JOIN(P16, AS_P8(T_load8(x, at)), AS_P8(T_load8(x, (at) + 8)))
+#define TAKE_PART(x, at, m) JOIN(P16, AS_P8(T_part(x, at, 1, m, 0)), AS_P8(T_part(x, (at) + 8, 1, (m) - 8, 0)))
+#define PANEL_COLUMNS(j) GET16(P16, pb + (j) * panel)
+// A vector is a panel, and the last tile may have one only.
+#define TILE_LOOP(start, more, next, COLUMNS, A) \
+  if (columns > 16) { \
+    for (start; more; next) { const P16 b0 = COLUMNS(0), b1 = COLUMNS(1); STEP_BOTH(A) } \
+  } else { \
+    for (start; more; next) { const P16 b0 = COLUMNS(0); STEP_FIRST(A) } \
+  }
+static void put_vector(__global C_mem* c, long to, long column, int columns, P16 sums, int add EPILOGUE_PARAMETERS) {
+#if C_IS_LANES
+  if (columns >= 16 && !add) {
+    const P16 done = JOIN(P16, AS_P8(EPILOGUE(AS_T8(sums.lo), to, column, 8)), AS_P8(EPILOGUE(AS_T8(sums.hi), to + 8, column + 8, 8)));
+    PUT16(P16, (__global P*)c + to, done);
     return;
   }
-  const int first = min(columns, 8), second = columns - first;
-  if (add) {
-    low += AS_P8(T_part(c, to, 1, first, 0));
-    high += AS_P8(T_part(c, to + 8, 1, second, 0));
-  }
-  const T_lane8 done = EPILOGUE(AS_T8(low), to, column, first);
-  if (first == 8) T_store8(c, to, done);
-  else T_store_part(c, to, done, 1, first);
-  if (second > 0) T_store_part(c, to + 8, EPILOGUE(AS_T8(high), to + 8, column + 8, second), 1, second);
+#endif
+  put_eight(c, to, column, columns, sums.lo, add EPILOGUE_ARGUMENTS);
+  put_eight(c, to + 8, column + 8, columns - 8, sums.hi, add EPILOGUE_ARGUMENTS);
+}
+#else
+#define TAKE(x, at) AS_P8(T_load8(x, at))
+#define TAKE_PART(x, at, m) AS_P8(T_part(x, at, 1, m, 0))
+#define PANEL_COLUMNS(j) GET8(P8, pb + (j) * 8)
+// Two vectors are a panel.
+#define TILE_LOOP(start, more, next, COLUMNS, A) for (start; more; next) { const P8 b0 = COLUMNS(0), b1 = WIDE ? COLUMNS(1) : b0; STEP_TILE(A) }
+#define put_vector put_eight
+#endif
+
+static void put_row(__global C_mem* c, long to, long column, int columns, TILE_VECTOR low, TILE_VECTOR high, int add EPILOGUE_PARAMETERS) {
+  put_vector(c, to, column, columns, low, add EPILOGUE_ARGUMENTS);
+  put_vector(c, to + TILE_LANES, column + TILE_LANES, columns - TILE_LANES, high, add EPILOGUE_ARGUMENTS);
 }
 )";
 
+}  // namespace
+
+int tile_lanes(const Context& context, DType dtype) { return dtype_size(lane_dtype(dtype)) == 4 ? context.traits().lanes() : kWidth; }
+
+std::string tile_text(int lanes) { return text("#define TILE_LANES ", lanes, "\n#define TILE_VECTOR P", lanes, "\n", kTileText); }
+
 std::size_t packed_bytes(DType dtype) { return dtype_size(lane_dtype(dtype)); }
 
-std::string gemm_prelude(DType dtype) {
+std::string gemm_prelude(DType dtype, DType result) {
   const DType lane = lane_dtype(dtype);
   // Integers wrap, which only unsigned ones do by the language.
   const std::string p = lane == DType::i32 ? "uint" : lane == DType::i64 ? "ulong" : lane == DType::f64 ? "double" : "float";
-  return text(prelude(lane == DType::f64), define_dtype("T", dtype), "typedef ", p, " P;\ntypedef ", p, "8 P8;\ntypedef ", p, "16 P16;\n#define P8_anywhere ", p, "8_anywhere\n#define AS_P8 as_", p,
-              "8\n#define AS_T8 as_", lane_type(expr::lane_of(dtype)), "8\n",
+  std::string of_results;
+  if (result != dtype) of_results = define_dtype("C", result);
+  else for (const char* name : {"mem", "load8", "part", "store8", "store_part"}) of_results += text("#define C_", name, " T_", name, "\n");
+  of_results += text("#define C_IS_LANES ", result == lane ? 1 : 0, "\n");
+  return text(prelude(lane == DType::f64), define_dtype("T", dtype), of_results, "typedef ", p, " P;\ntypedef ", p, "8 P8;\ntypedef ", p, "16 P16;\n#define P8_anywhere ", p,
+              "8_anywhere\n#define P16_anywhere ", p, "16_anywhere\n#define AS_P8 as_", p, "8\n#define AS_T8 as_", lane_type(expr::lane_of(dtype)), "8\n",
               is_floating(lane) ? "#define MAD(a, b, c) fma(a, b, c)\n" : "#define MAD(a, b, c) ((a) * (b) + (c))\n");
 }
 
 Gemm::Gemm(Context& context, DType dtype, Epilogue epilogue)
     : context_(&context),
       dtype_(dtype),
+      lanes_(tile_lanes(context, dtype)),
       epilogue_(std::move(epilogue)),
       pack_a_(context.kernel(text(gemm_prelude(dtype), kPackA), "pack_a")),
       pack_b_(context.kernel(text(gemm_prelude(dtype), kPackBText), "pack_b")),
-      multiply_(context.kernel(text(gemm_prelude(dtype), epilogue_.source(), kTileText, kBatchText, kMultiply), "multiply")) {}
+      multiply_(context.kernel(text(gemm_prelude(dtype), epilogue_.source(), tile_text(lanes_), kBatchText, kMultiply), "multiply")) {}
 
 void Gemm::pack_a(const Matrix& a, std::int64_t m, std::int64_t depth, void* panels, std::int64_t count,
                   std::int64_t matrix_stride) const {
@@ -156,7 +195,7 @@ void Gemm::pack_a(const Matrix& a, std::int64_t m, std::int64_t depth, void* pan
 void launch_pack_b(Context& context, const KernelFunction& pack_b, const Matrix& b, std::int64_t depth, std::int64_t n, void* panels,
                    std::int64_t count, std::int64_t matrix_stride) {
   Launch(context, pack_b).buffer(b.buffer).value(b.offset).value(b.row_stride).value(b.column_stride).value(matrix_stride)
-      .buffer(panels).value(depth).value(n).run(blocks(n, kTileColumns), count);
+      .buffer(panels).value(depth).value(n).run(blocks(n, kPanelColumns), count);
 }
 
 void Gemm::pack_b(const Matrix& b, std::int64_t depth, std::int64_t n, void* panels, std::int64_t count,
@@ -173,7 +212,7 @@ void Gemm::multiply(const void* a, const void* b, void* c, std::int64_t offset, 
     launch.buffer(a).buffer(b).buffer(c).value(offset).value(m).value(n).value(depth).value(k)
         .value(std::min(depth, k + block)).value<cl_int>(add || k > 0).value(batch.words);
     epilogue_.add(launch, args, k + block >= depth);
-    launch.run(blocks(m, kTileRows) * blocks(n, kTileColumns), batch.count);
+    launch.run(blocks(m, kTileRows) * blocks(n, 2 * lanes_), batch.count);
   }
 }
 

@@ -1,4 +1,4 @@
-// The matrix product behind matmul and convolution: both sides packed into panels, a work-item a tile of 6 x 16.
+// The matrix product behind matmul and convolution: both sides packed into panels, a work-item a tile of 6 rows by two vectors.
 #pragma once
 #include <array>
 
@@ -7,7 +7,7 @@
 
 namespace tandem::opencl {
 
-inline constexpr std::int64_t kTileRows = 6, kTileColumns = 16;
+inline constexpr std::int64_t kTileRows = 6, kPanelColumns = 16;
 
 /// Bytes of a lane in packed panels: f16 and bf16 are packed as f32.
 std::size_t packed_bytes(DType dtype);
@@ -50,15 +50,21 @@ class Gemm {
  private:
   Context* context_;
   DType dtype_;
+  int lanes_;  // of a vector of the tiles
   Epilogue epilogue_;
   KernelFunction pack_a_, pack_b_, multiply_;
 };
 
-/// A tile of sums in registers, after gemm_prelude and the source of an epilogue: TILE makes it, STEP_TILE(A) adds the products of
-/// A(0) to A(5) with the sixteen columns b0 and b1, PUT_TILE stores `rows` and `columns` of it at `to` in c, which has n columns,
-/// adding to what is there where `add` says so. After "#define WIDE 0" only the first eight columns are computed. The first column is
-/// column * 16 unless TILE_COLUMN is defined.
-extern const std::string_view kTileText;
+/// How many lanes the vectors of a tile have: 16 where a register of the device holds as many elements of the dtype, or 8.
+int tile_lanes(const Context& context, DType dtype);
+
+/// A tile of sums in registers, six rows of two vectors, after gemm_prelude and the source of an epilogue: TILE makes it;
+/// TILE_LOOP(start, more, next, COLUMNS, A) is a loop that adds the products of A(0) to A(5) with the vectors COLUMNS(0) and, where
+/// the tile has so many `columns`, COLUMNS(1), which are PANEL_COLUMNS for packed ones: panels of 16 columns from `pb`, `panel`
+/// elements apart. STEP_TILE(A) is one step with the vectors b0 and b1. TAKE(x, at) is a vector of a tensor, TAKE_PART(x, at, m) the
+/// first m lanes of one. PUT_TILE stores `rows` and `columns` of the tile at `to` in c, which has n columns, adding to what is there
+/// where `add` says so; `first` is its first column. After "#define WIDE 0" only the first vector is computed.
+std::string tile_text(int lanes);
 
 /// The kernel pack_b, after gemm_prelude, and its launch: as Gemm::pack_b.
 extern const std::string_view kPackBText;
@@ -68,7 +74,8 @@ void launch_pack_b(Context& context, const KernelFunction& pack_b, const Matrix&
 /// The struct Batch, as its words have it, and find_matrices: which of a and b make a result.
 extern const std::string_view kBatchText;
 
-/// What packed matrices are made of: the types and macros of a program for `dtype`.
-std::string gemm_prelude(DType dtype);
+/// What packed matrices are made of: the types and macros of a program for `dtype`, whose results are kept as `result`.
+std::string gemm_prelude(DType dtype, DType result);
+inline std::string gemm_prelude(DType dtype) { return gemm_prelude(dtype, dtype); }
 
 }  // namespace tandem::opencl

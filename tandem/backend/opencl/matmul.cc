@@ -74,7 +74,7 @@ class MatmulKernel final : public PreparedKernel {
     const std::size_t lane = packed_bytes(gemm_.dtype());
     BufferPool& pool = gemm_.context().pool();
     const Scratch a(pool, static_cast<std::size_t>(a_side.count * packed_elements(m, depth, kTileRows)) * lane);
-    const Scratch b(pool, static_cast<std::size_t>(b_side.count * packed_elements(n, depth, kTileColumns)) * lane);
+    const Scratch b(pool, static_cast<std::size_t>(b_side.count * packed_elements(n, depth, kPanelColumns)) * lane);
     if (depth > 0) {
       gemm_.pack_a(product_.left(args), m, depth, a.get(), a_side.count, a_side.size());
       gemm_.pack_b(product_.right(args), depth, n, b.get(), b_side.count, b_side.size());
@@ -127,7 +127,7 @@ constexpr std::int64_t kManyElements = 64 * 1024;
 Support narrow_supported(const KernelCall& call) {
   if (Support dtypes = dtypes_supported(call); !dtypes) return dtypes;
   const Side a(call.inputs[0], call.attr().boolean("transpose_a")), b(call.inputs[1], call.attr().boolean("transpose_b"));
-  if (b.columns > kTileColumns) return no("the right side has more than ", kTileColumns, " columns");
+  if (b.columns > kPanelColumns) return no("the right side has more than ", kPanelColumns, " columns");
   // Sums of 16 bits would be rounded between blocks.
   if (packed_bytes(call.dtype()) != dtype_size(call.dtype())) return no(call.dtype(), " is widened when it is packed");
   if (a.size() < kManyElements) return no("one launch does so little sooner");

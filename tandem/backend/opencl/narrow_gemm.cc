@@ -12,21 +12,19 @@ constexpr std::int64_t kDepthBlock = 4096;
 
 constexpr std::string_view kNarrow = R"(
 #define IN_PLACE(r) (P)T_load(a, from[r] + k * a_step)
+#define NEXT ++k, pb += 16
 
 KERNEL narrow(__global const T_mem* a, const long a_line, const long a_step, __global const P* b, __global T_mem* c, const long m,
               const long n, const long depth, const long k_begin, const long k_end, const int add, const Batch batch EPILOGUE_PARAMETERS) {
-  const long row = get_global_id(0), result = get_global_id(1), column = 0;
+  const long row = get_global_id(0), result = get_global_id(1), first = 0, panel = 0;
   if (row * 6 >= m) return;
   long a_matrix, b_matrix, from[6];
   find_matrices(&batch, result, &a_matrix, &b_matrix);
   for (int r = 0; r < 6; ++r) from[r] = a_matrix * m * depth + min(row * 6 + r, m - 1) * a_line;  // rows beyond repeat the last one
   __global const P* pb = b + (b_matrix * depth + k_begin) * 16;
-  TILE
-  for (long k = k_begin; k < k_end; ++k, pb += 16) {
-    const P8 b0 = GET8(P8, pb), b1 = GET8(P8, pb + 8);
-    STEP_TILE(IN_PLACE)
-  }
   const int rows = (int)min(6l, m - row * 6), columns = (int)n;
+  TILE
+  TILE_LOOP(long k = k_begin, k < k_end, NEXT, PANEL_COLUMNS, IN_PLACE)
   const long to = (result * m + row * 6) * n;
   PUT_TILE
 }
@@ -39,12 +37,12 @@ NarrowGemm::NarrowGemm(Context& context, DType dtype, Epilogue epilogue)
       lane_(packed_bytes(dtype)),
       epilogue_(std::move(epilogue)),
       pack_b_(context.kernel(text(gemm_prelude(dtype), kPackBText), "pack_b")),
-      multiply_(context.kernel(text(gemm_prelude(dtype), epilogue_.source(), kTileText, kBatchText, kNarrow), "narrow")) {}
+      multiply_(context.kernel(text(gemm_prelude(dtype), epilogue_.source(), tile_text(tile_lanes(context, dtype)), kBatchText, kNarrow), "narrow")) {}
 
 void NarrowGemm::multiply(const Matrix& a, const Matrix& b, std::int64_t b_count, void* c, const std::array<std::int64_t, 3>& mnk,
                           const Batch& batch, const KernelArgs& args) const {
   const auto [m, n, depth] = mnk;
-  const Scratch packed(context_->pool(), static_cast<std::size_t>(b_count * packed_elements(n, depth, kTileColumns)) * lane_);
+  const Scratch packed(context_->pool(), static_cast<std::size_t>(b_count * packed_elements(n, depth, kPanelColumns)) * lane_);
   launch_pack_b(*context_, pack_b_, b, depth, n, packed.get(), b_count, depth * n);
   for (std::int64_t k = 0; k < depth; k += kDepthBlock) {
     Launch launch(*context_, multiply_);

@@ -100,6 +100,7 @@ std::unique_ptr<Device> make_device(const FoundDevice& found, int index, const L
   if (options.shared_memory && traits.cpu_type) traits.shared_memory = true;
   if (options.clblast) traits.clblast = *options.clblast;
   if (options.cpu_style) traits.cpu_type = *options.cpu_style;
+  if (options.wide_vectors) traits.native_lanes = *options.wide_vectors ? 16 : 8;
   check_limit(memory, traits);
   return std::make_unique<OpenclDevice>(found.id, traits, index, memory);
 }

@@ -24,6 +24,7 @@ struct Options {
   bool shared_memory = false;    // TANDEM_OPENCL_SHARED_MEMORY: CPU-type devices work on the host's memory, as integrated GPUs do
   std::optional<bool> clblast;   // TANDEM_OPENCL_GEMM: matrix products by CLBlast or by our tiles; not set: as the device is
   std::optional<bool> cpu_style; // TANDEM_OPENCL_STYLE: kernels as CPU-type devices or as GPUs run them; not set: as it is
+  std::optional<bool> wide_vectors;  // TANDEM_OPENCL_LANES: 16 floats in a vector, or 8; not set: as many as a register has
   std::size_t memory_limit = 0;  // bytes a device; 0: 80 % of what it reports
   std::optional<VisibleDevices> visible;       // TANDEM_VISIBLE_DEVICES
   std::optional<VisibleDevices> cuda_visible;  // CUDA_VISIBLE_DEVICES: counts when the other is not set

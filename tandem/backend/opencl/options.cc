@@ -42,6 +42,7 @@ Options options_from_environment() {
   options.hide_fp64 = environment_switch("TANDEM_OPENCL_HIDE_FP64").value_or(false);
   options.shared_memory = environment_switch("TANDEM_OPENCL_SHARED_MEMORY").value_or(false);
   options.cpu_style = either("TANDEM_OPENCL_STYLE", "cpu", "gpu");
+  options.wide_vectors = either("TANDEM_OPENCL_LANES", "16", "8");
   options.clblast = either("TANDEM_OPENCL_GEMM", "clblast", "packed");
   options.visible = visible_devices("TANDEM_VISIBLE_DEVICES");
   options.cuda_visible = visible_devices("CUDA_VISIBLE_DEVICES");

@@ -104,7 +104,7 @@ std::string steps_source(const expr::Program& program, DType dtype, const StepLa
   constexpr std::string_view kProduct =
       "    row_products(left, left_o + t * left_d, left_s, first, rows, panels, n, depth, y, y_s, bias, bias_at, start);\n";
   const std::string cells = text("    for (long row = first; row < first + rows; ++row)\n", step_body(program, layout, "d"));
-  return text(gemm_prelude(dtype), define_dtype("L", lane_dtype(dtype)), Epilogue().source(), kTileText, "#define LEFT_mem ", forward ? "T" : "L",
+  return text(gemm_prelude(dtype), define_dtype("L", lane_dtype(dtype)), Epilogue().source(), tile_text(kWidth), "#define LEFT_mem ", forward ? "T" : "L",
               "_mem\n#define LEFT_load ", forward ? "T" : "L", "_load\n", kRowProducts,
               "KERNEL cell_steps(const long units, const long count, const long steps, __global const LEFT_mem* left, const long left_o, "
               "const long left_s, const long left_d, __global const P* panels, const long n, const long depth, __global P* y, const long y_s, "
@@ -145,7 +145,7 @@ class Recurrent : public PreparedKernel {
   std::size_t lane_bytes(std::int64_t elements) const { return static_cast<std::size_t>(elements) * packed_bytes(tensors_.dtype()); }
   /// Panels for a left side of m x depth, or a right side of depth x n.
   std::size_t left_bytes(std::int64_t m, std::int64_t depth) const { return lane_bytes(packed_elements(m, depth, kTileRows)); }
-  std::size_t right_bytes(std::int64_t depth, std::int64_t n) const { return lane_bytes(packed_elements(n, depth, kTileColumns)); }
+  std::size_t right_bytes(std::int64_t depth, std::int64_t n) const { return lane_bytes(packed_elements(n, depth, kPanelColumns)); }
 
   void run_step(const std::vector<StepOperand>& operands) const {
     Launch launch(context(), step_);

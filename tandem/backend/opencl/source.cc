@@ -197,8 +197,10 @@ ANYWHERE(char, 1) ANYWHERE(uchar, 1) ANYWHERE(short, 2) ANYWHERE(ushort, 2) ANYW
 ANYWHERE(float, 4) ANYWHERE(long, 8) ANYWHERE(ulong, 8)
 typedef float16 __attribute__((aligned(4))) float16_anywhere;
 typedef int16 __attribute__((aligned(4))) int16_anywhere;
+typedef uint16 __attribute__((aligned(4))) uint16_anywhere;
 #define GET8(type, p) (*(__global const type##_anywhere*)(p))
 #define PUT8(type, p, v) (*(__global type##_anywhere*)(p) = (v))
+#define GET16(type, p) GET8(type, p)
 #define PUT16(type, p, v) PUT8(type, p, v)
 #endif
 )";

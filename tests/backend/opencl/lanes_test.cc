@@ -1,0 +1,62 @@
+// Kernels for CPU-type devices are written in vectors of eight floats or of sixteen, by what a register of the device holds:
+// the results are the same, bit for bit, because each sum is added up in the same order.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "tandem/op/network_records.h"
+#include "tandem/op/records.h"
+#include "tests/backend/opencl/call.h"
+
+namespace tandem::opencl {
+namespace {
+
+class OpenClLanes : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!device_with(true)) GTEST_SKIP() << "no OpenCL driver";
+  }
+
+  static Device* device_with(bool wide) {
+    static const auto eight = devices({.cpu_as_gpu = 1, .wide_vectors = false}), sixteen = devices({.cpu_as_gpu = 1, .wide_vectors = true});
+    const auto& made = wide ? sixteen : eight;
+    return made.empty() ? nullptr : made[0].get();
+  }
+
+  /// By every kernel of the op that takes the call.
+  static void expect_same_bits(const OpDef& op, const Attrs& attrs, const Tensors& inputs) {
+    const Call call(op, attrs, inputs);
+    for (const Kernel& kernel : device_with(false)->kernels().of(op)) {
+      if (!call.runs_with(kernel, *device_with(false))) continue;
+      const Tensors eight = call.run(*device_with(false), kernel), sixteen = call.run(*device_with(true), kernel);
+      for (std::size_t k = 0; k < eight.size(); ++k)
+        EXPECT_EQ(std::memcmp(eight[k].raw_data(), sixteen[k].raw_data(), eight[k].spec().bytes()), 0)
+            << op.name << " of " << inputs[0].shape() << " and " << inputs[1].shape() << " by " << kernel.name;
+    }
+  }
+};
+
+TEST_F(OpenClLanes, ProductsOfAnyWidthHaveTheSameBits) {
+  for (std::int64_t n : {1, 7, 8, 9, 16, 17, 24, 31, 32, 33, 40, 48, 49, 63, 64, 100})
+    for (bool transpose_b : {false, true})
+      expect_same_bits(matmul_op, make_attrs(matmul_op, false, transpose_b), {random_f32({14, 50}), random_f32(transpose_b ? Shape{n, 50} : Shape{50, n}, 2)});
+  expect_same_bits(matmul_op, make_attrs(matmul_op, false, false), {random_f32({70, 1100}), random_f32({1100, 45}, 2)});
+  expect_same_bits(matmul_op, make_attrs(matmul_op, false, false), {random_f32({3, 1, 7, 5}), random_f32({4, 5, 41}, 2)});
+  expect_same_bits(matmul_op, make_attrs(matmul_op, true, false), {random_f32({4200, 17}), random_f32({4200, 10}, 2)});
+}
+
+TEST_F(OpenClLanes, ConvolutionsAndTheirGradientsHaveTheSameBits) {
+  for (std::int64_t outputs : {3, 8, 9, 16, 20, 32, 40, 48, 64})
+    for (std::int64_t groups : {1, 2})
+      for (const char* padding : {"same", "valid"}) {
+        const Ints one{1, 1};
+        const Shape input{2, 9, 7, 6 * groups}, filter{3, 3, 6, outputs * groups};
+        const Shape output = padding[0] == 's' ? Shape{2, 9, 7, outputs * groups} : Shape{2, 7, 5, outputs * groups};
+        expect_same_bits(conv2d_op, make_attrs(conv2d_op, one, padding, one, Ints{}), {random_f32(input), random_f32(filter, 2)});
+        expect_same_bits(conv2d_backprop_input_op, make_attrs(conv2d_backprop_input_op, input, one, padding, one, Ints{}), {random_f32(filter), random_f32(output, 2)});
+        expect_same_bits(conv2d_backprop_filter_op, make_attrs(conv2d_backprop_filter_op, filter, one, padding, one, Ints{}), {random_f32(input), random_f32(output, 2)});
+      }
+}
+
+}  // namespace
+}  // namespace tandem::opencl
