@@ -11,6 +11,10 @@ MADE = {
     "adamax": lambda: O.Adamax(0.1), "nadam": lambda: O.Nadam(0.1), "ftrl": lambda: O.Ftrl(0.1), "lamb": lambda: O.Lamb(0.1),
     "adafactor": lambda: O.Adafactor(0.1), "lion": lambda: O.Lion(0.1), "sgd": lambda: O.SGD(0.1), "clipnorm": lambda: O.SGD(0.1, clipnorm=1.0),
     "global_clipnorm": lambda: O.SGD(0.1, global_clipnorm=1.0), "clipvalue": lambda: O.SGD(0.1, clipvalue=1.0),
+    "adam clipnorm": lambda: O.Adam(0.1, clipnorm=1.0), "adam global_clipnorm": lambda: O.Adam(0.1, global_clipnorm=1.0),
+    "adam clipvalue": lambda: O.Adam(0.1, clipvalue=1.0), "adagrad global_clipnorm": lambda: O.Adagrad(0.1, global_clipnorm=1.0),
+    "adamax clipnorm": lambda: O.Adamax(0.1, clipnorm=1.0), "adamax global_clipnorm": lambda: O.Adamax(0.1, global_clipnorm=1.0),
+    "adamax clipvalue": lambda: O.Adamax(0.1, clipvalue=1.0), "rmsprop global_clipnorm": lambda: O.RMSprop(0.1, momentum=0.5, global_clipnorm=1.0),
 }  # fmt: skip
 # What Keras 3.15 makes of the rows in the three steps below.
 OF_KERAS = {
@@ -30,6 +34,14 @@ OF_KERAS = {
     "clipnorm": [0.78393, 1.2525, 1.0],
     "global_clipnorm": [0.78393, 1.2525, 1.0],
     "clipvalue": [0.4, 1.3, 1.0],
+    "adam clipnorm": [0.60167, 1.30042, 1.0],
+    "adam global_clipnorm": [0.70231, 1.30039, 1.0],
+    "adam clipvalue": [0.57574, 1.3, 1.0],
+    "adagrad global_clipnorm": [0.79392, 1.22204, 1.0],
+    "adamax clipnorm": [0.71997, 1.29256, 1.0],
+    "adamax global_clipnorm": [0.71997, 1.29256, 1.0],
+    "adamax clipvalue": [0.7, 1.3, 1.0],
+    "rmsprop global_clipnorm": [0.11827, 2.12794, 1.0],
 }  # fmt: skip
 
 

@@ -36,11 +36,6 @@ Parts make_parts(const KernelCall&, LoopSource& source) {
   return p;
 }
 
-void multiply(const Gemm<float>& g) {
-  if (openblas_is_faster(g)) openblas_gemm(g);
-  else onednn_gemm(g);
-}
-
 /// Runs a loop in place on a tile [rows, columns]: after the tile come one value a row, or one for all (stride 0).
 struct RowValues {
   const float* values;
@@ -101,8 +96,8 @@ class Attention : public PreparedKernel {
   /// query key^T; where there is a bias, scaled and with it; -infinity above the diagonal. Returns the scale left to apply.
   float scores(const Tile& t, const float* query, const float* key, const float* bias, float* tile) const {
     const std::int64_t step = s_.heads * s_.size;
-    multiply({.m = t.rows, .n = t.columns, .k = s_.size, .transpose_b = true, .a = query + s_.query_at(t.b, t.first, t.n), .lda = step,
-              .b = key + s_.key_at(t.b, 0, t.n), .ldb = step, .c = tile, .ldc = t.columns});
+    library_gemm({.m = t.rows, .n = t.columns, .k = s_.size, .transpose_b = true, .a = query + s_.query_at(t.b, t.first, t.n), .lda = step,
+                  .b = key + s_.key_at(t.b, 0, t.n), .ldb = step, .c = tile, .ldc = t.columns});
     const auto scale = static_cast<float>(s_.scale);
     if (s_.biased)
       wide([&]() __attribute__((always_inline)) {
@@ -143,8 +138,8 @@ class AttentionForward final : public Attention {
       run_fold(*parts_.sum, tile, t.rows, t.columns, sums);
       const std::int64_t step = s_.heads * s_.depth;
       float* out = args.output<float>(0) + s_.output_at(t.b, t.first, t.n);
-      multiply({.m = t.rows, .n = s_.depth, .k = t.columns, .a = tile, .lda = t.columns,
-                .b = args.input<float>(2) + s_.value_at(t.b, 0, t.n), .ldb = step, .c = out, .ldc = step});
+      library_gemm({.m = t.rows, .n = s_.depth, .k = t.columns, .a = tile, .lda = t.columns,
+                    .b = args.input<float>(2) + s_.value_at(t.b, 0, t.n), .ldb = step, .c = out, .ldc = step});
       float* log_sums = args.output<float>(1) + s_.row_at(t.b, t.n, t.first);
       for (std::int64_t r = 0; r < t.rows; ++r) {
         const float share = 1 / sums[r];
@@ -183,16 +178,16 @@ class AttentionGradient final : public Attention {
     float *dq = args.output<float>(0) + s_.query_at(t.b, t.first, t.n), *dk = args.output<float>(1) + s_.key_at(t.b, 0, t.n);
     float* dv = args.output<float>(2) + s_.value_at(t.b, 0, t.n);
     if (!more) clear_unseen(t, dk, dv);
-    multiply({.m = t.columns, .n = s_.depth, .k = t.rows, .transpose_a = true, .a = shares, .lda = t.columns, .b = dy, .ldb = deep,
-              .c = dv, .ldc = deep, .accumulate = more});
-    multiply({.m = t.rows, .n = t.columns, .k = s_.depth, .transpose_b = true, .a = dy, .lda = deep, .b = value, .ldb = deep,
-              .c = products, .ldc = t.columns});
+    library_gemm({.m = t.columns, .n = s_.depth, .k = t.rows, .transpose_a = true, .a = shares, .lda = t.columns, .b = dy, .ldb = deep,
+                  .c = dv, .ldc = deep, .accumulate = more});
+    library_gemm({.m = t.rows, .n = t.columns, .k = s_.depth, .transpose_b = true, .a = dy, .lda = deep, .b = value, .ldb = deep,
+                  .c = products, .ldc = t.columns});
     run_loop(*parts_.change, products, t.rows, t.columns, {shares, products}, {{own}, {&whole, false}});
     if (any_blind) for_blind_rows(t, log_sums, products, false);
-    multiply({.m = t.rows, .n = s_.size, .k = t.columns, .a = products, .lda = t.columns, .b = key + s_.key_at(t.b, 0, t.n),
-              .ldb = step, .c = dq, .ldc = step});
-    multiply({.m = t.columns, .n = s_.size, .k = t.rows, .transpose_a = true, .a = products, .lda = t.columns,
-              .b = query + s_.query_at(t.b, t.first, t.n), .ldb = step, .c = dk, .ldc = step, .accumulate = more});
+    library_gemm({.m = t.rows, .n = s_.size, .k = t.columns, .a = products, .lda = t.columns, .b = key + s_.key_at(t.b, 0, t.n),
+                  .ldb = step, .c = dq, .ldc = step});
+    library_gemm({.m = t.columns, .n = s_.size, .k = t.rows, .transpose_a = true, .a = products, .lda = t.columns,
+                  .b = query + s_.query_at(t.b, t.first, t.n), .ldb = step, .c = dk, .ldc = step, .accumulate = more});
   }
 
   static bool is_blind(float log_sum) { return log_sum < AttentionSizes::blind(DType::f32); }

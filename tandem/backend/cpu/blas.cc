@@ -11,11 +11,11 @@ int narrow(std::int64_t size) { return static_cast<int>(size); }  // sizes are c
 
 CBLAS_TRANSPOSE flag(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }
 
-void library_gemm(const Gemm<float>& g) {
+void cblas_gemm(const Gemm<float>& g) {
   cblas_sgemm(CblasRowMajor, flag(g.transpose_a), flag(g.transpose_b), narrow(g.m), narrow(g.n), narrow(g.k), 1, g.a,
               narrow(g.lda), g.b, narrow(g.ldb), g.accumulate ? 1 : 0, g.c, narrow(g.ldc));
 }
-void library_gemm(const Gemm<double>& g) {
+void cblas_gemm(const Gemm<double>& g) {
   cblas_dgemm(CblasRowMajor, flag(g.transpose_a), flag(g.transpose_b), narrow(g.m), narrow(g.n), narrow(g.k), 1, g.a,
               narrow(g.lda), g.b, narrow(g.ldb), g.accumulate ? 1 : 0, g.c, narrow(g.ldc));
 }
@@ -69,7 +69,7 @@ void gemm_or_gemv(const Gemm<T>& g) {
                          .step_y = 1,
                          .accumulate = g.accumulate});
   } else {
-    library_gemm(g);
+    cblas_gemm(g);
   }
 }
 
@@ -113,6 +113,11 @@ bool openblas_is_faster(const Gemm<float>& g) {
   if (g.m * g.n * g.k < kTiny) return true;
   if (g.m == 1 || g.n == 1) return false;
   return has_avx512() ? openblas_is_faster_avx512(g) : openblas_is_faster_avx2(g);
+}
+
+void library_gemm(const Gemm<float>& g) {
+  if (openblas_is_faster(g)) openblas_gemm(g);
+  else onednn_gemm(g);
 }
 
 }  // namespace tandem::cpu

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tandem/backend/cpu/dense.h"
-#include "tandem/backend/cpu/epilogue.h"
+#include "tandem/backend/cpu/halves.h"
 #include "tandem/backend/cpu/library_kernels.h"
 #include "tandem/backend/cpu/onednn.h"
 #include "tandem/backend/cpu/reference/reference.h"
@@ -210,8 +210,8 @@ ConvSizes conv_sizes(const KernelCall& call, ConvKind kind) {
   return {ConvGeometry::make(call.attr(), input, filter)};
 }
 
-Support conv_basics(const KernelCall& call) {
-  if (call.dtype() != DType::f32) return no("for float32 only, got ", call.dtype());
+Support conv_basics(const KernelCall& call, DType dtype) {
+  if (call.dtype() != dtype) return no("for ", dtype, " only, got ", call.dtype());
   if (!all_dense(call)) return no("needs dense operands");
   for (const Operand& operand : call.inputs)
     if (operand.shape().elements() == 0) return no("nothing to compute: an operand is empty");
@@ -231,10 +231,16 @@ static Prepared prepare_conv(const KernelCall& call, Epilogue epilogue) {
   return std::make_unique<ConvOverFilter>(conv_sizes(call, ConvKind::forward), ConvKind::forward, std::move(epilogue));
 }
 
-KernelList conv2d_kernels() { return {product_kernel<onednn_conv<ConvKind::forward>, prepare_conv>("onednn")}; }
+KernelList conv2d_kernels() {
+  return {product_kernel<onednn_conv<ConvKind::forward>, prepare_conv>("onednn"),
+          product_kernel<amx_conv<ConvKind::forward>, prepare_amx_conv>("amx")};
+}
 
 KernelList fused_conv2d_kernels() {
-  return {fused_product_kernel<onednn_conv<ConvKind::forward>, prepare_conv>("onednn"), fused_after<reference_conv2d>()};
+  return {fused_product_kernel<onednn_conv<ConvKind::forward>, prepare_conv>("onednn"),
+          fused_product_kernel<amx_conv<ConvKind::forward>, prepare_amx_conv>("amx"),
+          fused_after<widened_kernel<conv2d_kernels>>(),
+          fused_after<reference_conv2d>()};
 }
 
 KernelList conv2d_backprop_input_kernels() {
@@ -242,13 +248,15 @@ KernelList conv2d_backprop_input_kernels() {
           {"onednn", onednn_conv<ConvKind::input_gradient>, [](const KernelCall& call) -> Prepared {
              return std::make_unique<ConvOverFilter>(conv_sizes(call, ConvKind::input_gradient),
                                                      ConvKind::input_gradient);
-           }}};
+           }},
+          {"amx", amx_conv<ConvKind::input_gradient>, prepare_amx_input_gradient}};
 }
 
 KernelList conv2d_backprop_filter_kernels() {
   return {{"onednn", onednn_conv<ConvKind::filter_gradient>, [](const KernelCall& call) -> Prepared {
              return std::make_unique<ConvFilterGradient>(conv_sizes(call, ConvKind::filter_gradient));
-           }}};
+           }},
+          {"amx", amx_conv<ConvKind::filter_gradient>, prepare_amx_filter_gradient}};
 }
 
 }  // namespace tandem::cpu

@@ -2,8 +2,10 @@
 // adds it up. oneDNN's own kernel has too few channels to fill a vector there.
 #include <cstring>
 
+#include "tandem/backend/cpu/amx.h"
 #include "tandem/backend/cpu/conv2d.h"
 #include "tandem/backend/cpu/gemm.h"
+#include "tandem/backend/cpu/halves.h"
 #include "tandem/backend/cpu/scratch.h"
 #include "tandem/backend/cpu/simd.h"
 #include "tandem/base/cores.h"
@@ -40,7 +42,11 @@ __attribute__((always_inline)) inline void scatter_row(const ConvSizes& s, std::
   }
 }
 
-void image_gradient(const ConvSizes& s, const float* filter, const float* output_gradient, float* image) {
+void multiply(const Gemm<float>& gemm) { onednn_gemm(gemm); }
+void multiply(const Gemm<BFloat16, float>& gemm) { amx_gemm(gemm); }
+
+template <class T>
+void image_gradient(const ConvSizes& s, const T* filter, const T* output_gradient, float* image) {
   constexpr std::int64_t kReceivedFloats = 16 << 10;  // 64 KiB: the product is still in the cache when scattered
   const std::int64_t pixel = s.rows.kernel * s.columns.kernel * s.in_channels;
   const std::int64_t rows_at_once = std::clamp<std::int64_t>(kReceivedFloats / (pixel * s.columns.output), 1, s.rows.output);
@@ -49,20 +55,40 @@ void image_gradient(const ConvSizes& s, const float* filter, const float* output
   std::memset(image, 0, s.input_image() * sizeof(float));
   for (std::int64_t row = 0; row < s.rows.output; row += rows_at_once) {
     const std::int64_t rows = std::min(rows_at_once, s.rows.output - row);
-    onednn_gemm({.m = rows * s.columns.output,
-                 .n = pixel,
-                 .k = s.out_channels,
-                 .transpose_b = true,
-                 .a = output_gradient + row * s.columns.output * s.out_channels,
-                 .lda = s.out_channels,
-                 .b = filter,
-                 .ldb = s.out_channels,
-                 .c = received,
-                 .ldc = pixel});
+    multiply(Gemm<T, float>{.m = rows * s.columns.output,
+                            .n = pixel,
+                            .k = s.out_channels,
+                            .transpose_b = true,
+                            .a = output_gradient + row * s.columns.output * s.out_channels,
+                            .lda = s.out_channels,
+                            .b = filter,
+                            .ldb = s.out_channels,
+                            .c = received,
+                            .ldc = pixel});
     wide([&]() __attribute__((always_inline)) {
       for (std::int64_t r = 0; r < rows; ++r) scatter_row(s, row + r, received + r * s.columns.output * pixel, image);
     });
   }
+}
+
+void write_gradient(const ConvSizes& s, const float* filter, const float* output_gradient, float* image) {
+  image_gradient(s, filter, output_gradient, image);
+}
+void write_gradient(const ConvSizes& s, const BFloat16* filter, const BFloat16* output_gradient, BFloat16* image) {
+  auto* sums = static_cast<float*>(scratch(ScratchUse::rows, static_cast<std::size_t>(s.input_image()) * sizeof(float)));
+  image_gradient(s, filter, output_gradient, sums);
+  narrow(sums, image, s.input_image());
+}
+
+template <class T>
+Prepared scattered(const ConvSizes& sizes) {
+  return prepared([sizes, slices = slice_batch(sizes, 16)](const KernelArgs& args) {
+    parallel(slices.count, [&](std::int64_t slice) {
+      const std::int64_t first = slice * slices.images;
+      for (std::int64_t i = first; i < std::min(first + slices.images, sizes.batch); ++i)
+        write_gradient(sizes, args.input<T>(0), args.input<T>(1) + i * sizes.output_image(), args.output<T>() + i * sizes.input_image());
+    });
+  });
 }
 
 }  // namespace
@@ -76,16 +102,10 @@ Support gemm_input_gradient(const KernelCall& call) {
   return yes();
 }
 
-Prepared prepare_gemm_input_gradient(const KernelCall& call) {
-  const ConvSizes sizes = conv_sizes(call, ConvKind::input_gradient);
-  return prepared([sizes, slices = slice_batch(sizes, 16)](const KernelArgs& args) {
-    parallel(slices.count, [&](std::int64_t slice) {
-      const std::int64_t first = slice * slices.images;
-      for (std::int64_t i = first; i < std::min(first + slices.images, sizes.batch); ++i)
-        image_gradient(sizes, args.input<float>(0), args.input<float>(1) + i * sizes.output_image(),
-                       args.output<float>() + i * sizes.input_image());
-    });
-  });
+Prepared prepare_gemm_input_gradient(const KernelCall& call) { return scattered<float>(conv_sizes(call, ConvKind::input_gradient)); }
+
+Prepared scattered_input_gradient(const ConvSizes& sizes, DType dtype) {
+  return dtype == DType::bf16 ? scattered<BFloat16>(sizes) : scattered<float>(sizes);
 }
 
 }  // namespace tandem::cpu

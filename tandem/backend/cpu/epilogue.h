@@ -71,7 +71,12 @@ Kernel fused_product_kernel(std::string_view name) {
 /// The product by a kernel that knows of no epilogue, then the epilogue.
 template <Kernel (*product)()>
 Kernel fused_after() {
-  return {.name = product().name, .prepare = [](const KernelCall& call) {
+  return {.name = product().name,
+          .supports = [](const KernelCall& call) {
+            const Kernel kernel = product();
+            return kernel.supports ? kernel.supports(ProductCall(call).call()) : yes();
+          },
+          .prepare = [](const KernelCall& call) {
             return prepared([first = std::shared_ptr<PreparedKernel>(product().prepare(ProductCall(call).call())),
                              epilogue = Epilogue(call)](const KernelArgs& args) {
               first->run(args);

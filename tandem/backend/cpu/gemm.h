@@ -8,7 +8,7 @@ namespace tandem::cpu {
 
 /// c (m, n) = op(a) (m, k) * op(b) (k, n). Leading dimensions count elements; a transposed operand is stored as
 /// (k, m) or (n, k) and read in place.
-template <class T>
+template <class T, class Result = T>
 struct Gemm {
   std::int64_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
@@ -16,7 +16,7 @@ struct Gemm {
   std::int64_t lda = 0;
   const T* b = nullptr;
   std::int64_t ldb = 0;
-  T* c = nullptr;
+  Result* c = nullptr;
   std::int64_t ldc = 0;
   bool accumulate = false;  // add to c instead of overwriting it
 };
@@ -28,9 +28,9 @@ void openblas_gemm(const Gemm<double>& gemm);
 /// On the calling thread only, with oneDNN.
 void onednn_gemm(const Gemm<float>& gemm);
 
-/// The same for bfloat16, added up in float: where the processor has instructions for it.
+/// The same for bfloat16, added up in float: where the processor's instructions for it (avx512_bf16) are faster than those for float.
 void onednn_gemm(const Gemm<BFloat16>& gemm);
-bool multiplies_bfloat16();
+bool avx512_bf16_pays();
 
 /// On the calling thread only, loops of our own for many rows of two to four numbers times a vector.
 void short_rows_gemm(const Gemm<float>& gemm);
@@ -39,7 +39,15 @@ bool has_short_rows(const Gemm<float>& gemm);
 /// Whether OpenBLAS is faster than oneDNN for f32, by measurement.
 bool openblas_is_faster(const Gemm<float>& gemm);
 
-/// On the calling thread only, blocked loops of our own: int32 and int64 wrap, the 16-bit floats add up in float.
+/// On the calling thread only, with the faster of the two.
+void library_gemm(const Gemm<float>& gemm);
+
+/// On the calling thread only: the 16-bit floats converted to float, block by block, and the sums rounded once. `accumulate` is not
+/// served.
+void widened_gemm(const Gemm<BFloat16>& gemm);
+void widened_gemm(const Gemm<Half>& gemm);
+
+/// On the calling thread only, blocked loops of our own: int32 and int64 wrap.
 /// `accumulate` is not served.
 template <class T>
 void plain_gemm(const Gemm<T>& gemm);

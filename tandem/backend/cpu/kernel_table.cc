@@ -1,6 +1,7 @@
 // The one list of the CPU's kernels: for each op the order in which they are tried, the reference last.
 #include "tandem/backend/cpu/array_kernels.h"
 #include "tandem/backend/cpu/cpu_device.h"
+#include "tandem/backend/cpu/halves.h"
 #include "tandem/backend/cpu/library_kernels.h"
 #include "tandem/backend/cpu/loop_kernels.h"
 #include "tandem/backend/cpu/network_kernels.h"
@@ -42,30 +43,30 @@ KernelTable kernel_table() {
   table.set(matmul_op, with(matmul_kernels(), reference_matmul()));
   table.set(fused_matmul_op, fused_matmul_kernels());
   table.set(fused_conv2d_op, fused_conv2d_kernels());
-  table.set(conv2d_op, with(conv2d_kernels(), reference_conv2d()));
-  table.set(conv2d_backprop_input_op, with(conv2d_backprop_input_kernels(), reference_conv2d_backprop_input()));
-  table.set(conv2d_backprop_filter_op, with(conv2d_backprop_filter_kernels(), reference_conv2d_backprop_filter()));
+  table.set(conv2d_op, with(with_halves<conv2d_kernels>(), reference_conv2d()));
+  table.set(conv2d_backprop_input_op, with(with_halves<conv2d_backprop_input_kernels>(), reference_conv2d_backprop_input()));
+  table.set(conv2d_backprop_filter_op, with(with_halves<conv2d_backprop_filter_kernels>(), reference_conv2d_backprop_filter()));
   table.set(max_pool2d_op, with(max_pool2d_kernels(), reference_max_pool2d()));
   table.set(max_pool2d_grad_op, with(max_pool2d_grad_kernels(), reference_max_pool2d_grad()));
   table.set(max_pool_with_argmax_op, with(max_pool_with_argmax_kernels(), reference_max_pool_with_argmax()));
   table.set(avg_pool2d_op, with(avg_pool2d_kernels(), reference_avg_pool2d()));
   table.set(avg_pool2d_grad_op, with(avg_pool2d_grad_kernels(), reference_avg_pool2d_grad()));
-  table.set(batch_normalization_training_op, with(batch_normalization_training_kernels(), reference_normalization()));
-  table.set(batch_normalization_grad_op, with(batch_normalization_grad_kernels(), reference_normalization()));
-  table.set(layer_normalization_op, with(layer_normalization_kernels(), reference_normalization()));
-  table.set(layer_normalization_grad_op, with(layer_normalization_grad_kernels(), reference_normalization()));
-  table.set(dot_product_attention_op, with(dot_product_attention_kernels(), reference_attention()));
-  table.set(dot_product_attention_grad_op, with(dot_product_attention_grad_kernels(), reference_attention()));
-  for (const OpDef* op : {&lstm_op, &gru_op, &simple_rnn_op}) table.set(*op, with(recurrent_kernels(), reference_recurrent()));
+  table.set(batch_normalization_training_op, with(with_halves<batch_normalization_training_kernels>(), reference_normalization()));
+  table.set(batch_normalization_grad_op, with(with_halves<batch_normalization_grad_kernels>(), reference_normalization()));
+  table.set(layer_normalization_op, with(with_halves<layer_normalization_kernels>(), reference_normalization()));
+  table.set(layer_normalization_grad_op, with(with_halves<layer_normalization_grad_kernels>(), reference_normalization()));
+  table.set(dot_product_attention_op, with(with_halves<dot_product_attention_kernels>(), reference_attention()));
+  table.set(dot_product_attention_grad_op, with(with_halves<dot_product_attention_grad_kernels>(), reference_attention()));
+  for (const OpDef* op : {&lstm_op, &gru_op, &simple_rnn_op}) table.set(*op, with(with_halves<recurrent_kernels>(), reference_recurrent()));
   for (const OpDef* op : {&lstm_grad_op, &gru_grad_op, &simple_rnn_grad_op})
-    table.set(*op, with(recurrent_grad_kernels(), reference_recurrent()));
-  for (const OpDef* op : {&resize_bilinear_op, &resize_bilinear_grad_op}) table.set(*op, with(resizing_kernels(), reference_resizing()));
+    table.set(*op, with(with_halves<recurrent_grad_kernels>(), reference_recurrent()));
+  for (const OpDef* op : {&resize_bilinear_op, &resize_bilinear_grad_op}) table.set(*op, with(with_halves<resizing_kernels>(), reference_resizing()));
   table.set(argmax_op, with(argmax_kernels(), reference_argmax()));
   table.set(transpose_op, with(transpose_kernels(), reference_transpose()));
   table.set(concat_op, with(concat_kernels(), reference_concat()));
   table.set(slice_op, with(slice_kernels(), reference_slice()));
   table.set(gather_op, with(gather_kernels(), reference_gather()));
-  table.set(gather_grad_op, with(gather_grad_kernels(), reference_gather_grad()));
+  table.set(gather_grad_op, with(with_halves<gather_grad_kernels>(), reference_gather_grad()));
   table.set(one_hot_op, with(one_hot_kernels(), reference_one_hot()));
   table.set(pad_op, with(pad_kernels(), reference_pad()));
   for (const OpDef* op : kMovingFamily) table.set(*op, with(moving_kernels(), reference_moving()));

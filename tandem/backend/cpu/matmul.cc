@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tandem/backend/cpu/amx.h"
 #include "tandem/backend/cpu/epilogue.h"
 #include "tandem/backend/cpu/gemm.h"
 #include "tandem/backend/cpu/library_kernels.h"
@@ -349,8 +350,14 @@ Support short_rows_matmul(const KernelCall& call) {
   return no("is for many rows of two to four numbers times a vector");
 }
 
+Support amx_matmul(const KernelCall& call) {
+  if (call.dtype() != DType::bf16) return no("AMX tiles multiply bfloat16 here, got ", call.dtype());
+  const Support support = amx_support();
+  return support ? readable(call) : support;
+}
+
 Support onednn_matmul(const KernelCall& call) {
-  if (call.dtype() == DType::bf16 && !multiplies_bfloat16()) return no("the processor has no instructions for products of bfloat16");
+  if (call.dtype() == DType::bf16 && !avx512_bf16_pays()) return no("the processor has no avx512_bf16, or it is not faster than float32 there");
   if (call.dtype() != DType::f32 && call.dtype() != DType::bf16) return no("oneDNN has a fast matmul here for float32 and bfloat16, got ", call.dtype());
   if (Support support = readable(call); !support || call.dtype() == DType::bf16) return support;
   if (openblas_is_faster(plan_of<float>(call).whole)) return no("OpenBLAS is faster for a product of this size");
@@ -364,8 +371,12 @@ Support openblas_matmul(const KernelCall& call) {
 }
 
 Support plain_matmul(const KernelCall& call) {
-  if (!DTypeSet{DType::i32, DType::i64, DType::f16, DType::bf16}.contains(call.dtype()))
-    return no("for int32, int64 and the 16-bit floats, got ", call.dtype());
+  if (!DTypeSet{DType::i32, DType::i64}.contains(call.dtype())) return no("for int32 and int64, got ", call.dtype());
+  return readable(call);
+}
+
+Support widened_matmul(const KernelCall& call) {
+  if (!DTypeSet{DType::f16, DType::bf16}.contains(call.dtype())) return no("for the 16-bit floats, got ", call.dtype());
   return readable(call);
 }
 
@@ -384,13 +395,18 @@ Prepared prepare_openblas(const KernelCall& call, Epilogue epilogue) {
   return prepare<float, LibraryProduct<float, &openblas_gemm>>(call, std::move(epilogue));
 }
 
+Prepared prepare_amx(const KernelCall& call, Epilogue epilogue) {
+  return prepare<BFloat16, LibraryProduct<BFloat16, &amx_gemm>>(call, std::move(epilogue));
+}
+
+Prepared prepare_widened(const KernelCall& call, Epilogue epilogue) {
+  if (call.dtype() == DType::f16) return prepare<Half, LibraryProduct<Half, &widened_gemm>>(call, std::move(epilogue));
+  return prepare<BFloat16, LibraryProduct<BFloat16, &widened_gemm>>(call, std::move(epilogue));
+}
+
 Prepared prepare_plain(const KernelCall& call, Epilogue epilogue) {
-  switch (call.dtype()) {
-    case DType::i32: return prepare<std::int32_t, LibraryProduct<std::int32_t, &plain_gemm>>(call, std::move(epilogue));
-    case DType::i64: return prepare<std::int64_t, LibraryProduct<std::int64_t, &plain_gemm>>(call, std::move(epilogue));
-    case DType::f16: return prepare<Half, LibraryProduct<Half, &plain_gemm>>(call, std::move(epilogue));
-    default: return prepare<BFloat16, LibraryProduct<BFloat16, &plain_gemm>>(call, std::move(epilogue));
-  }
+  if (call.dtype() == DType::i32) return prepare<std::int32_t, LibraryProduct<std::int32_t, &plain_gemm>>(call, std::move(epilogue));
+  return prepare<std::int64_t, LibraryProduct<std::int64_t, &plain_gemm>>(call, std::move(epilogue));
 }
 
 }  // namespace
@@ -398,16 +414,20 @@ Prepared prepare_plain(const KernelCall& call, Epilogue epilogue) {
 KernelList matmul_kernels() {
   return {product_kernel<short_rows_matmul, prepare_short_rows>("short_rows"),
           product_kernel<jit_matmul<false>, prepare_jit>("jit"),
+          product_kernel<amx_matmul, prepare_amx>("amx"),
           product_kernel<onednn_matmul, prepare_onednn>("onednn"),
           product_kernel<openblas_matmul, prepare_openblas>("openblas"),
+          product_kernel<widened_matmul, prepare_widened>("float32"),
           product_kernel<plain_matmul, prepare_plain>("plain")};
 }
 
 KernelList fused_matmul_kernels() {
   return {fused_product_kernel<short_rows_matmul, prepare_short_rows>("short_rows"),
           fused_product_kernel<jit_matmul<true>, prepare_jit>("jit"),
+          fused_product_kernel<amx_matmul, prepare_amx>("amx"),
           fused_product_kernel<onednn_matmul, prepare_onednn>("onednn"),
           fused_product_kernel<openblas_matmul, prepare_openblas>("openblas"),
+          fused_product_kernel<widened_matmul, prepare_widened>("float32"),
           fused_product_kernel<plain_matmul, prepare_plain>("plain"),
           fused_after<reference_matmul>()};
 }

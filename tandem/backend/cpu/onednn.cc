@@ -14,8 +14,8 @@ void check(dnnl_status_t status) {
   TANDEM_CHECK(status == dnnl_success, "oneDNN status ", static_cast<int>(status));
 }
 
-/// Before the library looks at the processor: its products on AMX tiles (bfloat16, version 2.6) end with an illegal instruction on
-/// processors that have them. Those of AVX-512 are taken instead, where the processor has those.
+/// Before the library looks at the processor: its products on AMX tiles end with an illegal instruction in virtual machines that hide
+/// the shapes of tiles. Tiles are used by `amx.h` alone.
 void leave_tiles_alone() {
   [[maybe_unused]] static const bool once = (dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx512_core_bf16), true);
 }

@@ -38,9 +38,11 @@ const SharedPrimitive& primitive_for(const Gemm<BFloat16>& g) {
 
 }  // namespace
 
-bool multiplies_bfloat16() {
-  static const bool does = __builtin_cpu_supports("avx512bf16");
-  return does;
+// Intel's processors multiply pairs of bfloat16 in one of the two units that multiply floats: 32 products a cycle either way, and
+// packing besides (1024^3 on a Sapphire Rapids: 0.53 of the speed of float). AMD's (Zen 4) multiply twice as many as floats.
+bool avx512_bf16_pays() {
+  static const bool pays = __builtin_cpu_supports("avx512bf16") && __builtin_cpu_is("amd");
+  return pays;
 }
 
 void onednn_gemm(const Gemm<BFloat16>& g) {

@@ -14,10 +14,7 @@ namespace {
 /// from the batch alone: sums are the same for any number of threads.
 std::int64_t rows_of_slice(std::int64_t batch) { return batch >= 64 ? 32 : batch > 16 ? 16 : 8; }
 
-void multiply(const Gemm<float>& g) {
-  if (openblas_is_faster(g)) openblas_gemm(g);
-  else onednn_gemm(g);
-}
+void multiply(const Gemm<float>& g) { library_gemm(g); }
 void multiply(const Gemm<double>& g) { openblas_gemm(g); }
 
 /// Operands of a step's loop over [rows, units], in the order of its program.

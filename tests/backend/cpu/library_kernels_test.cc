@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "tandem/backend/cpu/halves.h"
 #include "tandem/backend/cpu/openblas_core.h"
 #include "tandem/backend/cpu/simd.h"
 #include "tests/backend/cpu/kernel_call.h"
@@ -120,9 +121,9 @@ const std::vector<ConvCase> kConvCases = {
 
 template <class Check>
 void for_each_conv(const Check& check) {
-  for (const ConvCase& c : kConvCases) {
-    const Value input = sample(DType::f32, {c.batch, c.height, c.width, c.in}, 1);
-    const Value filter = sample(DType::f32, {c.kernel_h, c.kernel_w, c.in, c.out}, 2);
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) for (const ConvCase& c : kConvCases) {
+    const Value input = sample(dtype, {c.batch, c.height, c.width, c.in}, 1);
+    const Value filter = sample(dtype, {c.kernel_h, c.kernel_w, c.in, c.out}, 2);
     const Attrs attrs = make_attrs(conv2d_op, c.strides, c.padding, c.dilations, Ints{});
     const Value output = run(reference_conv2d(), conv2d_op, attrs, {input, filter});
     SCOPED_TRACE(text(input.spec, " with ", filter.spec, " ", c.padding));
@@ -132,26 +133,28 @@ void for_each_conv(const Check& check) {
 
 TEST(LibraryConv2d, AgreesWithTheReference) {
   for_each_conv([](const ConvCase& c, const Value& input, const Value& filter, const Value&) {
-    check_kernels(conv2d_kernels(), reference_conv2d(), conv2d_op,
-                  make_attrs(conv2d_op, c.strides, c.padding, c.dilations, Ints{}), {input, filter}, 1e-5);
+    check_kernels(with_halves<conv2d_kernels>(), reference_conv2d(), conv2d_op,
+                  make_attrs(conv2d_op, c.strides, c.padding, c.dilations, Ints{}), {input, filter}, tolerance_of(input.spec.dtype()));
   });
 }
 
 TEST(LibraryConv2d, InputGradientAgreesWithTheReference) {
   for_each_conv([](const ConvCase& c, const Value& input, const Value& filter, const Value& output) {
     const OpDef& op = conv2d_backprop_input_op;
-    check_kernels(conv2d_backprop_input_kernels(), reference_conv2d_backprop_input(), op,
+    const DType dtype = input.spec.dtype();
+    check_kernels(with_halves<conv2d_backprop_input_kernels>(), reference_conv2d_backprop_input(), op,
                   make_attrs(op, input.spec.shape(), c.strides, c.padding, c.dilations, Ints{}),
-                  {filter, sample(DType::f32, output.spec.shape(), 3)}, 1e-5);
+                  {filter, sample(dtype, output.spec.shape(), 3)}, tolerance_of(dtype));
   });
 }
 
 TEST(LibraryConv2d, FilterGradientAgreesWithTheReference) {
   for_each_conv([](const ConvCase& c, const Value& input, const Value& filter, const Value& output) {
     const OpDef& op = conv2d_backprop_filter_op;
-    check_kernels(conv2d_backprop_filter_kernels(), reference_conv2d_backprop_filter(), op,
+    const DType dtype = input.spec.dtype();
+    check_kernels(with_halves<conv2d_backprop_filter_kernels>(), reference_conv2d_backprop_filter(), op,
                   make_attrs(op, filter.spec.shape(), c.strides, c.padding, c.dilations, Ints{}),
-                  {input, sample(DType::f32, output.spec.shape(), 3)}, 1e-4);
+                  {input, sample(dtype, output.spec.shape(), 3)}, dtype == DType::f32 ? 1e-4 : tolerance_of(dtype));
   });
 }
 

@@ -68,8 +68,8 @@ class Moments(Optimizer):
         state = [variable, self._momentums[i], self._velocities[i]]
         rate = self._corrected_rate(learning_rate, variable.dtype)
         shared = [rate, float(self.beta_1), float(self.beta_2), float(self.epsilon)]
-        if id(variable) in self._measured:  # its squares are not those of the whole gradient
-            values = records["apply_adam_rows"](*state, gradient, self._measured[id(variable)], *shared, 0.0 if decay is None else decay)
+        if (id(variable), "square") in self._measured:  # its squares are not those of the whole gradient
+            values = records["apply_adam_rows"](*state, gradient, self._measured[id(variable), "square"], *shared, 0.0 if decay is None else decay)
         elif decay is None:
             values = records["apply_adam"](*state, gradient, *shared)
         else:
@@ -144,7 +144,7 @@ class Adamax(Moments):
         rate = self._rate(learning_rate, dtype)
         scaled = self._once(("scaled", dtype.name), lambda: rate / self._missing(self.beta_1, dtype))
         norm = self._velocities[self._get_variable_index(variable)]
-        largest = _ops.maximum(float(self.beta_2) * norm, self._measured.get(id(variable), _ops.abs(gradient)))
+        largest = _ops.maximum(float(self.beta_2) * norm, self._measured.get((id(variable), "abs"), _ops.abs(gradient)))
         norm.assign(largest)
         variable.assign(variable - scaled * self._mean(variable, gradient) / (largest + float(self.epsilon)))
 

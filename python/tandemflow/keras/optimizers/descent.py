@@ -54,7 +54,7 @@ class RMSprop(Optimizer):
     def update_step(self, gradient, variable, learning_rate):
         i = self._get_variable_index(variable)
         rate, rho = self._rate(learning_rate, variable.dtype), float(self.rho)
-        if self.momentum > 0 and not self.centered and id(variable) not in self._measured:
+        if self.momentum > 0 and not self.centered and (id(variable), "square") not in self._measured:
             state = [variable, self._velocities[i], self._momentums[i]]
             values = records["apply_rmsprop"](*state, gradient, rate, rho, float(self.momentum), float(self.epsilon))
             for target, value in zip(state, values):

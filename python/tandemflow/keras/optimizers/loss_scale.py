@@ -51,7 +51,7 @@ class LossScaleOptimizer(Optimizer):
         scale = self.dynamic_scale.value()
         unscaled = [None if g is None else g / _ops.cast(scale, g.dtype) for g in grads]
         inner = self.inner_optimizer
-        inner._measured = {key: rows.scaled(value, 1.0 / scale, inner._measure) for key, value in self._measured.items()}
+        inner._measured = rows.scaled(self._measured, 1.0 / scale)
         self._measured = {}
         with only_if(finite, [*variables, *self.inner_optimizer.variables]):
             self.inner_optimizer._apply_now(unscaled, variables)
@@ -61,8 +61,8 @@ class LossScaleOptimizer(Optimizer):
         self.step_counter.assign(_ops.where(counted, self.step_counter + 1, 0 * self.step_counter))
 
     @property
-    def _measure(self):
-        return self.inner_optimizer._measure
+    def _measures(self):
+        return self.inner_optimizer._measures
 
     def _compiles(self):
         return super()._compiles() and self.inner_optimizer._compiles()

@@ -135,7 +135,7 @@ class Optimizer(Paced):
         """One step with these gradients, of these variables or of those it was built for."""
         if not self.clipnorm and not self.global_clipnorm:
             grads = rows.clipped(grads, self.clipvalue)
-        measures = rows.measured(grads, self._measure)
+        measures = rows.measured(grads, self._measures)
         grads = [dense(gradient) for gradient in grads]
         replica = current_replica()
         if replica is not None:  # one step for all replicas, with the sum of their gradients
@@ -145,7 +145,7 @@ class Optimizer(Paced):
         self._apply_here(grads, trainable_variables, measures)
 
     def _apply_here(self, grads, trainable_variables, measures=None):
-        """`measures`: by the number of a gradient that is made of rows, what rows.measured says of it."""
+        """`measures`: what rows.measured says of gradients that are made of rows."""
         measures = measures or {}
         if trainable_variables is not None and _tandem.executing_eagerly():
             plan = self._plans.get((*map(id, trainable_variables), *measures))
@@ -155,7 +155,7 @@ class Optimizer(Paced):
         if not grads:
             return
         variables = self._known(grads, trainable_variables)
-        keys, places = list(measures), [id(variables[i]) for i in measures]
+        keys, places = list(measures), [(id(variables[i]), measure) for i, measure in measures]
         if not self._compiles():
             self._measured = dict(zip(places, measures.values()))
             self._apply_now(grads, variables)
@@ -208,7 +208,7 @@ class Optimizer(Paced):
         grads, variables = _present(grads, variables)
         if self.loss_scale_factor is not None:
             grads = [gradient / self.loss_scale_factor for gradient in grads]
-            self._measured = {key: rows.scaled(value, 1 / self.loss_scale_factor, self._measure) for key, value in self._measured.items()}
+            self._measured = rows.scaled(self._measured, 1 / self.loss_scale_factor)
         if self.gradient_accumulation_steps:
             self._measured = {}
             self._accumulate(grads, variables)
@@ -225,13 +225,15 @@ class Optimizer(Paced):
         self._scalars, self._measured = {}, {}
 
     @property
-    def _measure(self):
-        return self._row_measure or ("square" if self.clipnorm or self.global_clipnorm or self.clipvalue else None)
+    def _measures(self):
+        """What is asked about gradients made of rows: for the formula, and for the norm or the values that they are clipped by."""
+        clips = self.clipnorm or self.global_clipnorm or self.clipvalue
+        return tuple(dict.fromkeys(measure for measure in (self._row_measure, "square" if clips else None) if measure))
 
     def _square(self, gradient, variable):
         """The squares of the gradient; of one made of rows, the sum of the squares of the rows, as in Keras."""
-        found = self._measured.get(id(variable))
-        return _ops.square(gradient) if found is None or self._measure != "square" else found
+        found = self._measured.get((id(variable), "square"))
+        return _ops.square(gradient) if found is None else found
 
     def _clip_and_update(self, grads, variables):
         grads = self._clipped(grads, variables)
@@ -274,14 +276,15 @@ class Optimizer(Paced):
     def _clipped(self, grads, variables):
         if self.clipvalue and not self.clipnorm and not self.global_clipnorm:
             limit = self.clipvalue  # rows were clipped before they were added up
-            return [g if id(v) in self._measured else _ops.clip_by_value(g, -limit, limit) for g, v in zip(grads, variables)]
+            return [g if (id(v), "square") in self._measured else _ops.clip_by_value(g, -limit, limit) for g, v in zip(grads, variables)]
         if not self.clipnorm and not self.global_clipnorm:
             return grads
         squares = [_ops.reduce_sum(self._square(g, v)) for g, v in zip(grads, variables)]
         factors = clip_factors(squares, self.clipnorm, self.global_clipnorm)
+        if self.global_clipnorm and not self.clipnorm:
+            self._measured = {}  # Keras adds rows up where it multiplies them by the factor of all
         for factor, variable in zip(factors, variables):
-            if id(variable) in self._measured:
-                self._measured[id(variable)] = rows.scaled(self._measured[id(variable)], factor, self._measure)
+            self._measured |= rows.scaled({key: value for key, value in self._measured.items() if key[0] == id(variable)}, factor)
         return [gradient * _ops.cast(factor, gradient.dtype) for gradient, factor in zip(grads, factors)]
 
     def _accumulate(self, grads, variables):

@@ -17,14 +17,12 @@ def clipped(grads, value):
     ]
 
 
-def measured(grads, measure):
-    """By the number of a gradient made of rows: the sum of the squares (or absolute values) of its rows, a whole tensor."""
-    if measure is None:
-        return {}
+def measured(grads, measures):
+    """By the number of a gradient made of rows and a measure ("square", "abs"): the sum of the measures of its rows, a whole tensor."""
     found = {i: gradient for i, gradient in enumerate(grads) if isinstance(gradient, IndexedSlices) and gradient.dense_shape is not None}
-    return {i: IndexedSlices(_MEASURES[measure](g.values), g.indices, g.dense_shape).to_dense() for i, g in found.items()}
+    return {(i, measure): IndexedSlices(_MEASURES[measure](g.values), g.indices, g.dense_shape).to_dense() for i, g in found.items() for measure in measures}
 
 
-def scaled(value, factor, measure):
-    """What measured() says of a gradient that was multiplied by a factor."""
-    return value * _MEASURES[measure](_ops.cast(factor, value.dtype))
+def scaled(measures, factor):
+    """What measured() says of gradients that were multiplied by a factor; the second part of a key is the measure."""
+    return {key: value * _MEASURES[key[1]](_ops.cast(factor, value.dtype)) for key, value in measures.items()}
