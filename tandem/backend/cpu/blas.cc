@@ -12,15 +12,15 @@ int narrow(std::int64_t size) { return static_cast<int>(size); }  // sizes are c
 CBLAS_TRANSPOSE flag(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }
 
 void cblas_gemm(const Gemm<float>& g) {
-  cblas_sgemm(CblasRowMajor, flag(g.transpose_a), flag(g.transpose_b), narrow(g.m), narrow(g.n), narrow(g.k), 1, g.a,
-              narrow(g.lda), g.b, narrow(g.ldb), g.accumulate ? 1 : 0, g.c, narrow(g.ldc));
+  cblas_sgemm(CblasRowMajor, flag(g.transpose_a), flag(g.transpose_b), narrow(g.m), narrow(g.n), narrow(g.k), g.factor(), g.a,
+              narrow(g.lda), g.b, narrow(g.ldb), g.of_c(), g.c, narrow(g.ldc));
 }
 void cblas_gemm(const Gemm<double>& g) {
-  cblas_dgemm(CblasRowMajor, flag(g.transpose_a), flag(g.transpose_b), narrow(g.m), narrow(g.n), narrow(g.k), 1, g.a,
-              narrow(g.lda), g.b, narrow(g.ldb), g.accumulate ? 1 : 0, g.c, narrow(g.ldc));
+  cblas_dgemm(CblasRowMajor, flag(g.transpose_a), flag(g.transpose_b), narrow(g.m), narrow(g.n), narrow(g.k), g.factor(), g.a,
+              narrow(g.lda), g.b, narrow(g.ldb), g.of_c(), g.c, narrow(g.ldc));
 }
 
-/// y = op(a) x for a stored as (rows, columns).
+/// For a stored as (rows, columns).
 template <class T>
 struct Gemv {
   bool transpose;
@@ -31,16 +31,16 @@ struct Gemv {
   std::int64_t step_x;
   T* y;
   std::int64_t step_y;
-  bool accumulate;
+  T factor, of_y;  // y = factor op(a) x + of_y y
 };
 
 void library_gemv(const Gemv<float>& g) {
-  cblas_sgemv(CblasRowMajor, flag(g.transpose), narrow(g.rows), narrow(g.columns), 1, g.a, narrow(g.lda), g.x,
-              narrow(g.step_x), g.accumulate ? 1 : 0, g.y, narrow(g.step_y));
+  cblas_sgemv(CblasRowMajor, flag(g.transpose), narrow(g.rows), narrow(g.columns), g.factor, g.a, narrow(g.lda), g.x,
+              narrow(g.step_x), g.of_y, g.y, narrow(g.step_y));
 }
 void library_gemv(const Gemv<double>& g) {
-  cblas_dgemv(CblasRowMajor, flag(g.transpose), narrow(g.rows), narrow(g.columns), 1, g.a, narrow(g.lda), g.x,
-              narrow(g.step_x), g.accumulate ? 1 : 0, g.y, narrow(g.step_y));
+  cblas_dgemv(CblasRowMajor, flag(g.transpose), narrow(g.rows), narrow(g.columns), g.factor, g.a, narrow(g.lda), g.x,
+              narrow(g.step_x), g.of_y, g.y, narrow(g.step_y));
 }
 
 template <class T>
@@ -56,7 +56,8 @@ void gemm_or_gemv(const Gemm<T>& g) {
                          .step_x = g.transpose_b ? 1 : g.ldb,
                          .y = g.c,
                          .step_y = g.ldc,
-                         .accumulate = g.accumulate});
+                         .factor = g.factor(),
+                         .of_y = g.of_c()});
   } else if (g.m == 1) {  // c = op(b)^T a
     library_gemv(Gemv<T>{.transpose = !g.transpose_b,
                          .rows = g.transpose_b ? g.n : g.k,
@@ -67,7 +68,8 @@ void gemm_or_gemv(const Gemm<T>& g) {
                          .step_x = g.transpose_a ? g.lda : 1,
                          .y = g.c,
                          .step_y = 1,
-                         .accumulate = g.accumulate});
+                         .factor = g.factor(),
+                         .of_y = g.of_c()});
   } else {
     cblas_gemm(g);
   }

@@ -19,6 +19,10 @@ struct Gemm {
   Result* c = nullptr;
   std::int64_t ldc = 0;
   bool accumulate = false;  // add to c instead of overwriting it
+  bool subtract = false;    // subtract from c instead; served by the two libraries
+
+  T factor() const { return static_cast<T>(subtract ? -1 : 1); }
+  T of_c() const { return static_cast<T>(accumulate || subtract ? 1 : 0); }
 };
 
 /// On the calling thread only, with OpenBLAS; products with a vector go to gemv.
@@ -48,7 +52,7 @@ void widened_gemm(const Gemm<BFloat16>& gemm);
 void widened_gemm(const Gemm<Half>& gemm);
 
 /// On the calling thread only, blocked loops of our own: int32 and int64 wrap.
-/// `accumulate` is not served.
+/// `accumulate` and `subtract` are not served.
 template <class T>
 void plain_gemm(const Gemm<T>& gemm);
 

@@ -14,10 +14,6 @@ void spotrf_(const char* uplo, const int* n, float* a, const int* lda, int* info
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info, std::size_t);
 void sgetrf_(const int* m, const int* n, float* a, const int* lda, int* pivots, int* info);
 void dgetrf_(const int* m, const int* n, double* a, const int* lda, int* pivots, int* info);
-void sgetrs_(const char* trans, const int* n, const int* nrhs, const float* a, const int* lda, const int* pivots, float* b,
-             const int* ldb, int* info, std::size_t);
-void dgetrs_(const char* trans, const int* n, const int* nrhs, const double* a, const int* lda, const int* pivots, double* b,
-             const int* ldb, int* info, std::size_t);
 void sgeqrf_(const int* m, const int* n, float* a, const int* lda, float* tau, float* work, const int* lwork, int* info);
 void dgeqrf_(const int* m, const int* n, double* a, const int* lda, double* tau, double* work, const int* lwork, int* info);
 void sorgqr_(const int* m, const int* n, const int* k, float* a, const int* lda, const float* tau, float* work,
@@ -108,42 +104,29 @@ int syevd_of(int n, T* a, T* w) {
 
 }  // namespace
 
-int potrf_upper(int n, float* a) {
+int potrf_upper(int n, float* a, int lda) {
   const OneThread guard;
   int info = 0;
-  spotrf_("U", &n, a, &n, &info, 1);
+  spotrf_("U", &n, a, &lda, &info, 1);
   return info;
 }
-int potrf_upper(int n, double* a) {
+int potrf_upper(int n, double* a, int lda) {
   const OneThread guard;
   int info = 0;
-  dpotrf_("U", &n, a, &n, &info, 1);
-  return info;
-}
-
-int getrf(int n, float* a, int* pivots) {
-  const OneThread guard;
-  int info = 0;
-  sgetrf_(&n, &n, a, &n, pivots, &info);
-  return info;
-}
-int getrf(int n, double* a, int* pivots) {
-  const OneThread guard;
-  int info = 0;
-  dgetrf_(&n, &n, a, &n, pivots, &info);
+  dpotrf_("U", &n, a, &lda, &info, 1);
   return info;
 }
 
-int getrs(bool transpose, int n, int columns, const float* a, const int* pivots, float* b) {
+int getrf(int m, int n, float* a, int lda, int* pivots) {
   const OneThread guard;
   int info = 0;
-  sgetrs_(transpose ? "T" : "N", &n, &columns, a, &n, pivots, b, &n, &info, 1);
+  sgetrf_(&m, &n, a, &lda, pivots, &info);
   return info;
 }
-int getrs(bool transpose, int n, int columns, const double* a, const int* pivots, double* b) {
+int getrf(int m, int n, double* a, int lda, int* pivots) {
   const OneThread guard;
   int info = 0;
-  dgetrs_(transpose ? "T" : "N", &n, &columns, a, &n, pivots, b, &n, &info, 1);
+  dgetrf_(&m, &n, a, &lda, pivots, &info);
   return info;
 }
 
@@ -156,15 +139,29 @@ int gesdd(bool full, int m, int n, double* a, double* s, double* u, double* vt) 
 int syevd_upper(int n, float* a, float* w) { return syevd_of(n, a, w); }
 int syevd_upper(int n, double* a, double* w) { return syevd_of(n, a, w); }
 
-void trsm_rows(Triangle triangle, int n, int columns, const float* a, float* b) {
+namespace {
+
+CBLAS_UPLO half(Triangle triangle) { return triangle.lower ? CblasLower : CblasUpper; }
+CBLAS_TRANSPOSE turned(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }
+CBLAS_DIAG diagonal(Triangle triangle) { return triangle.unit ? CblasUnit : CblasNonUnit; }
+
+}  // namespace
+
+void solve_left(Triangle t, int n, int columns, const float* a, int lda, float* b, int ldb) {
   const OneThread guard;
-  cblas_strsm(CblasRowMajor, CblasLeft, triangle.lower ? CblasLower : CblasUpper, triangle.transpose ? CblasTrans : CblasNoTrans,
-              CblasNonUnit, n, columns, 1, a, n, b, columns);
+  cblas_strsm(CblasRowMajor, CblasLeft, half(t), turned(t.transpose), diagonal(t), n, columns, 1, a, lda, b, ldb);
 }
-void trsm_rows(Triangle triangle, int n, int columns, const double* a, double* b) {
+void solve_left(Triangle t, int n, int columns, const double* a, int lda, double* b, int ldb) {
   const OneThread guard;
-  cblas_dtrsm(CblasRowMajor, CblasLeft, triangle.lower ? CblasLower : CblasUpper, triangle.transpose ? CblasTrans : CblasNoTrans,
-              CblasNonUnit, n, columns, 1, a, n, b, columns);
+  cblas_dtrsm(CblasRowMajor, CblasLeft, half(t), turned(t.transpose), diagonal(t), n, columns, 1, a, lda, b, ldb);
+}
+void solve_right(Triangle t, int rows, int n, const float* a, int lda, float* b, int ldb) {
+  const OneThread guard;
+  cblas_strsm(CblasRowMajor, CblasRight, half(t), turned(t.transpose), diagonal(t), rows, n, 1, a, lda, b, ldb);
+}
+void solve_right(Triangle t, int rows, int n, const double* a, int lda, double* b, int ldb) {
+  const OneThread guard;
+  cblas_dtrsm(CblasRowMajor, CblasRight, half(t), turned(t.transpose), diagonal(t), rows, n, 1, a, lda, b, ldb);
 }
 
 }  // namespace tandem::cpu::lapack

@@ -7,14 +7,11 @@ namespace tandem::cpu::lapack {
 // Each takes its scratch memory from the thread.
 
 /// A = U^T U: the upper triangle of `a` becomes U, the rest stays.
-int potrf_upper(int n, float* a);
-int potrf_upper(int n, double* a);
-/// A = P L U; `pivots` count from 1. A positive result: U has a zero on its diagonal.
-int getrf(int n, float* a, int* pivots);
-int getrf(int n, double* a, int* pivots);
-/// `b` (n, columns) becomes the solution of A X = B, or of A^T X = B, for a factored A.
-int getrs(bool transpose, int n, int columns, const float* a, const int* pivots, float* b);
-int getrs(bool transpose, int n, int columns, const double* a, const int* pivots, double* b);
+int potrf_upper(int n, float* a, int lda);
+int potrf_upper(int n, double* a, int lda);
+/// A = P L U of `a` (m, n); `pivots` count from 1. A positive result: U has a zero on its diagonal.
+int getrf(int m, int n, float* a, int lda, int* pivots);
+int getrf(int m, int n, double* a, int lda, int* pivots);
 /// QR of `a` (m, n): R above the diagonal, reflectors below and in `tau`.
 int geqrf(int m, int n, float* a, float* tau);
 int geqrf(int m, int n, double* a, double* tau);
@@ -27,11 +24,17 @@ int gesdd(bool full, int m, int n, double* a, double* s, double* u, double* vt);
 /// Eigenvalues into `w`; `a`, of which the upper triangle is read, becomes the eigenvectors, one a column.
 int syevd_upper(int n, float* a, float* w);
 int syevd_upper(int n, double* a, double* w);
-/// X of A X = B in place of B (n, columns), all three row by row; A triangular.
+
+// --- Row by row; leading dimensions are what a row is long in memory. ---
+
 struct Triangle {
-  bool lower, transpose;
+  bool lower, transpose = false, unit = false;  // unit: ones on the diagonal, whatever is stored there
 };
-void trsm_rows(Triangle triangle, int n, int columns, const float* a, float* b);
-void trsm_rows(Triangle triangle, int n, int columns, const double* a, double* b);
+/// X of A X = B in place of B (n, columns); A triangular.
+void solve_left(Triangle triangle, int n, int columns, const float* a, int lda, float* b, int ldb);
+void solve_left(Triangle triangle, int n, int columns, const double* a, int lda, double* b, int ldb);
+/// X of X A = B in place of B (rows, n).
+void solve_right(Triangle triangle, int rows, int n, const float* a, int lda, float* b, int ldb);
+void solve_right(Triangle triangle, int rows, int n, const double* a, int lda, double* b, int ldb);
 
 }  // namespace tandem::cpu::lapack

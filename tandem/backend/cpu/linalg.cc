@@ -10,6 +10,7 @@
 #include "tandem/backend/cpu/array_kernels.h"
 #include "tandem/backend/cpu/dense.h"
 #include "tandem/backend/cpu/lapack.h"
+#include "tandem/backend/cpu/large_matrix.h"
 #include "tandem/op/linalg_records.h"
 
 namespace tandem::cpu {
@@ -35,16 +36,26 @@ struct Batch {
   std::size_t size() const { return static_cast<std::size_t>(m) * static_cast<std::size_t>(n); }
 };
 
+/// What is done to every matrix, and what a failure means.
+struct Task {
+  std::string_view op;
+  const char* problem;
+  bool cuts_large = false;  // a large matrix is cut for all cores (large_matrix.h)
+};
+
 /// Calls body(i) for every matrix; body says whether it worked. All are tried, then a failure is the user's error.
 template <class Body>
-void for_each_matrix(const Batch& batch, std::string_view op, const char* problem, const Body& body) {
+void for_each_matrix(const Batch& batch, const Task& task, const Body& body) {
+  constexpr std::int64_t kFew = 16;  // more of them keep all cores busy uncut
   std::atomic<std::int64_t> failed{-1};
-  const std::int64_t weight = static_cast<std::int64_t>(batch.size()) * (8 + batch.shorter());  // work, in bytes moved
-  parallel_ranges(batch.count, weight, [&](std::int64_t first, std::int64_t last) {
+  const auto run = [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i)
       if (!body(i)) failed.store(i, std::memory_order_relaxed);
-  });
-  if (failed >= 0) fail(ErrorCode::invalid_argument, op, ": ", problem, batch.count > 1 ? text(" (matrix ", failed.load(), " of the batch)") : "");
+  };
+  const std::int64_t weight = static_cast<std::int64_t>(batch.size()) * (8 + batch.shorter());  // work, in bytes moved
+  if (task.cuts_large && batch.n >= kLargeMatrix && batch.count < kFew) run(0, batch.count);
+  else parallel_ranges(batch.count, weight, run);
+  if (failed >= 0) fail(ErrorCode::invalid_argument, task.op, ": ", task.problem, batch.count > 1 ? text(" (matrix ", failed.load(), " of the batch)") : "");
 }
 
 /// A buffer that a thread keeps.
@@ -73,11 +84,14 @@ Prepared prepare_cholesky(const KernelCall& call) {
   return for_dtype(call.dtype(), [&](auto zero) {
     using T = decltype(zero);
     return prepared([=](const KernelArgs& args) {
-      for_each_matrix(batch, "cholesky", "the matrix is not positive definite", [&](std::int64_t at) {
+      for_each_matrix(batch, {.op = "cholesky", .problem = "the matrix is not positive definite", .cuts_large = true}, [&](std::int64_t at) {
         T* out = args.output<T>() + at * static_cast<std::int64_t>(batch.size());
-        std::memcpy(out, args.input<T>() + at * static_cast<std::int64_t>(batch.size()), batch.size() * sizeof(T));
-        if (batch.n && lapack::potrf_upper(batch.n, out) != 0) return false;
-        for (std::size_t i = 0, n = static_cast<std::size_t>(batch.n); i < n; ++i) std::fill(out + i * n + i + 1, out + i * n + n, T{0});
+        parallel_copy(args.input<T>() + at * static_cast<std::int64_t>(batch.size()), out, batch.size() * sizeof(T));
+        if (batch.n && cholesky_of(batch.n, out) != 0) return false;
+        const std::int64_t n = batch.n;
+        parallel_ranges(n, n * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t first, std::int64_t last) {
+          for (std::int64_t i = first; i < last; ++i) std::fill(out + i * n + i + 1, out + i * n + n, T{0});
+        });
         return true;
       });
     });
@@ -90,13 +104,13 @@ Prepared prepare_triangular_solve(const KernelCall& call) {
   return for_dtype(call.dtype(), [&](auto zero) {
     using T = decltype(zero);
     return prepared([=](const KernelArgs& args) {
-      for_each_matrix(batch, "triangular_solve", "the matrix has a zero on its diagonal", [&](std::int64_t at) {
+      for_each_matrix(batch, {.op = "triangular_solve", .problem = "the matrix has a zero on its diagonal", .cuts_large = true}, [&](std::int64_t at) {
         const T* a = args.input<T>() + at * static_cast<std::int64_t>(batch.size());
         T* x = args.output<T>() + at * static_cast<std::int64_t>(rhs.size());
-        std::memcpy(x, args.input<T>(1) + at * static_cast<std::int64_t>(rhs.size()), rhs.size() * sizeof(T));
+        parallel_copy(args.input<T>(1) + at * static_cast<std::int64_t>(rhs.size()), x, rhs.size() * sizeof(T));
         for (std::size_t i = 0, n = static_cast<std::size_t>(batch.n); i < n; ++i)
           if (a[i * n + i] == 0) return false;
-        if (rhs.size()) lapack::trsm_rows({lower, transpose}, batch.n, rhs.n, a, x);
+        if (rhs.size()) solve_triangle(lower, transpose, batch.n, rhs.n, a, x);
         return true;
       });
     });
@@ -109,16 +123,15 @@ Prepared prepare_solve(const KernelCall& call) {
   return for_dtype(call.dtype(), [&](auto zero) {
     using T = decltype(zero);
     return prepared([=](const KernelArgs& args) {
-      for_each_matrix(batch, "solve", "the matrix is not invertible", [&](std::int64_t at) {
-        T* a = buffer<T, 0>(batch.size());
-        T* x = buffer<T, 1>(rhs.size());
+      for_each_matrix(batch, {.op = "solve", .problem = "the matrix is not invertible", .cuts_large = true}, [&](std::int64_t at) {
+        T* a = buffer<T>(batch.size());
+        T* x = args.output<T>() + at * static_cast<std::int64_t>(rhs.size());
         int* pivots = buffer<int>(static_cast<std::size_t>(batch.n));
-        std::memcpy(a, args.input<T>() + at * static_cast<std::int64_t>(batch.size()), batch.size() * sizeof(T));
         if (rhs.size() == 0) return true;
-        if (lapack::getrf(batch.n, a, pivots) != 0) return false;
-        transpose_into(args.input<T>(1) + at * static_cast<std::int64_t>(rhs.size()), rhs.m, rhs.n, x);
-        lapack::getrs(!adjoint, batch.n, rhs.n, a, pivots, x);
-        transpose_into(x, rhs.n, rhs.m, args.output<T>() + at * static_cast<std::int64_t>(rhs.size()));
+        parallel_copy(args.input<T>() + at * static_cast<std::int64_t>(batch.size()), a, batch.size() * sizeof(T));
+        if (lu_of(batch.n, a, pivots) != 0) return false;
+        parallel_copy(args.input<T>(1) + at * static_cast<std::int64_t>(rhs.size()), x, rhs.size() * sizeof(T));
+        solve_by_lu(adjoint, batch.n, rhs.n, a, pivots, x);
         return true;
       });
     });
@@ -132,11 +145,11 @@ Prepared prepare_determinant(const KernelCall& call) {
   return for_dtype(call.dtype(), [&](auto zero) {
     using T = decltype(zero);
     return prepared([=](const KernelArgs& args) {
-      for_each_matrix(batch, "det", "LAPACK refused it", [&](std::int64_t at) {
+      for_each_matrix(batch, {.op = "det", .problem = "LAPACK refused it", .cuts_large = true}, [&](std::int64_t at) {
         T* a = buffer<T>(batch.size());
         int* pivots = buffer<int>(static_cast<std::size_t>(batch.n));
-        std::memcpy(a, args.input<T>() + at * static_cast<std::int64_t>(batch.size()), batch.size() * sizeof(T));
-        if (batch.n && lapack::getrf(batch.n, a, pivots) < 0) return false;
+        parallel_copy(args.input<T>() + at * static_cast<std::int64_t>(batch.size()), a, batch.size() * sizeof(T));
+        if (batch.n && lu_of(batch.n, a, pivots) < 0) return false;
         T sign = 1, log_of_all = 0, product = 1;
         for (int i = 0; i < batch.n; ++i) {
           const T pivot = a[static_cast<std::size_t>(i) * static_cast<std::size_t>(batch.n + 1)];
@@ -161,7 +174,7 @@ Prepared prepare_qr(const KernelCall& call) {
     using T = decltype(zero);
     return prepared([=](const KernelArgs& args) {
       const auto m = static_cast<std::size_t>(batch.m), n = static_cast<std::size_t>(batch.n), columns = static_cast<std::size_t>(k);
-      for_each_matrix(batch, "qr", "LAPACK refused it", [&](std::int64_t at) {
+      for_each_matrix(batch, {.op = "qr", .problem = "LAPACK refused it"}, [&](std::int64_t at) {
         T* a = buffer<T, 0>(m * std::max(n, columns));
         T* tau = buffer<T, 1>(static_cast<std::size_t>(batch.shorter()) + 1);
         transpose_into(args.input<T>() + at * static_cast<std::int64_t>(batch.size()), batch.m, batch.n, a);
@@ -187,7 +200,7 @@ Prepared prepare_svd(const KernelCall& call) {
     using T = decltype(zero);
     return prepared([=](const KernelArgs& args) {
       const auto m = static_cast<std::size_t>(batch.m), n = static_cast<std::size_t>(batch.n);
-      for_each_matrix(batch, "svd", "it did not converge; the matrix holds NaN or infinities", [&](std::int64_t at) {
+      for_each_matrix(batch, {.op = "svd", .problem = "it did not converge; the matrix holds NaN or infinities"}, [&](std::int64_t at) {
         T* s = args.output<T>() + at * batch.shorter();
         T* u = args.output<T>(1) + at * static_cast<std::int64_t>(m) * of_u;
         T* v = args.output<T>(2) + at * static_cast<std::int64_t>(n) * of_v;
@@ -214,7 +227,7 @@ Prepared prepare_eigh(const KernelCall& call) {
   return for_dtype(call.dtype(), [&](auto zero) {
     using T = decltype(zero);
     return prepared([=](const KernelArgs& args) {
-      for_each_matrix(batch, "eigh", "it did not converge; the matrix holds NaN or infinities", [&](std::int64_t at) {
+      for_each_matrix(batch, {.op = "eigh", .problem = "it did not converge; the matrix holds NaN or infinities"}, [&](std::int64_t at) {
         if (batch.n == 0) return true;
         T* a = buffer<T>(batch.size());
         const T* from = args.input<T>() + at * static_cast<std::int64_t>(batch.size());

@@ -95,8 +95,8 @@ SharedPrimitivePtr share_reorder(const dnnl::memory::desc& from, const dnnl::mem
 void onednn_gemm(const Gemm<float>& g) {
   leave_tiles_alone();
   const OneThread guard;
-  check(dnnl_sgemm(g.transpose_a ? 'T' : 'N', g.transpose_b ? 'T' : 'N', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb,
-                   g.accumulate ? 1 : 0, g.c, g.ldc));
+  check(dnnl_sgemm(g.transpose_a ? 'T' : 'N', g.transpose_b ? 'T' : 'N', g.m, g.n, g.k, g.factor(), g.a, g.lda, g.b, g.ldb,
+                   g.of_c(), g.c, g.ldc));
 }
 
 }  // namespace tandem::cpu

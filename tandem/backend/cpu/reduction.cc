@@ -18,6 +18,7 @@ namespace {
 constexpr double kSliceWork = 64 * 1024;    // simple operations that pay for waking another thread
 constexpr std::int64_t kRowTile = 512;      // rows combined into one partial row
 constexpr std::int64_t kColumnTile = 2048;  // columns whose running result stays in the first-level cache
+constexpr std::int64_t kRowsTogether = 8;   // rows combined between a load and a store of the running result
 
 /// The value of an element, in the lanes that are folded.
 expr::Expr mapped_value(const ReductionJob& job, expr::Graph& graph, std::vector<expr::Expr> in) {
@@ -31,6 +32,7 @@ struct Parts {
   std::shared_ptr<const Fold> fold;           // where the last axis is reduced: elements to a lane value
   std::shared_ptr<const Fold> fold_lanes;     // lane values to one
   std::shared_ptr<const Loop> combine;        // where it is kept: running row, rows of elements -> running row
+  std::shared_ptr<const Loop> combine_several;  // the same for kRowsTogether rows, one after another; null where one input is not all
   std::shared_ptr<const Loop> combine_lanes;  // running row, partial row -> running row
   std::shared_ptr<const Loop> finish;         // lane values, divisor -> output; null when nothing is to be done
 };
@@ -42,6 +44,18 @@ expr::Program combining_program(const ReductionJob& job) {
   inputs.insert(inputs.end(), job.inputs.begin(), job.inputs.end());
   return program(inputs, lane, [&](const std::vector<expr::Expr>& in) {
     return fold_combine(job.kind, in[0], mapped_value(job, in[0].graph(), {in.begin() + 1, in.end()}));
+  });
+}
+
+/// (running value, an element of each of kRowsTogether rows) -> running value: the same steps in the same order.
+expr::Program combining_program_of_several(const ReductionJob& job) {
+  const DType lane = fold_lane(job.kind, job.mapped);
+  std::vector<DType> inputs(1 + kRowsTogether, job.inputs[0]);
+  inputs[0] = lane;
+  return program(inputs, lane, [&](const std::vector<expr::Expr>& in) {
+    expr::Expr running = in[0];
+    for (std::size_t row = 1; row < in.size(); ++row) running = fold_combine(job.kind, running, mapped_value(job, running.graph(), {in[row]}));
+    return running;
   });
 }
 
@@ -66,6 +80,7 @@ Parts make_parts(const KernelCall& call, LoopSource& source) {
     parts.fold_lanes = source.fold(lanes);
   } else {
     parts.combine = source.loop(combining_program(job), layout.scalars << 1);
+    if (!job.region && layout.scalars == 0 && layout.combos >= kRowsTogether) parts.combine_several = source.loop(combining_program_of_several(job), 0);
     parts.combine_lanes = source.loop(lanes.combine, 0);
   }
   if (!is_mean && output == lane) return parts;
@@ -248,14 +263,30 @@ class Reduction final : public PreparedKernel, public RowKernel {
     a.rows = 1;
     // Rows along one axis lie at a constant distance.
     const ReductionAxis* axis = layout_.reduced.empty() ? nullptr : &layout_.reduced.back();
-    for (std::size_t i = 0; i < inputs_; ++i) a.input_row_strides[1 + i] = axis ? axis->strides[i] : 0;
     for (std::int64_t row = rows.begin; row < rows.end; row += a.rows) {
       ByteOffsets offsets = from;
       layout_.add_offsets(layout_.reduced, row, offsets);
       set_inputs(args, offsets, a.inputs + 1);
       if (axis) a.rows = std::min(rows.end - row, axis->size - row % axis->size);
-      parts_.combine->run(a);
+      if (parts_.combine_several && a.rows >= kRowsTogether) {
+        a.rows = combine_several(a, axis->strides[0]);
+      } else {
+        for (std::size_t i = 0; i < inputs_; ++i) a.input_row_strides[1 + i] = axis ? axis->strides[i] : 0;
+        parts_.combine->run(a);
+      }
     }
+  }
+
+  /// As many of the a.rows rows, `stride` bytes apart, as are a multiple of kRowsTogether; returns how many.
+  std::int64_t combine_several(LoopArgs a, std::int64_t stride) const {
+    const char* first = static_cast<const char*>(a.inputs[1]);
+    for (std::int64_t i = 0; i < kRowsTogether; ++i) {
+      a.inputs[1 + i] = first + i * stride;
+      a.input_row_strides[1 + i] = kRowsTogether * stride;
+    }
+    a.rows /= kRowsTogether;
+    parts_.combine_several->run(a);
+    return a.rows * kRowsTogether;
   }
 
   void combine_partials(const char* partials, char* lanes, std::int64_t groups, std::int64_t count, std::int64_t bytes) const {

@@ -1,6 +1,7 @@
 // Sorting along the last axis. Elements become unsigned keys in the same order; short rows are sorted by comparing, long
 // ones by their digits, both without changing the order of equal keys.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
 
@@ -8,6 +9,7 @@
 #include "tandem/backend/cpu/dense.h"
 #include "tandem/backend/cpu/reference/access.h"
 #include "tandem/backend/cpu/scratch.h"
+#include "tandem/backend/cpu/simd.h"
 #include "tandem/op/array_records.h"
 
 namespace tandem::cpu {
@@ -15,6 +17,10 @@ namespace {
 
 template <std::size_t kBytes>
 using KeyOf = std::conditional_t<kBytes == 8, std::uint64_t, std::conditional_t<kBytes == 4, std::uint32_t, std::conditional_t<kBytes == 2, std::uint16_t, std::uint8_t>>>;
+
+/// The bits of infinity: what is larger, but for the sign, is NaN.
+template <class T>
+constexpr std::uint64_t kInfinity = sizeof(T) == 8 ? 0x7FF0'0000'0000'0000 : sizeof(T) == 4 ? 0x7F80'0000 : std::is_same_v<T, Half> ? 0x7C00 : 0x7F80;
 
 /// An unsigned number with the element's order; all NaNs are the largest, and -0 equals 0.
 template <class T>
@@ -24,11 +30,9 @@ KeyOf<sizeof(T)> key_of(T value) {
   if constexpr (std::is_integral_v<T>) {
     return static_cast<Key>(std::is_signed_v<T> ? static_cast<Key>(value) ^ kTop : static_cast<Key>(value));
   } else {
-    const double number = static_cast<double>(widen(value));
-    if (number != number) return std::numeric_limits<Key>::max();
-    if (number == 0) return kTop;
-    const Key bits = std::bit_cast<Key>(value);
-    return static_cast<Key>(bits & kTop ? ~bits : bits | kTop);
+    const Key bits = std::bit_cast<Key>(value), magnitude = static_cast<Key>(bits & ~kTop);
+    if (magnitude > kInfinity<T>) return std::numeric_limits<Key>::max();
+    return static_cast<Key>(magnitude == 0 ? kTop : bits & kTop ? ~bits : bits | kTop);
   }
 }
 
@@ -40,16 +44,30 @@ struct Item {
 
 constexpr std::int64_t kShortRow = 256;
 
-/// By eight bits at a time, least first; digits that all items share are skipped.
+/// By eight bits at a time, least first; digits that all items share are skipped. A long row is cut into chunks: each counts
+/// its digits, and puts its items behind those that the chunks before it have of the same digit.
 template <class Key>
 void sort_by_digits(Item<Key>*& items, Item<Key>*& other, std::int64_t count) {
+  constexpr std::int64_t kChunk = 1 << 15, kMostChunks = 64;
+  using Starts = std::array<std::int64_t, 256>;
+  const std::int64_t wanted = std::clamp<std::int64_t>(count / kChunk, 1, kMostChunks), each = (count + wanted - 1) / wanted;
+  const std::int64_t chunks = (count + each - 1) / each;
+  auto* starts = static_cast<Starts*>(scratch(ScratchUse::partials, static_cast<std::size_t>(chunks) * sizeof(Starts)));
   for (int shift = 0; shift < static_cast<int>(8 * sizeof(Key)); shift += 8) {
-    std::int64_t starts[256] = {};
-    for (std::int64_t i = 0; i < count; ++i) ++starts[items[i].key >> shift & 0xFF];
-    if (starts[items[0].key >> shift & 0xFF] == count) continue;
+    parallel(chunks, [&](std::int64_t chunk) {
+      starts[chunk].fill(0);
+      for (std::int64_t i = chunk * each, end = std::min(count, i + each); i < end; ++i) ++starts[chunk][items[i].key >> shift & 0xFF];
+    });
+    std::int64_t of_first_digit = 0;
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) of_first_digit += starts[chunk][items[0].key >> shift & 0xFF];
+    if (of_first_digit == count) continue;
     std::int64_t before = 0;
-    for (std::int64_t& start : starts) before += std::exchange(start, before);
-    for (std::int64_t i = 0; i < count; ++i) other[starts[items[i].key >> shift & 0xFF]++] = items[i];
+    for (std::size_t digit = 0; digit < 256; ++digit)
+      for (std::int64_t chunk = 0; chunk < chunks; ++chunk) before += std::exchange(starts[chunk][digit], before);
+    parallel(chunks, [&](std::int64_t chunk) {
+      Starts at = starts[chunk];
+      for (std::int64_t i = chunk * each, end = std::min(count, i + each); i < end; ++i) other[at[items[i].key >> shift & 0xFF]++] = items[i];
+    });
     std::swap(items, other);
   }
 }
@@ -59,10 +77,12 @@ template <class T>
 const Item<KeyOf<sizeof(T)>>* sorted_row(const T* row, std::int64_t count, bool descending, Item<KeyOf<sizeof(T)>>* items,
                                          Item<KeyOf<sizeof(T)>>* other) {
   using Key = KeyOf<sizeof(T)>;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const Key key = key_of(row[i]);
-    items[i] = {static_cast<Key>(descending ? ~key : key), static_cast<std::uint32_t>(i)};
-  }
+  parallel_ranges(count, sizeof(Item<Key>), [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      const Key key = key_of(row[i]);
+      items[i] = {static_cast<Key>(descending ? ~key : key), static_cast<std::uint32_t>(i)};
+    }
+  });
   if (count > kShortRow) sort_by_digits(items, other, count);
   else std::sort(items, items + count, [](const auto& a, const auto& b) { return a.key != b.key ? a.key < b.key : a.place < b.place; });
   return items;
@@ -104,8 +124,10 @@ void sort_rows(const SortPlan& plan, const T* from, T* values, std::int32_t* pla
       const T* row = from + r * plan.length;
       const Entry* sorted = few ? largest_of_row(row, plan.length, plan.k, items)
                                 : sorted_row(row, plan.length, plan.descending, items, items + plan.length);
-      for (std::int64_t i = 0; values && i < plan.k; ++i) values[r * plan.k + i] = row[sorted[i].place];
-      for (std::int64_t i = 0; places && i < plan.k; ++i) places[r * plan.k + i] = static_cast<std::int32_t>(sorted[i].place);
+      parallel_ranges(plan.k, sizeof(Entry), [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; values && i < end; ++i) values[r * plan.k + i] = row[sorted[i].place];
+        for (std::int64_t i = begin; places && i < end; ++i) places[r * plan.k + i] = static_cast<std::int32_t>(sorted[i].place);
+      });
     }
   });
 }
@@ -129,21 +151,74 @@ Prepared prepare_sort(const KernelCall& call) {
   });
 }
 
+// --- Bisection ---
+
+constexpr int kTogether = 16;
+
+/// How many of a row's elements have keys below each of `sought`. All bisect together, so that nothing waits for one element
+/// of the row and no branch is guessed.
+template <class T, class Place>
+[[gnu::always_inline]] inline void count_below(const T* row, Place length, const KeyOf<sizeof(T)>* sought, Place* below) {
+  for (int v = 0; v < kTogether; ++v) below[v] = 0;
+  for (auto step = static_cast<Place>(std::bit_floor(static_cast<std::make_unsigned_t<Place>>(length))); step > 0; step /= 2)
+    for (int v = 0; v < kTogether; ++v) {
+      const Place next = below[v] + step;
+      const bool further = key_of(row[std::min(next, length) - 1]) < sought[v];
+      below[v] = next <= length && further ? next : below[v];
+    }
+}
+
+struct Bisection {
+  std::int64_t length = 0, each = 0;  // of a row, and of the values sought in it
+  bool right = false;
+
+  /// For the values [first, last) of one row.
+  template <class Place, class T, class Out>
+  void run(const T* row, const T* values, std::int64_t first, std::int64_t last, Out* out) const {
+    using Key = KeyOf<sizeof(T)>;
+    constexpr Key kLast = std::numeric_limits<Key>::max();
+    wide([&]() __attribute__((always_inline)) {
+      Key sought[kTogether];
+      Place below[kTogether];
+      for (std::int64_t i = first; i < last; i += kTogether) {
+        const int count = static_cast<int>(std::min<std::int64_t>(kTogether, last - i));
+        for (int v = 0; v < kTogether; ++v) sought[v] = key_of(values[i + std::min(v, count - 1)]);
+        // What is not above a key is below the next one; above the last there is nothing.
+        Key largest = 0;
+        for (int v = 0; v < kTogether; ++v) largest = std::max(largest, sought[v]);
+        for (int v = 0; v < kTogether; ++v) sought[v] = static_cast<Key>(sought[v] + (right && sought[v] != kLast));
+        count_below(row, static_cast<Place>(length), sought, below);
+        for (int v = 0; v < count; ++v) out[i + v] = static_cast<Out>(below[v]);
+        for (int v = 0; right && largest == kLast && v < count; ++v)
+          if (key_of(values[i + v]) == kLast) out[i + v] = static_cast<Out>(length);
+      }
+    });
+  }
+};
+
+template <class T, class Out>
+void search_rows(const Bisection& plan, std::int64_t count, const T* sorted, const T* values, Out* out) {
+  constexpr std::int64_t kValueBytes = 64;  // a search costs more than reading a value
+  parallel_ranges(count, kValueBytes, [&](std::int64_t first, std::int64_t last) {
+    while (first < last) {
+      const std::int64_t row = first / plan.each, begin = row * plan.each, end = std::min(last, begin + plan.each);
+      const T* elements = sorted + row * plan.length;
+      if (plan.length < std::numeric_limits<std::int32_t>::max() / 2)
+        plan.run<std::int32_t>(elements, values + begin, first - begin, end - begin, out + begin);
+      else plan.run<std::int64_t>(elements, values + begin, first - begin, end - begin, out + begin);
+      first = end;
+    }
+  });
+}
+
 Prepared prepare_searchsorted(const KernelCall& call) {
-  const std::int64_t length = call.shape()[-1], each = call.shape(1)[-1], count = call.shape(1).elements();
-  const bool right = call.attr().choice("side") == "right", narrow = call.outputs[0].dtype() == DType::i32;
+  const Bisection plan{.length = call.shape()[-1], .each = call.shape(1)[-1], .right = call.attr().choice("side") == "right"};
+  const std::int64_t count = call.shape(1).elements();
+  const bool narrow = call.outputs[0].dtype() == DType::i32;
   return by_dtype(call.dtype(), [&]<class T>(TypeTag<T>) -> Prepared {
     return prepared([=](const KernelArgs& args) {
-      parallel_ranges(count, 64, [&](std::int64_t first, std::int64_t last) {
-        for (std::int64_t i = first; i < last; ++i) {
-          const T* row = args.input<T>() + i / each * length;
-          const auto value = key_of(args.input<T>(1)[i]);
-          const auto below = [&](const T& element) { return right ? key_of(element) <= value : key_of(element) < value; };
-          const std::int64_t at = std::partition_point(row, row + length, below) - row;
-          if (narrow) args.output<std::int32_t>()[i] = static_cast<std::int32_t>(at);
-          else args.output<std::int64_t>()[i] = at;
-        }
-      });
+      if (narrow) search_rows(plan, count, args.input<T>(), args.input<T>(1), args.output<std::int32_t>());
+      else search_rows(plan, count, args.input<T>(), args.input<T>(1), args.output<std::int64_t>());
     });
   });
 }
