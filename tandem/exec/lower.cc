@@ -313,10 +313,18 @@ class Lowering {
                           .before = static_cast<std::uint32_t>(binding.first_use), .tensor = slot, .space = space,
                           .first = first, .last = static_cast<std::uint32_t>(plan_->targets_.size()), .lane = lane});
       if (const auto over = over_.find(slot); makes && over != over_.end()) bindings.back().over = over->second;
+      if (is_known_at_once(bindings.back())) bindings.back().before = 0;
     }
     // Calls and releases keep their order; what binds comes after them and before its instruction.
     plan_->actions_.insert(plan_->actions_.end(), bindings.begin(), bindings.end());
     std::stable_sort(plan_->actions_.begin(), plan_->actions_.end(), [](const auto& a, const auto& b) { return a.before < b.before; });
+  }
+
+  /// Where all is in the host's memory, addresses of what comes from outside are found before the first kernel: then nothing
+  /// stands between kernels, which costs as much as the small ones take.
+  bool is_known_at_once(const Plan::Action& action) const {
+    return action.kind == Plan::Action::Kind::bind && plan_->slots_[action.tensor].kind != Plan::Slot::Kind::computed &&
+           plan_->own_memory_.empty() && plan_->lanes_.empty();
   }
 
   void finish_lanes() {

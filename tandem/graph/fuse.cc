@@ -229,7 +229,10 @@ void run(Graph& graph, Kind kind) {
 
 }  // namespace
 
-void fuse_products(Graph& graph) { run(graph, Kind::products); }
+void fuse_products(Graph& graph) {
+  move_reshapes(graph);
+  run(graph, Kind::products);
+}
 void fuse_reductions(Graph& graph) { run(graph, Kind::reductions); }
 void fuse(Graph& graph) { run(graph, Kind::elementwise); }
 

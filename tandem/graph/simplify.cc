@@ -1,8 +1,12 @@
-// Algebra: nodes that change nothing go, views of views become one, transposes fold into products.
+// Algebra: nodes that change nothing go, views of views become one, transposes fold into products, reshapes move behind what follows a product.
+#include <algorithm>
 #include <array>
+#include <set>
 #include <unordered_map>
 
+#include "tandem/graph/region.h"
 #include "tandem/graph/rewrite.h"
+#include "tandem/kernel/fused.h"
 #include "tandem/op/array_records.h"
 #include "tandem/op/records.h"
 
@@ -129,6 +133,60 @@ bool swaps_last_two(const Node& node) {
   return rank >= 2;
 }
 
+/// Moves reshapes of products behind the elementwise ops that follow.
+class ReshapeMover {
+ public:
+  explicit ReshapeMover(const Graph& graph) : uses_(graph) {}
+
+  Replacement visit(Graph& out, const Node& node, std::int32_t at) {
+    const bool read_once = uses_.in_all[static_cast<std::size_t>(at)] == 1;
+    const auto next = static_cast<std::int32_t>(out.nodes.size());  // the node, if it is copied
+    if (fused_product_like(*node.op) && read_once) goes_on_.insert(next);
+    if (node.op == &reshape_ && read_once && goes_on_.contains(node.inputs[0].node)) views_.insert(next);
+    const GraphValue* view = view_read_by(out, node);
+    if (!view) return {};
+    const GraphValue moved = on_the_product(out, node, out.spec(out.node(*view).inputs[0]).shape());
+    const GraphValue back = reshaped(out, moved, node.outputs[0].shape(), node);
+    if (read_once) goes_on_.insert(moved.node), views_.insert(back.node);
+    has_moved_ = true;
+    return {back};
+  }
+  bool has_moved() const { return has_moved_; }
+
+ private:
+  /// The reshaped product that the node reads, while all that it reads has the shape of its result; null: none.
+  const GraphValue* view_read_by(const Graph& out, const Node& node) const {
+    if (!is_elementwise(node) || node.op->in_place || node.outputs.size() != 1) return nullptr;
+    const auto differs = [&](GraphValue input) { return out.spec(input).shape() != node.outputs[0].shape(); };
+    if (std::ranges::any_of(node.inputs, differs)) return nullptr;
+    const auto found = std::ranges::find_if(node.inputs, [&](GraphValue input) { return views_.contains(input.node); });
+    return found == node.inputs.end() ? nullptr : &*found;
+  }
+
+  GraphValue on_the_product(Graph& out, const Node& node, const Shape& shape) const {
+    Node moved = node;
+    for (GraphValue& value : moved.inputs) {
+      const Node& maker = out.node(value);
+      const bool is_back = maker.op == &reshape_ && out.spec(maker.inputs[0]).shape() == shape;
+      value = is_back ? maker.inputs[0] : reshaped(out, value, shape, node);
+    }
+    moved.outputs[0] = {node.outputs[0].dtype(), shape};
+    return out.add(std::move(moved));
+  }
+
+  GraphValue reshaped(Graph& out, GraphValue value, const Shape& shape, const Node& where) const {
+    const std::vector<std::int64_t> sizes(shape.begin(), shape.end());
+    return out.add({.op = &reshape_, .inputs = {value}, .attrs = make_attrs(reshape_, sizes),
+                    .outputs = {{out.spec(value).dtype(), shape}}, .requested = where.requested});
+  }
+
+  const OpDef& reshape_ = *find_op("reshape");
+  const Uses uses_;
+  std::set<std::int32_t> goes_on_;  // nodes that end what a product begins, and are read once
+  std::set<std::int32_t> views_;    // their reshapes, read once
+  bool has_moved_ = false;
+};
+
 }  // namespace
 
 void simplify(Graph& graph) {
@@ -140,6 +198,12 @@ void simplify(Graph& graph) {
     if (Replacement r = added_rows(out, node); !r.empty()) return r;
     return joined_transposes(out, node);
   });
+}
+
+void move_reshapes(Graph& graph) {
+  ReshapeMover mover(graph);
+  rewrite(graph, [&](Graph& out, const Node& node, std::int32_t at) { return mover.visit(out, node, at); });
+  if (mover.has_moved()) remove_dead(graph);  // the reshapes that nobody reads any more
 }
 
 void fold_transposes(Graph& graph) {

@@ -2,6 +2,7 @@
 // several results; on the CPU and on the GPU.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "tandem/base/cores.h"
@@ -97,6 +98,37 @@ TEST(Fusion, AProductGoesOnWithItsBiasAndActivation) {
   const Tensors image{random_normal({2, 9, 9, 3}), random_normal({3, 3, 3, 8}), random_normal({8})};
   const Graph b = optimized([](const Tensors& v) { return Tensors{tanh(bias_add(conv2d(v[0], v[1]), v[2]))}; }, image);
   EXPECT_EQ(b.op_count(), 1u) << b.to_string();
+}
+
+TEST(Fusion, AProductGoesOnWithWhatFollowsItsReshape) {
+  // The way back through Flatten: the gradient of the layer before it.
+  const Tensors x{random_normal({8, 5}), random_normal({24, 5}), random_normal({8, 2, 3, 4})};
+  const Body body = [](const Tensors& v) { return Tensors{tanh(reshape(matmul(v[0], v[1], false, true), Shape({8, 2, 3, 4})) * v[2])}; };
+  const Graph graph = optimized(body, x);
+  EXPECT_EQ(std::ranges::count_if(graph.nodes, [](const Node& node) { return !is_source(node) && !node.op->view; }), 1) << graph.to_string();
+  EXPECT_EQ(function(body)(x)[0].to_vector<float>(), body(x)[0].to_vector<float>());
+  EXPECT_EQ(function(body)(x)[0].shape(), Shape({8, 2, 3, 4}));
+}
+
+TEST(Fusion, AReshapedProductReadByOthersStaysAsItIs) {
+  const Tensors x{random_normal({8, 5}), random_normal({5, 6}), random_normal({4, 12})};
+  const Body body = [](const Tensors& v) {
+    const Tensor product = reshape(matmul(v[0], v[1]), Shape({4, 12}));
+    return Tensors{product * v[2], product};
+  };
+  EXPECT_EQ(optimized(body, x).op_count(), 3u) << optimized(body, x).to_string();
+  expect_as_eager(body, x, 1e-6);
+}
+
+TEST(DevicesFusion, WhatFollowsReshapedProductsGivesWhatItsOpsGive) {
+  for (const char* device : kDevices)
+    for (const std::int64_t rows : {3, 64, 70}) {
+      const Tensors x{random_normal({rows, 10}), random_normal({1300, 10}), random_normal({rows, 10, 130}), random_normal({130})};
+      const auto product = [](const Tensors& v) { return reshape(matmul(v[0], v[1], false, true), v[2].shape()); };
+      expect_as_eager([&](const Tensors& v) { return Tensors{relu(product(v)) * v[2] - v[2]}; }, x, 1e-5, device);
+      expect_as_eager([&](const Tensors& v) { return Tensors{bias_add(product(v) * v[2], v[3])}; }, x, 1e-5, device);
+      expect_as_eager([&](const Tensors& v) { return Tensors{where(greater(v[2], 0.0), product(v), v[2])}; }, x, 1e-5, device);
+    }
 }
 
 TEST(Fusion, AProductReadByOthersStaysAsItIs) {

@@ -86,6 +86,10 @@ class TileWriter {
     for (int v = 0; v < shape_.vectors; ++v)
       columns.push_back(load(emit_, DType::f32, x86::ptr(b, v * emit_.vector_bytes()), tail_of(v)).as<x86::Vec>());
     for (int row = 0; row < shape_.rows; ++row) {
+      if (emit_.wide() && shape_.vectors == 1) {  // the element of a is read by its only product
+        cc_.vfmadd231ps(sum_of(row, 0), columns[0], a_of(row)._1to16());
+        continue;
+      }
       const std::size_t before = emit_.mark();
       const x86::Vec factor = load_scalar(emit_, DType::f32, a_of(row)).as<x86::Vec>();
       for (int v = 0; v < shape_.vectors; ++v) cc_.vfmadd231ps(sum_of(row, v), factor, columns[static_cast<std::size_t>(v)]);
@@ -175,8 +179,9 @@ bool halves_vectors() {
 TileLimits tile_limits(std::int64_t columns, std::string& refusal) {
   JitTarget target = current_target(refusal);
   if (target == JitTarget::avx512 && columns <= kNarrowColumns && halves_vectors()) target = JitTarget::avx2;
-  // Sums, a row of b and one element of a: 24 + 4 + 1 of 32 registers, 12 + 2 + 1 and a mask of 16.
-  if (target == JitTarget::avx512) return {.target = target, .lanes = 16, .vectors = 4, .rows = {0, 8, 12, 8, 6}};
+  // Sums, a row of b and one element of a: 24 + 4 + 1 of 32 registers, 12 + 2 + 1 and a mask of 16. With a single vector sixteen
+  // rows: the line of b that each step reads serves them all, and of a transposed a they are a line.
+  if (target == JitTarget::avx512) return {.target = target, .lanes = 16, .vectors = 4, .rows = {0, 16, 12, 8, 6}};
   return {.target = target, .lanes = 8, .vectors = 2, .rows = {0, 8, 6}};
 }
 

@@ -24,9 +24,12 @@ class ProductTiles {
     std::shared_ptr<const JitCode> code;
   };
   bool prepare(const Gemm<float>& whole, std::span<const ProductBlock> blocks, const TileEpilogue& inside);
+  void run_block(const Gemm<float>& block, const KernelArgs& args, const ProductBlock& at) const;
+  void run_transposed(const Gemm<float>& block) const;
   void run_tiles(const TileShape& shape, ProductTileArgs& args) const;
 
   TileLimits limits_;
+  bool transposes_ = false;  // tiles make the transpose of the product, which is turned piece by piece
   std::vector<Function> functions_;               // few: a row and a column of tiles have two sizes each
   std::shared_ptr<const EpilogueLayout> inside_;  // done while a tile is in registers; null: nothing is
   Epilogue after_;                                // done when a block is finished

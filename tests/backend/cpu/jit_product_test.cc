@@ -90,7 +90,7 @@ TEST_P(Tiles, OfEveryShapeAddUpInOrderAndTouchNothingElse) {
   for (const bool followed : {false, true})
     for (const bool transposed : {false, true})
       for (int vectors = 1; vectors <= (wide ? 4 : 2); ++vectors)
-        for (int rows = 1; rows * vectors <= (wide ? 24 : 12) && rows <= 12; ++rows)
+        for (int rows = 1; rows * vectors <= (wide ? 24 : 12) && rows <= 16; ++rows)
           for (const int missing : {0, 1, 6, lanes - 1}) {
             const TileShape shape{rows, vectors, missing > 0, transposed};
             check({shape, vectors * lanes - missing, 1 + rows % 5, 1 + vectors % 3}, GetParam(), followed);

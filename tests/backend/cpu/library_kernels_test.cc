@@ -38,6 +38,18 @@ TEST(LibraryMatmul, AgreesWithTheReferenceForOddSizesInAllTransposes) {
 }
 
 /// Large enough for a library to take a processor's matrix tiles, where it has them.
+TEST(LibraryMatmul, TallNarrowProductsOfColumnsAgreeWithTheReference) {
+  for (const std::int64_t m : {1024, 1300, 2561, 5003})
+    for (const std::int64_t n : {5, 10, 16})
+      for (const std::int64_t k : {3, 64}) check_matmul(DType::f32, {k, m}, {k, n}, true, false, 1e-5);
+}
+
+TEST(LibraryMatmul, ShortSumsOfLongTurnedRowsAgreeWithTheReference) {
+  for (const std::int64_t m : {64, 67})
+    for (const std::int64_t n : {1024, 1333})
+      for (const std::int64_t k : {1, 3, 4, 10, 16}) check_matmul(DType::f32, {m, k}, {n, k}, false, true, 1e-5);
+}
+
 TEST(LibraryMatmul, LargeProductsOfBfloat16AgreeWithTheReference) {
   check_matmul(DType::bf16, {384, 384}, {384, 384}, false, false, tolerance_of(DType::bf16));
   check_matmul(DType::bf16, {256, 320}, {192, 320}, false, true, tolerance_of(DType::bf16));
