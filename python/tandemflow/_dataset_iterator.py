@@ -111,8 +111,9 @@ class DatasetIterator:
 
     def get_next_as_optional(self):
         """The next element, or an Optional without a value at the end."""
-        from ._optional import Optional
+        from ._optional import Optional, only_at_run_time
 
+        only_at_run_time()
         try:
             return Optional.from_value(self._next_now())
         except StopIteration:

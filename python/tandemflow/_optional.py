@@ -1,6 +1,16 @@
 """tf.experimental.Optional: a value, or none."""
 
 
+def only_at_run_time():
+    """Whether a pass has a next element is known when a function runs, not when it is traced."""
+    from . import _tandem
+
+    if not _tandem.executing_eagerly():
+        from .errors import OpByOpError
+
+        raise OpByOpError("E0702 get_next_as_optional: whether there is another element is known only when the function runs")
+
+
 class Optional:
     """What get_next_as_optional gives."""
 

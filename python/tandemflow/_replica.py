@@ -55,6 +55,12 @@ def mean_of(share):
     return share if _share() == 1 else share / _share()
 
 
+def in_sum(part):
+    """What a replica contributes to a sum, so that it is that when the step weighs it by the replica's rows."""
+    replica = current()
+    return part * (replica.total / replica.rows) if replica is not None and replica.weighs_losses else part
+
+
 def _share():
     """1 also where whoever runs the replica weighs what it gives."""
     replica = current()

@@ -6,6 +6,7 @@
 #include "tandem/autodiff/made_op.h"
 #include "tandem/autodiff/tape.h"
 #include "tandem/exec/eager.h"
+#include "tandem/exec/run_ahead.h"
 #include "tandem/graph/passes.h"
 #include "tandem/graph/replay.h"
 #include "tandem/graph/trace.h"
@@ -269,6 +270,7 @@ const Graph& GraphFunction::optimized() const {
 void GraphFunction::run(OpCall& call) const {
   const CachedPlan found = cached_plan(call.requested, call.near, call.inputs);
   if (found.adaptive) found.adaptive->run(call.inputs, call.outputs);
+  else if (RunAhead::may(*found.plan) && asks_for_several_devices(graph_)) RunAhead::run(found.plan, call.inputs, call.outputs);
   else found.plan->run(call.inputs, call.outputs);
   if (found.large_work_us > 0) default_runtime().dispatcher().note_large_work(found.large_work_us);
 }
@@ -299,7 +301,8 @@ GraphFunction::CachedPlan GraphFunction::cached_plan(const DeviceName* scope, co
   std::shared_ptr<const GraphPlacement> split;
   if (!locked && options.placement) split = default_runtime().place_split(graph_, *options.placement, homes_of(arguments));
   CachedPlan made;
-  if (!locked && options.placement && default_runtime().adapts() && AdaptivePlans::pays(*options.placement)) {
+  const bool adapts = !locked && options.placement && default_runtime().adapts() && !leaves_little_to_place(graph);
+  if (adapts && AdaptivePlans::pays(*options.placement)) {
     made.adaptive = std::make_shared<AdaptivePlans>(graph, options, homes_of(arguments), AdaptivePlans::Split{split, graph_});
   } else {
     if (split) options.placement = split;

@@ -37,6 +37,7 @@ class Variable {
   template <std::invocable<const Tensor&> F>
   void update(F make) const {
     if (Trace* trace = Trace::current()) return trace->write(cell_, make(trace->read(cell_)));
+    RunQueue::await_variable(cell_.get(), true);  // a run that was handed over before reads the old value
     std::lock_guard writing(cell_->writing);
     std::lock_guard lock(cell_->mutex);
     cell_->value = cell_->own(make(cell_->value));

@@ -3,12 +3,14 @@
 #include <mutex>
 #include <string>
 
+#include "tandem/core/run_queue.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
 /// Readers hold `mutex` for a moment to take the value. Whoever replaces it holds `writing` from the time it reads the
-/// old value until the new one is in place, so that no update is lost; `mutex` comes second.
+/// old value until the new one is in place, so that no update is lost; `mutex` comes second. Nobody waits for a run while
+/// holding either.
 class Cell : public RefCounted {
  public:
   Cell(const Tensor& initial, bool trainable, std::string name);
@@ -18,7 +20,9 @@ class Cell : public RefCounted {
   ValueId id() const { return id_; }
   const std::string& name() const { return name_; }
 
+  /// The value after all runs that were handed over before (tandem/core/run_queue.h).
   Tensor read() const {
+    RunQueue::await_variable(this, false);
     std::lock_guard lock(mutex);
     return value;
   }

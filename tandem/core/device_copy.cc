@@ -75,6 +75,13 @@ DeviceCopy& Residency::add_shared(Storage& storage, SharedSpace& space) {
   return copy;
 }
 
+Ref<Storage> Residency::promised(MemorySpace& host, std::size_t bytes, Event written) {
+  Ref<Storage> made(new Storage(host, bytes));
+  made->readable_.store(nullptr, std::memory_order_relaxed);
+  made->elsewhere().host_ready = std::move(written);
+  return made;
+}
+
 void Residency::await_busy(Storage& storage, Lock& lock) {
   const std::vector<Event> busy = std::exchange(storage.elsewhere().host_busy, {});
   lock.unlock();

@@ -56,6 +56,10 @@ class Residency {
   /// Gives up all copies but this one, which is about to be written.
   static void keep_only(Storage& storage, DeviceCopy& copy);
 
+  /// A storage of the host whose bytes will be there when the event has happened: whoever makes it happen writes them before.
+  static Ref<Storage> promised(MemorySpace& host, std::size_t bytes, Event written);
+  static void* promised_bytes(Storage& storage) { return storage.host_.address(); }
+
   /// What messages call the storage, unless it has a name already.
   static void name(Storage& storage, const TensorSpec& spec, const Decision* made_by);
   /// "float32 [1024, 1024] from matmul"

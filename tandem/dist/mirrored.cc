@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tandem/core/device.h"
+#include "tandem/dist/even_shards.h"
 #include "tandem/runtime/config.h"
 
 namespace tandem {
@@ -27,7 +28,7 @@ bool names(std::string_view message, std::string_view device) {
 
 std::vector<std::string> checked(std::vector<std::string> devices) {
   if (devices.empty()) devices = known_devices("GPU");
-  if (devices.empty()) devices = {known_devices("CPU").at(0)};
+  if (devices.empty()) devices = known_devices("CPU");  // one, unless a program has asked for more
   const std::vector<std::string> known = known_devices();
   for (std::string& device : devices) {
     device = DeviceName::parse(device).short_name();
@@ -71,15 +72,7 @@ std::string MirroredStrategy::leave(ErrorCode code, std::string_view message) co
 
 bool works_alone(std::string_view device) { return device.find("CPU") == std::string_view::npos; }
 
-std::vector<Shard> MirroredStrategy::shards(std::int64_t rows) const {
-  const auto sizes = shard_rows(rows);
-  std::vector<Shard> out;
-  std::int64_t begin = 0;
-  for (std::size_t i = 0; i < sizes.size(); begin += sizes[i++])
-    if (sizes[i] > 0) out.push_back({devices()[i], begin, sizes[i], static_cast<int>(i)});
-  std::ranges::stable_partition(out, works_alone, &Shard::device);
-  return out;
-}
+std::vector<Shard> MirroredStrategy::shards(std::int64_t rows) const { return shards_of(*this, shard_rows(rows)); }
 
 PerReplica MirroredStrategy::experimental_distribute_values_from_function(const std::function<Tensors(const ReplicaContext&)>& make) const {
   PerReplica out;

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "tandem/autodiff/custom_gradient.h"
+#include "tandem/dist/even_shards.h"
 #include "tandem/dist/mirrored.h"
 #include "tandem/dist/replica_threads.h"
 #include "tandem/op/dispatcher.h"
@@ -178,7 +179,7 @@ PerReplica MirroredStrategy::distribute(const Tensors& batch) const {
   if (batch.empty() || batch[0].rank() < 1) fail(ErrorCode::invalid_argument, "distribute: needs tensors with a first axis of samples");
   PerReplica out;
   Shard shard;
-  for (const std::int64_t rows : shard_rows(batch[0].shape()[0])) {
+  for (const std::int64_t rows : even_rows(*this, batch[0].shape()[0])) {
     shard.rows = rows;
     out.emplace_back();
     for (const Tensor& tensor : batch) out.back().push_back(rows_of(tensor, shard));

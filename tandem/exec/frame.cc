@@ -81,7 +81,7 @@ void Frame::begin(std::span<const TensorRef> arguments, std::span<Tensor* const>
           storages_[s] = &slot.cell->value.storage();
           continue;
         }
-        tensors_[s] = slot.cell->read();
+        tensors_[s] = lying_in(*slot.cell);
         break;
       case Plan::Slot::Kind::computed: continue;
     }

@@ -7,6 +7,7 @@
 
 #include "tandem/core/spill.h"
 #include "tandem/exec/frame.h"
+#include "tandem/exec/run_ahead.h"
 #include "tandem/exec/stepwise.h"
 #include "tandem/kernel/joinable.h"
 
@@ -55,6 +56,7 @@ Plan::~Plan() {
 }
 
 void Plan::run(std::span<const TensorRef> arguments, std::span<Tensor> results, std::span<Tensor* const> own, RunTimes* times) const {
+  RunAhead::await_others(*this);
   std::vector<RandomState::Call> drawn;
   // What did not fit once is tried again now and then: others may have left.
   constexpr std::uint32_t kTryAgain = 64;

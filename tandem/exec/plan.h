@@ -138,6 +138,7 @@ class Plan {
  private:
   friend class Lowering;
   friend class Frame;
+  friend class RunAhead;
   Plan();
 
   void run(std::span<const TensorRef> arguments, std::span<Tensor> results, std::span<Tensor* const> own, RunTimes* times) const;

@@ -62,7 +62,7 @@ std::vector<Tensors> Stepwise::compute(std::span<const TensorRef> arguments, std
     if (node.op == &constant_op) {
       values[n] = {node.constant};
     } else if (node.op == &variable_op) {
-      values[n] = {node.cell->read()};
+      values[n] = {lying_in(*node.cell)};
     } else if (draws_each_run(*node.op, node.attrs.run_time())) {
       const auto call = drawn.empty() ? random_state().draw(node.attrs.run_time()[key_word(*node.op)]) : drawn[draws++];
       values[n] = run_node(n, values, with_words(*node.op, node.attrs, call));

@@ -6,6 +6,12 @@
 
 namespace tandem {
 
+/// What the cell holds; whoever runs a plan has waited for runs that replace it, and waits for none while it holds locks.
+inline Tensor lying_in(const Cell& cell) {
+  const std::lock_guard lock(cell.mutex);
+  return cell.value;
+}
+
 /// Plans lock in the order of addresses, so two of them cannot wait for each other.
 class WriteLocks {
  public:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "tandem/dist/even_shards.h"
 #include "tandem/nn/division.h"
 #include "tandem/nn/optimizers.h"
 #include "tandem/op/elementwise.h"
@@ -42,7 +43,7 @@ CompiledModel::CompiledModel(const LayerGraph& graph, Steps& steps, bool own_ste
   if (halves && options_.auto_scale_loss && !optimizer_->scales_losses()) optimizer_->scale_losses();
   if (MirroredStrategy::current()) {
     strategy_ = *MirroredStrategy::current();
-    division_ = std::make_unique<Division>(*this);
+    division_ = std::make_unique<Division>(*this, own_steps_);
   }
   const auto body = [this](bool training) -> Function::Body {
     return [this, training](const Tensors& batch) -> Tensors {
@@ -238,7 +239,7 @@ Tensors CompiledModel::gradients(const Tensors& arrays) const {
 
 ReplicaGroup CompiledModel::replicas_for(const Batch& batch) const {
   const std::int64_t rows = batch.inputs[0].shape()[0];
-  return {strategy_->shards(rows), rows, strategy_->home()};
+  return {own_steps_ ? shards_of(*strategy_, even_rows(*strategy_, rows)) : strategy_->shards(rows), rows, strategy_->home()};
 }
 
 Tensor CompiledModel::run_own_steps(const Batch& batch, bool training) const {

@@ -33,7 +33,7 @@ double seconds_on(const std::string& device, const Function& gradients, const Te
 void Division::begin(const Tensors& batch) {
   const MirroredStrategy& strategy = *model_.strategy();
   const std::string kind = text(join(strategy.devices()), " ", batch.empty() ? -1 : batch[0].shape()[0]);
-  if (!strategy.adapts()) {
+  if (!strategy.adapts() || own_steps_) {
     tuner_ = nullptr;
   } else if (!tuner_ || kind != kind_) {
     std::optional<std::pair<double, std::string>> single;

@@ -16,8 +16,8 @@ class CompiledModel;
 
 class Division {
  public:
-  /// The model must outlive it.
-  explicit Division(const CompiledModel& model) : model_(model) {}
+  /// The model must outlive it. With steps of one's own, which may average over their rows, shards stay even.
+  Division(const CompiledModel& model, bool own_steps) : model_(model), own_steps_(own_steps) {}
 
   /// A training begins whose batches are like this one, which may be unknown: with one, each device is timed. What was found for
   /// batches of the same size still holds.
@@ -34,6 +34,7 @@ class Division {
   std::pair<double, std::string> measure(const Tensors& batch);
 
   const CompiledModel& model_;
+  const bool own_steps_;
   std::string kind_;  // of the batches that tuner_ is for
   std::unique_ptr<Tuner> tuner_;
 };

@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "tandem/autodiff/thread_context.h"
+#include "tandem/core/run_queue.h"
 #include "tandem/dist/communicator.h"
 #include "tandem/dist/mirrored.h"
 #include "tandem/op/shared_draws.h"
@@ -57,12 +58,29 @@ nb::list all_gather(nb::handle lists, const Names& devices, const Names& homes, 
   return list_of(LocalCommunicator(devices, homes).all_gather(brought(lists), axis));
 }
 
+/// Steps that a thread of their own does while the caller goes on.
+void add_runs(nb::module_& module) {
+  RunQueue::set_around_waits([](const std::function<void()>& wait) {
+    if (!PyGILState_Check()) return wait();
+    const WithoutGil without;
+    wait();
+  });
+  module.def("await_runs", [] { RunQueue::await_all(); });
+  module.def("dropped_runs", RunQueue::take_dropped);
+  module.def("run_counts", [] {
+    const RunQueue::Counts counts = RunQueue::counts();
+    return nb::make_tuple(counts.runs, counts.waits);
+  });
+  module.attr("MOST_RUNS") = RunQueue::kMost;
+}
+
 /// How a group of devices divides batches, and which of them are left.
 void add_group(nb::module_& module) {
   nb::class_<Shards>(module, "Shards")
       .def(nb::init<Names>())
       .def_prop_ro("speeds", &Shards::speeds)
       .def_prop_ro("reason", &Shards::reason)
+      .def_prop_ro("fixed", &Shards::fixed)
       .def("sizes", &Shards::sizes)
       .def("take_measured", &Shards::take_measured);
   nb::class_<Tuner>(module, "Tuner")
@@ -108,6 +126,7 @@ void add_distribute(nb::module_& module) {
   module.def("all_reduce", all_reduce);
   module.def("all_gather", all_gather);
   module.def("set_strategy_scope", [](bool inside) { in_strategy_scope = inside; });
+  add_runs(module);
   add_group(module);
 }
 

@@ -2,6 +2,8 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include "tandem/core/run_queue.h"
+#include "tandem/exec/run_ahead.h"
 #include "tandem/nn/array_loop.h"
 #include "tandem/python/concrete.h"
 #include "tandem/python/convert.h"
@@ -14,7 +16,10 @@ std::int64_t run(ArrayLoop& loop, const Concrete& full, const Concrete* rest, st
   const auto full_function = full.function;
   const auto rest_function = rest ? rest->function : nullptr;
   const WithoutGil without;
-  return loop.run(*full_function, rest_function.get(), first, last, seconds);
+  const auto steps = [&] { return loop.run(*full_function, rest_function.get(), first, last, seconds); };
+  if (!asks_for_several_devices(full_function->graph())) return steps();
+  RunQueue::perform(steps);  // waits for all of them, not for each
+  return loop.done();
 }
 
 nb::list batch(const ArrayLoop& loop, std::int64_t step) {

@@ -6,6 +6,7 @@
 #include "tandem/base/cores.h"
 #include "tandem/base/fault.h"
 #include "tandem/base/log.h"
+#include "tandem/core/run_queue.h"
 #include "tandem/core/tensor.h"
 #include "tandem/exec/eager.h"
 #include "tandem/op/random_state.h"
@@ -40,6 +41,7 @@ void Runtime::set_soft_device_placement(bool on) { dispatcher_->set_soft_placeme
 bool Runtime::soft_device_placement() const { return dispatcher_->soft_placement(); }
 
 void Runtime::synchronize() {
+  RunQueue::await_all();
   for (Device* device : registry_->known()) device->synchronize();
 }
 
@@ -61,6 +63,7 @@ void sync() { default_runtime().synchronize(); }
 
 void finish_work() noexcept {
   if (!started.load()) return;
+  RunQueue::finish();
   try {
     sync();
   } catch (const std::exception&) {  // the process ends; whoever needed the value has been told

@@ -14,12 +14,12 @@ from ._one_device import OneDeviceStrategy
 from ._one_worker import MultiWorkerMirroredStrategy
 from ._reduce import ReduceOp
 from ._strategy import Strategy
-from ._values import DistributedValues, InputContext, InputOptions, PerReplica
+from ._values import DistributedValues, InputContext, InputOptions, PerReplica, RunOptions
 
 __all__ = [
     "CrossDeviceOps", "DistributedValues", "HierarchicalCopyAllReduce", "InputContext", "InputOptions",
     "MirroredStrategy", "MultiWorkerMirroredStrategy", "NcclAllReduce", "OneDeviceStrategy", "PerReplica", "ReduceOp", "ReductionToOneDevice",
-    "ReplicaContext", "Strategy", "experimental_set_strategy", "get_replica_context", "get_strategy", "has_strategy",
+    "ReplicaContext", "RunOptions", "Strategy", "experimental_set_strategy", "get_replica_context", "get_strategy", "has_strategy",
     "in_cross_replica_context",
 ]  # fmt: skip
 

@@ -3,7 +3,7 @@ import itertools
 
 from .._dataset import Dataset
 from .._gradient import flatten, pack_like
-from .._optional import Optional
+from .._optional import Optional, only_at_run_time
 from ._values import PerReplica, regroup
 
 
@@ -95,7 +95,7 @@ def split_element(element, strategy):
                 f"a distributed dataset divides batches along their first axis, but an element has tensors of the shapes "
                 f"{[tuple(one.shape) for one in leaves]}; call dataset.batch(global_batch_size) before distributing it"
             )
-    sizes = strategy.sizes(leaves[0].shape[0])
+    sizes = strategy.even_sizes(leaves[0].shape[0])
     bounds = [0, *itertools.accumulate(sizes)]
     parts = [PerReplica(*(leaf[a:b] for a, b in zip(bounds, bounds[1:]))) for leaf in leaves]
     return pack_like(element, iter(parts))
@@ -133,6 +133,7 @@ class _GroupIterator:
         return self._group(self._elements.get_next(), lambda: next(self._elements, None))
 
     def get_next_as_optional(self):
+        only_at_run_time()
         try:
             return Optional.from_value(next(self))
         except StopIteration:
@@ -156,3 +157,8 @@ class DatasetByReplica(_DistributedElements):
         whole = dataset if count == 1 else _Groups(dataset, count)
         super().__init__(whole, (lambda element: element) if count == 1 else (lambda elements: regroup(list(elements))), strategy)
         self._dataset = dataset
+
+    def cardinality(self):
+        """Steps, each of which takes an element for every replica; below 0 as the dataset has it."""
+        elements = int(self._dataset.cardinality())
+        return elements if elements < 0 else -(-elements // self._strategy.num_replicas_in_sync)

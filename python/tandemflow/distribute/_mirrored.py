@@ -36,7 +36,8 @@ def check_devices(devices):
 
 
 class MirroredStrategy(Strategy):
-    """A replica on each GPU, or on the devices given, the CPU among them if wanted; on the CPU where there is no GPU.
+    """A replica on each GPU, or on the devices given, the CPU among them if wanted; on the CPU where there is no GPU,
+    or on all the logical CPUs that were asked for.
 
     A global batch is divided by the measured speed of the devices; gradients are weighted by the rows they come from, so
     that results are those of one device, for any division. A device that fails leaves the group, unless
@@ -46,7 +47,7 @@ class MirroredStrategy(Strategy):
 
     def __init__(self, devices=None, cross_device_ops=None, on_failure="leave", sharded=False):
         if not devices:
-            devices = config.list_logical_devices("GPU") or config.list_logical_devices("CPU")[:1]
+            devices = config.list_logical_devices("GPU") or config.list_logical_devices("CPU")
         if on_failure not in ("leave", "stop"):
             raise ValueError(f'on_failure must be "leave" or "stop", got {on_failure!r}')
         super().__init__(check_devices(devices))
@@ -62,6 +63,9 @@ class MirroredStrategy(Strategy):
 
     def sizes(self, rows):
         return self._group.sizes(rows)
+
+    def even_sizes(self, rows):
+        return self._group.sizes(rows) if self._group.division.fixed else super().even_sizes(rows)
 
     def set_speeds(self, speeds):
         """Divides batches by these speeds from now on (rows a second, one a replica), whatever is measured."""

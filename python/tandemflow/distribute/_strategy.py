@@ -153,7 +153,11 @@ class Strategy:
     experimental_distribute_datasets_from_function = distribute_datasets_from_function
 
     def sizes(self, rows):
-        """How many rows of a batch each replica gets."""
+        """How many rows of a batch each replica gets in a step of Keras' own, whose results do not depend on it."""
+        return self.even_sizes(rows)
+
+    def even_sizes(self, rows):
+        """The same in code that a user has written: a mean over a replica's rows counts on shards of one size."""
         base, rest = divmod(rows, len(self.devices))
         return [base + (i < rest) for i in range(len(self.devices))]
 

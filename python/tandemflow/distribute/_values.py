@@ -53,6 +53,15 @@ class InputOptions:
         self.experimental_replication_mode = experimental_replication_mode
 
 
+class RunOptions:
+    """TensorFlow's options of `strategy.run`: they tell compilers for TPUs what is done here in any case."""
+
+    def __init__(self, experimental_enable_dynamic_batch_size=True, experimental_bucketizing_dynamic_shape=False, experimental_xla_options=None):
+        self.experimental_enable_dynamic_batch_size = experimental_enable_dynamic_batch_size
+        self.experimental_bucketizing_dynamic_shape = experimental_bucketizing_dynamic_shape
+        self.experimental_xla_options = experimental_xla_options
+
+
 def map_replicas(function, structure):
     """The structure with function(value) for every PerReplica value, and everything else as it is."""
     if isinstance(structure, DistributedValues):

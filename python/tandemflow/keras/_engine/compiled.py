@@ -3,7 +3,7 @@ import weakref
 
 from ... import _ops, _tandem
 from ..._gradient import flatten
-from ..._replica import mean_of
+from ..._replica import in_sum, mean_of
 from .lifted import lifted
 
 
@@ -246,6 +246,6 @@ def total_of(losses):
     total = None
     for loss in losses:
         loss = _tandem.to_tensor(loss)
-        loss = _ops.reduce_sum(loss) if loss.ndim else loss
+        loss = in_sum(_ops.reduce_sum(loss)) if loss.ndim else loss
         total = loss if total is None else total + _ops.cast(loss, total.dtype)
     return total

@@ -20,7 +20,7 @@ def current_strategy():
     return distribute.get_strategy() if distribute is not None and distribute.has_strategy() else None
 
 
-def _shards(structure, strategy):
+def _shards(structure, sizes_of):
     """How many rows each replica gets, and the structure once for each, with its rows of every tensor."""
     from ...distribute._values import map_replicas, select
 
@@ -29,7 +29,7 @@ def _shards(structure, strategy):
     if divided:
         return [part.shape[0] for part in divided[0]], [select(structure, i) for i in range(len(divided[0]))]
     leaves = flatten(structure)
-    sizes = strategy.sizes(leaves[0].shape[0])
+    sizes = sizes_of(leaves[0].shape[0])
     bounds = [0, *itertools.accumulate(sizes)]
     with device(_HOST):
         cut = [[leaf[a:b] for leaf in leaves] for a, b in zip(bounds, bounds[1:])]
@@ -63,7 +63,7 @@ def _joined_leaf(leaves):
 def learn(model, data):
     """One step of the optimizer; returns x, y, y_pred and sample_weight of the whole batch."""
     strategy = model._distribute_strategy
-    sizes, shards = _shards(data, strategy)
+    sizes, shards = _shards(data, strategy.sizes)
     rows = sum(sizes)
     variables = model.trainable_weights
     losses, outputs = {}, {}
@@ -94,7 +94,7 @@ def learn(model, data):
 def infer(model, x):
     """The outputs of the model without training."""
     strategy = model._distribute_strategy
-    sizes, shards = _shards(x, strategy)
+    sizes, shards = _shards(x, strategy.sizes)
     outputs = {}
 
     def replica(i):
@@ -127,7 +127,7 @@ def predict(model, step, data):
 def _in_replicas(model, step, data):
     """The rows of each replica that has any, and what `step` gives there."""
     strategy = model._distribute_strategy
-    sizes, shards = _shards(data, strategy)
+    sizes, shards = _shards(data, strategy.even_sizes)
     results = {}
 
     def replica(i):
@@ -139,12 +139,12 @@ def _in_replicas(model, step, data):
 
 
 def _average(values, sizes, rows):
-    """By rows, of what the replicas log; what is no number, and what all have in common, is as it is."""
+    """By rows, of what the replicas log; whole numbers stay whole, as in Keras; what is no number, and what all have in common, is as it is."""
     if all(value is values[0] for value in values) or isinstance(values[0], str):
         return values[0]
     numbers = [_tandem.to_tensor(value) for value in values]
     if not numbers[0].dtype.is_floating:
-        numbers = [_ops.cast(number, "float32") for number in numbers]
+        return _ops.floordiv(_ops.add_n(numbers), len(numbers)) if numbers[0].dtype.is_integer else numbers[0]
     return _ops.add_n([number * (size / rows) for number, size in zip(numbers, sizes)])
 
 
@@ -158,6 +158,9 @@ class Division:
 
     def __init__(self, model, source, measures=True):
         self._model, self._source, self._strategy = model, source, model._distribute_strategy
+        # A step of one's own may average over a replica's rows: its shards are even, as in TensorFlow, and are not searched for.
+        self._own = model._overrides("train_step")
+        self._sizes = self._strategy.even_sizes if self._own else self._strategy.sizes
         self._tuner = None
         self._begun = not measures
         self._devices = None  # those that it has begun with
@@ -169,10 +172,10 @@ class Division:
                 self._divide_for_those_left()
             return
         self._begun = True
-        if self._strategy.adapts():
+        if self._strategy.adapts() and not self._own:
             self._find_tuner()
         if self._source.loop is not None:
-            self._source.divide(self._strategy.sizes)
+            self._source.divide(self._sizes)
         self._devices = self._strategy.devices
 
     def _find_tuner(self):
@@ -180,8 +183,8 @@ class Division:
         kind = (self._source.batch_size if self._source.loop is not None else None, tuple(self._strategy.devices))
         known = getattr(self._model, "_mirrored_tuner", None)
         if known is None or known[0] != kind:
-            # What a step of one's own computes is not known before it runs: its shards are equal until steps have been timed.
-            measured = self._source.loop is not None and not self._model._overrides("train_step")
+            # What is computed to be timed must leave no traces: a loss of one's own may update metrics.
+            measured = self._source.loop is not None and not self._model._overrides("compute_loss")
             single = self._measure() if measured else None
             known = self._model._mirrored_tuner = (kind, self._strategy.tuner(self.STRETCH))
             if single is not None:
@@ -202,7 +205,7 @@ class Division:
             return False
         if self._tuner.note(steps, seconds):
             if self._source.loop is not None:
-                self._source.divide(self._strategy.sizes)
+                self._source.divide(self._sizes)
             else:
                 self._model._retrace()  # batches are divided inside the step
             return True
@@ -210,6 +213,11 @@ class Division:
         if line:
             get_logger().warning("%s", line)
         return False
+
+    @property
+    def searches(self):
+        """Whether single steps are being timed: then each is waited for."""
+        return self._tuner is not None and not self._tuner.settled
 
     def recover(self, error):
         """Whether the step can be done again, without the device that failed."""
@@ -223,7 +231,7 @@ class Division:
         if self._devices is not None:
             self._devices = self._strategy.devices
             if self._source.loop is not None:
-                self._source.divide(self._strategy.sizes if len(self._strategy.devices) > 1 else None)
+                self._source.divide(self._sizes if len(self._strategy.devices) > 1 else None)
         self._tuner = self._model._mirrored_tuner = None  # the next fit measures again
 
 

@@ -1,7 +1,7 @@
 """The base of all losses, and how the losses of rows become one number."""
 from ... import _ops, _replica, _tandem
 from ..._gradient import flatten, pack_like
-from ..._replica import share_of
+from ..._replica import in_sum, share_of
 from .._engine import floats
 from .._engine.logits import logits_of, remember
 from .._engine.naming import snake_case, unique_name
@@ -174,10 +174,10 @@ def _reduced(values, weight, reduction):
     if reduction in (None, "none") or values.ndim == 0 or tuple(values.shape) == (0,):
         return values
     if reduction == "sum":
-        return _by_rows(_ops.reduce_sum(values))
+        return in_sum(_ops.reduce_sum(values))
     if reduction == "mean_with_sample_weight" and weight is not None:
         mean = _ops.divide_no_nan(_ops.reduce_sum(values), _in_all_replicas(_ops.reduce_sum(weight)))
-        return share_of(mean) if _divided_step() is None else _by_rows(mean)
+        return share_of(mean) if _divided_step() is None else in_sum(mean)
     return share_of(_ops.reduce_mean(values))
 
 
@@ -191,9 +191,3 @@ def _in_all_replicas(count):
     """The sum over the replicas of a step: a mean is that of the whole batch."""
     replica = _divided_step()
     return count if replica is None else replica.all_reduce("SUM", count)
-
-
-def _by_rows(part):
-    """What a replica contributes to a sum, so that it is that when the step weighs it by the replica's rows."""
-    replica = _replica.current()
-    return part * (replica.total / replica.rows) if replica is not None and replica.weighs_losses else part
