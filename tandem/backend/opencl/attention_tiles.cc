@@ -38,7 +38,7 @@ KERNEL attention_pack(__global const T_mem* x, __global P* panels, const long ro
 }
 
 #define ROW(r) (P)T_load(x, rows.at[r] + k)
-#define KEEP(r, low, high) { PUT8(P8, to + r * rows.width + j, low); PUT8(P8, to + r * rows.width + j + 8, high); }
+#define KEEP(r, low, high, A) { PUT8(P8, to + r * rows.width + j, low); PUT8(P8, to + r * rows.width + j + 8, high); }
 // Products of the rows with those of the panels from `begin`, a multiple of 16, to `end`.
 static void products(__global const T_mem* x, const Rows rows, __global const P* panels, long begin, long end, long size, __global P* to) {
   for (long j = begin; j < end; j += 16) {
@@ -48,12 +48,12 @@ static void products(__global const T_mem* x, const Rows rows, __global const P*
       const P8 b0 = GET8(P8, pb), b1 = GET8(P8, pb + 8);
       STEP_TILE(ROW)
     }
-    KEEP(0, l0, h0) KEEP(1, l1, h1) KEEP(2, l2, h2) KEEP(3, l3, h3) KEEP(4, l4, h4) KEEP(5, l5, h5)
+    EACH_ROW(KEEP, )
   }
 }
 
 #define WEIGHT(r) weights[r * rows.width + j]
-#define STORE(r, low, high) \
+#define STORE(r, low, high, A) \
   if (r < rows.rows) { \
     if (m == 8) T_store8(y, rows.at[r] + c, low * factor[r]); else T_store_part(y, rows.at[r] + c, low * factor[r], 1, m); \
     if (more == 8) T_store8(y, rows.at[r] + c + 8, high * factor[r]); else T_store_part(y, rows.at[r] + c + 8, high * factor[r], 1, more); \
@@ -69,7 +69,7 @@ static void combine(__global const P* weights, __global const T_mem* x, long fro
       const P8 b0 = piece(x, at, 1, m), b1 = more ? piece(x, at + 8, 1, more) : (P8)(0);
       STEP_TILE(WEIGHT)
     }
-    STORE(0, l0, h0) STORE(1, l1, h1) STORE(2, l2, h2) STORE(3, l3, h3) STORE(4, l4, h4) STORE(5, l5, h5)
+    EACH_ROW(STORE, )
   }
 }
 

@@ -12,10 +12,8 @@ constexpr std::string_view kFilterSums = R"(
 static void keep8(__global P* to, P8 sum, int add) { PUT8(P8, to, add ? sum + GET8(P8, to) : sum); }
 #if TILE_LANES == 16
 #define KEEP_VECTOR(to, sum) keep8(to, (sum).lo, add), keep8((to) + 8, (sum).hi, add)
-#define SPREAD(sum, to) vstore8((sum).lo, 0, to), vstore8((sum).hi, 0, (to) + 8)
 #else
 #define KEEP_VECTOR(to, sum) keep8(to, sum, add)
-#define SPREAD(sum, to) vstore8(sum, 0, to)
 #endif
 #define LINE(r) (P)T_load(x, from[r] + at)
 #define EDGE(r) (oy * g.sy + ky[r] >= 0 && oy * g.sy + ky[r] < g.h && ox * g.sx + kx[r] >= 0 && ox * g.sx + kx[r] < g.w \
@@ -24,22 +22,16 @@ static void keep8(__global P* to, P8 sum, int add) { PUT8(P8, to, add ? sum + GE
 // Whole vectors are taken unless that is beyond the end: what a column that is not kept adds up does not matter.
 #define COLUMNS const TILE_VECTOR b0 = q + TILE_LANES <= last ? TAKE(dy, q) : TAKE_PART(dy, q, columns); \
                 const TILE_VECTOR b1 = !WIDE ? b0 : q + 2 * TILE_LANES <= last ? TAKE(dy, q + TILE_LANES) : TAKE_PART(dy, q + TILE_LANES, columns - TILE_LANES);
-#define KEEP(r, low, high) if (r < rows) keep_row(mine + (row * 6 + r) * n + channel, columns, low, high, image > begin || y > 0);
-
-static void keep_row(__global P* to, int columns, TILE_VECTOR low, TILE_VECTOR high, int add) {
-  if (columns == 2 * TILE_LANES) {
-    KEEP_VECTOR(to, low);
-    KEEP_VECTOR(to + TILE_LANES, high);
-    return;
+#define KEEP(r, low, high, A) \
+  if (r < rows) { \
+    KEEP_VECTOR(to + r * n, low); \
+    if (WIDE) KEEP_VECTOR(to + r * n + TILE_LANES, high); \
   }
-  if (columns == TILE_LANES) {
-    KEEP_VECTOR(to, low);
-    return;
-  }
-  P all[2 * TILE_LANES];
-  SPREAD(low, all);
-  SPREAD(high, all + TILE_LANES);
-  for (int k = 0; k < columns; ++k) to[k] = add ? to[k] + all[k] : all[k];
+static void keep_part(__global P* to, long n, int rows, int columns, const P* all, int add) {
+#pragma unroll 1
+  for (int r = 0; r < rows; ++r)
+#pragma unroll 1
+    for (int k = 0; k < columns; ++k) to[r * n + k] = add ? to[r * n + k] + all[r * TILE_COLUMNS + k] : all[r * TILE_COLUMNS + k];
 }
 
 // How many steps of `stride` lead from 0 to `a` or beyond it.
@@ -53,16 +45,17 @@ KERNEL filter_sums(__global const T_mem* x, __global const T_mem* dy, __global P
   const long part = get_global_id(0), group = get_global_id(1) / group_tiles, column = get_global_id(1) - group * group_tiles;
   const long patch = g.kh * g.kw * inputs, channel = group * outputs + column * tile, last = batch * g.oh * g.ow * n;
   const long begin = part * per_part, end = min(batch, begin + per_part), step = g.sx * g.c;
+  const long safe = (last + n - tile - channel) / (g.ow * n);  // lines of all images in which no vector ends beyond the buffer
   const int columns = (int)min(tile, outputs - column * tile);
   __global P* mine = sums + part * patch * n;
   for (long image = begin; image < end; ++image)
     for (long y = 0; y < g.oh; y += lines) {
       long tap_y = 0, tap_x = 0, tap_c = 0;  // of the element that comes next
-      for (long row = 0; row * 6 < patch; ++row) {
-        long ky[6], kx[6], from[6], top = y, bottom = min(g.oh, y + lines), low = 0, high = g.ow;
+      for (long row = 0; row * TILE_ROWS < patch; ++row) {
+        long ky[TILE_ROWS], kx[TILE_ROWS], from[TILE_ROWS], top = y, bottom = min(g.oh, y + lines), low = 0, high = g.ow;
         const long end_line = bottom;
 #pragma unroll
-        for (int r = 0; r < 6; ++r) {
+        for (int r = 0; r < TILE_ROWS; ++r) {
           ky[r] = tap_y * g.dy - g.py;
           kx[r] = tap_x * g.dx - g.px;
           from[r] = ((image * g.h + ky[r]) * g.w + kx[r]) * g.c + group * inputs + tap_c;
@@ -71,7 +64,7 @@ KERNEL filter_sums(__global const T_mem* x, __global const T_mem* dy, __global P
           bottom = min(bottom, max(0l, steps_to(g.h - ky[r], g.sy)));
           low = max(low, steps_to(-kx[r], g.sx));
           high = min(high, max(0l, steps_to(g.w - kx[r], g.sx)));
-          if (row * 6 + r + 1 < patch && ++tap_c == inputs) {  // rows beyond repeat the last one
+          if (row * TILE_ROWS + r + 1 < patch && ++tap_c == inputs) {  // rows beyond repeat the last one
             tap_c = 0;
             if (++tap_x == g.kw) tap_x = 0, ++tap_y;
           }
@@ -79,25 +72,36 @@ KERNEL filter_sums(__global const T_mem* x, __global const T_mem* dy, __global P
         low = min(low, g.ow);
         high = max(high, low);
         TILE
-        for (long oy = y; oy < end_line; ++oy) {
-          const int inside = oy >= top && oy < bottom;
+        const long end_inside = min(bottom, safe - image * g.oh);
+        long oy = y;
+        if (low == 0 && high == g.ow && top == y && end_inside == end_line) {  // no padding: one loop, which does not pause between lines
+          long ox = 0, at = y * g.sy * g.w * g.c, q = (image * g.oh + y) * g.ow * n + channel;
+          for (long left = (end_line - y) * g.ow; left > 0; --left, q += n) {
+            WHOLE STEP_TILE(LINE)
+            const int next_line = ++ox == g.ow;
+            at += next_line ? step + g.sy * g.w * g.c - g.ow * step : step;
+            ox = next_line ? 0 : ox;
+          }
+          oy = end_line;
+        }
+        for (; oy < end_line; ++oy) {
+          const int inside = oy >= top && oy < end_inside;
           const long from_pixel = inside ? low : g.ow, to_pixel = inside ? high : g.ow;
           long ox = 0, at = oy * g.sy * g.w * g.c, q = (image * g.oh + oy) * g.ow * n + channel;
-          for (; ox < from_pixel; ++ox, at += step, q += n) { COLUMNS STEP_TILE(EDGE) }
-          if (q + (g.ow - 1 - ox) * n + tile <= last) {
+          for (long stop = from_pixel; ox < g.ow; stop = g.ow) {  // the left edge, the inside, the right edge
+            for (; ox < stop; ++ox, at += step, q += n) { COLUMNS STEP_TILE(EDGE) }
             for (; ox < to_pixel; ++ox, at += step, q += n) { WHOLE STEP_TILE(LINE) }
-          } else {
-            for (; ox < to_pixel; ++ox, at += step, q += n) { COLUMNS STEP_TILE(LINE) }
           }
-          for (; ox < g.ow; ++ox, at += step, q += n) { COLUMNS STEP_TILE(EDGE) }
         }
-        const int rows = (int)min(6l, patch - row * 6);
-        KEEP(0, l0, h0)
-        KEEP(1, l1, h1)
-        KEEP(2, l2, h2)
-        KEEP(3, l3, h3)
-        KEEP(4, l4, h4)
-        KEEP(5, l5, h5)
+        const int rows = (int)min((long)TILE_ROWS, patch - row * TILE_ROWS), add = image > begin || y > 0;
+        __global P* to = mine + row * TILE_ROWS * n + channel;
+        if (columns == tile) {
+          EACH_ROW(KEEP, )
+        } else {
+          P all[TILE_ROWS * TILE_COLUMNS];
+          EACH_ROW(SPREAD_ROW, )
+          keep_part(to, n, rows, columns, all, add);
+        }
       }
     }
 }
@@ -136,15 +140,17 @@ class Conv2dBackpropFilter final : public PreparedKernel {
   }
 
  private:
-  /// Lines of an image that stay in a core's nearest cache, with what of the gradient belongs to them; the same on every device.
+  /// Lines of an image that stay near a core with what of the gradient belongs to them, in equal blocks; the same on every device.
   std::int64_t lines() const {
-    constexpr std::int64_t kNear = 32 * 1024 / 4, kColumns = 32;
-    const std::int64_t line = g_.columns.output * kColumns + g_.rows.stride * g_.columns.input * g_.group_inputs();
-    return std::clamp<std::int64_t>(kNear / std::max<std::int64_t>(line, 1), 1, std::max<std::int64_t>(g_.rows.output, 1));
+    constexpr std::int64_t kNear = 48 * 1024 / 4, kColumns = 32;
+    const std::int64_t line = g_.columns.output * kColumns + g_.rows.stride * g_.columns.input * g_.group_inputs(), all = std::max<std::int64_t>(g_.rows.output, 1);
+    return blocks(all, blocks(all, std::clamp<std::int64_t>(kNear / std::max<std::int64_t>(line, 1), 1, all)));
   }
+  /// Where vectors have sixteen lanes there are twice as many registers, of which nine rows leave some.
+  int tile_rows() const { return lanes_ == 2 * kWidth ? 9 : kTileRows; }
   std::string source() const {
     return text(gemm_prelude(dtype_), "#define WIDE ", vectors_ - 1, "\n", kForEach,
-                Epilogue().source(), tile_text(lanes_), kImageText, kAddPartsText, kFilterSums);
+                Epilogue().source(), tile_text(lanes_, tile_rows()), kImageText, kAddPartsText, kFilterSums);
   }
 
   Context& context_;
@@ -161,7 +167,14 @@ class Conv2dBackpropFilter final : public PreparedKernel {
 
 const std::string_view kAddPartsText = R"(
 KERNEL add_parts(__global const P* sums, __global T_mem* y, const long count, const long parts, const long per_item) {
-  FOR_EACH(i, count, per_item) {
+  long i = (long)get_global_id(0) * per_item;
+  const long end = min(count, i + per_item);
+  for (; i + 8 <= end; i += 8) {
+    P8 sum = GET8(P8, sums + i);
+    for (long part = 1; part < parts; ++part) sum += GET8(P8, sums + part * count + i);
+    T_store8(y, i, AS_T8(sum));
+  }
+  for (; i < end; ++i) {
     P sum = sums[i];
     for (long part = 1; part < parts; ++part) sum += sums[part * count + i];
     T_store(y, i, (T_lane)sum);
@@ -170,7 +183,7 @@ KERNEL add_parts(__global const P* sums, __global T_mem* y, const long count, co
 )";
 
 void launch_add_parts(Context& context, const KernelFunction& add_parts, const void* sums, void* to, std::int64_t count, std::int64_t parts) {
-  const std::int64_t per_item = context.elements_per_item(count, static_cast<double>(parts));
+  const std::int64_t per_item = blocks(context.elements_per_item(count, static_cast<double>(parts)), kWidth) * kWidth;
   Launch(context, add_parts).buffer(sums).buffer(to).value(count).value(parts).value(per_item).run(blocks(count, per_item));
 }
 

@@ -96,29 +96,23 @@ constexpr std::string_view kTileText = R"(
 #define WIDE 1
 #endif
 #define TILE_COLUMNS (2 * TILE_LANES)
-#define TILE TILE_VECTOR l0 = (TILE_VECTOR)(0), l1 = l0, l2 = l0, l3 = l0, l4 = l0, l5 = l0, h0 = l0, h1 = l0, h2 = l0, h3 = l0, h4 = l0, h5 = l0;
-#define STEP_ONE(value, low) { const TILE_VECTOR all = (TILE_VECTOR)(value); low = MAD(all, b0, low); }
-#define STEP_TWO(value, low, high) { const TILE_VECTOR all = (TILE_VECTOR)(value); low = MAD(all, b0, low); high = MAD(all, b1, high); }
-#define STEP_FIRST(A) STEP_ONE(A(0), l0) STEP_ONE(A(1), l1) STEP_ONE(A(2), l2) STEP_ONE(A(3), l3) STEP_ONE(A(4), l4) STEP_ONE(A(5), l5)
-#define STEP_BOTH(A) STEP_TWO(A(0), l0, h0) STEP_TWO(A(1), l1, h1) STEP_TWO(A(2), l2, h2) STEP_TWO(A(3), l3, h3) STEP_TWO(A(4), l4, h4) STEP_TWO(A(5), l5, h5)
+#define SIX_ROWS(DO, A) DO(0, l0, h0, A) DO(1, l1, h1, A) DO(2, l2, h2, A) DO(3, l3, h3, A) DO(4, l4, h4, A) DO(5, l5, h5, A)
+#if TILE_ROWS == 9
+#define EACH_ROW(DO, A) SIX_ROWS(DO, A) DO(6, l6, h6, A) DO(7, l7, h7, A) DO(8, l8, h8, A)
+#else
+#define EACH_ROW SIX_ROWS
+#endif
+#define MAKE_ROW(r, low, high, A) TILE_VECTOR low = (TILE_VECTOR)(0), high = low;
+#define TILE EACH_ROW(MAKE_ROW, )
+#define STEP_ONE(r, low, high, A) { const TILE_VECTOR all = (TILE_VECTOR)(A(r)); low = MAD(all, b0, low); }
+#define STEP_TWO(r, low, high, A) { const TILE_VECTOR all = (TILE_VECTOR)(A(r)); low = MAD(all, b0, low); high = MAD(all, b1, high); }
+#define STEP_FIRST(A) EACH_ROW(STEP_ONE, A)
+#define STEP_BOTH(A) EACH_ROW(STEP_TWO, A)
 #if WIDE
 #define STEP_TILE STEP_BOTH
 #else
 #define STEP_TILE STEP_FIRST
 #endif
-#define PUT(r, low, high) if (r < rows) put_row(c, to + r * n, first, columns, low, high, add EPILOGUE_ARGUMENTS);
-#define PUT_TILE PUT(0, l0, h0) PUT(1, l1, h1) PUT(2, l2, h2) PUT(3, l3, h3) PUT(4, l4, h4) PUT(5, l5, h5)
-
-static void put_eight(__global C_mem* c, long to, long column, int columns, P8 sums, int add EPILOGUE_PARAMETERS) {
-  if (columns >= 8) {
-    if (add) sums += AS_P8(C_load8(c, to));
-    C_store8(c, to, EPILOGUE(AS_T8(sums), to, column, 8));
-  } else if (columns > 0) {
-    if (add) sums += AS_P8(C_part(c, to, 1, columns, 0));
-    C_store_part(c, to, EPILOGUE(AS_T8(sums), to, column, columns), 1, columns);
-  }
-}
-
 #if TILE_LANES == 16
 #define TAKE(x, at) JOIN(P16, AS_P8(T_load8(x, at)), AS_P8(T_load8(x, (at) + 8)))
 #define TAKE_PART(x, at, m) JOIN(P16, AS_P8(T_part(x, at, 1, m, 0)), AS_P8(T_part(x, (at) + 8, 1, (m) - 8, 0)))
@@ -130,37 +124,68 @@ static void put_eight(__global C_mem* c, long to, long column, int columns, P8 s
   } else { \
     for (start; more; next) { const P16 b0 = COLUMNS(0); STEP_FIRST(A) } \
   }
-static void put_vector(__global C_mem* c, long to, long column, int columns, P16 sums, int add EPILOGUE_PARAMETERS) {
-#if C_IS_LANES
-  if (columns >= 16 && !add) {
-    const P16 done = JOIN(P16, AS_P8(EPILOGUE(AS_T8(sums.lo), to, column, 8)), AS_P8(EPILOGUE(AS_T8(sums.hi), to + 8, column + 8, 8)));
-    PUT16(P16, (__global P*)c + to, done);
-    return;
-  }
-#endif
-  put_eight(c, to, column, columns, sums.lo, add EPILOGUE_ARGUMENTS);
-  put_eight(c, to + 8, column + 8, columns - 8, sums.hi, add EPILOGUE_ARGUMENTS);
-}
+#define SPREAD(sums, to) vstore8((sums).lo, 0, to), vstore8((sums).hi, 0, (to) + 8)
 #else
 #define TAKE(x, at) AS_P8(T_load8(x, at))
 #define TAKE_PART(x, at, m) AS_P8(T_part(x, at, 1, m, 0))
 #define PANEL_COLUMNS(j) GET8(P8, pb + (j) * 8)
 // Two vectors are a panel.
 #define TILE_LOOP(start, more, next, COLUMNS, A) for (start; more; next) { const P8 b0 = COLUMNS(0), b1 = WIDE ? COLUMNS(1) : b0; STEP_TILE(A) }
-#define put_vector put_eight
+#define SPREAD(sums, to) vstore8(sums, 0, to)
 #endif
 
-static void put_row(__global C_mem* c, long to, long column, int columns, TILE_VECTOR low, TILE_VECTOR high, int add EPILOGUE_PARAMETERS) {
-  put_vector(c, to, column, columns, low, add EPILOGUE_ARGUMENTS);
-  put_vector(c, to + TILE_LANES, column + TILE_LANES, columns - TILE_LANES, high, add EPILOGUE_ARGUMENTS);
+static void put_whole(__global C_mem* c, long to, long column, P8 sums EPILOGUE_PARAMETERS) {
+  C_store8(c, to, EPILOGUE(AS_T8(sums), to, column, 8));
 }
+#if TILE_LANES == 16 && C_IS_LANES
+static void put_wide(__global C_mem* c, long to, long column, P16 sums EPILOGUE_PARAMETERS) {
+  PUT16(P16, (__global P*)c + to, JOIN(P16, AS_P8(EPILOGUE(AS_T8(sums.lo), to, column, 8)), AS_P8(EPILOGUE(AS_T8(sums.hi), to + 8, column + 8, 8))));
+}
+#elif TILE_LANES == 16
+static void put_wide(__global C_mem* c, long to, long column, P16 sums EPILOGUE_PARAMETERS) {
+  put_whole(c, to, column, sums.lo EPILOGUE_ARGUMENTS);
+  put_whole(c, to + 8, column + 8, sums.hi EPILOGUE_ARGUMENTS);
+}
+#else
+#define put_wide put_whole
+#endif
+
+// Rows of which some columns are stored, or added to what is there: one text for all of them, which is seldom run and always compiled.
+static void put_part(__global C_mem* c, long to, long n, long column, int rows, int columns, const P* all, int add EPILOGUE_PARAMETERS) {
+#pragma unroll 1
+  for (int r = 0; r < rows; ++r)
+#pragma unroll 1
+    for (int j = 0; j < columns; j += 8) {
+      const int m = min(8, columns - j);
+      const long at = to + r * n + j;
+      P8 sums = vload8(0, all + r * TILE_COLUMNS + j);
+      if (add) sums += AS_P8(C_part(c, at, 1, m, 0));
+      if (m == 8) put_whole(c, at, column + j, sums EPILOGUE_ARGUMENTS);
+      else C_store_part(c, at, EPILOGUE(AS_T8(sums), at, column + j, m), 1, m);
+    }
+}
+
+#define PUT(r, low, high, A) \
+  if (r < rows) { \
+    put_wide(c, to + r * n, first, low EPILOGUE_ARGUMENTS); \
+    put_wide(c, to + r * n + TILE_LANES, first + TILE_LANES, high EPILOGUE_ARGUMENTS); \
+  }
+#define SPREAD_ROW(r, low, high, A) SPREAD(low, all + r * TILE_COLUMNS), SPREAD(high, all + r * TILE_COLUMNS + TILE_LANES);
+#define PUT_TILE \
+  if (columns == TILE_COLUMNS && !add) { \
+    EACH_ROW(PUT, ) \
+  } else { \
+    P all[TILE_ROWS * TILE_COLUMNS]; \
+    EACH_ROW(SPREAD_ROW, ) \
+    put_part(c, to, n, first, rows, columns, all, add EPILOGUE_ARGUMENTS); \
+  }
 )";
 
 }  // namespace
 
 int tile_lanes(const Context& context, DType dtype) { return dtype_size(lane_dtype(dtype)) == 4 ? context.traits().lanes() : kWidth; }
 
-std::string tile_text(int lanes) { return text("#define TILE_LANES ", lanes, "\n#define TILE_VECTOR P", lanes, "\n", kTileText); }
+std::string tile_text(int lanes, int rows) { return text("#define TILE_ROWS ", rows, "\n#define TILE_LANES ", lanes, "\n#define TILE_VECTOR P", lanes, "\n", kTileText); }
 
 std::size_t packed_bytes(DType dtype) { return dtype_size(lane_dtype(dtype)); }
 

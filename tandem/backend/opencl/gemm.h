@@ -7,7 +7,7 @@
 
 namespace tandem::opencl {
 
-inline constexpr std::int64_t kTileRows = 6, kPanelColumns = 16;
+inline constexpr int kTileRows = 6, kPanelColumns = 16;
 
 /// Bytes of a lane in packed panels: f16 and bf16 are packed as f32.
 std::size_t packed_bytes(DType dtype);
@@ -58,13 +58,13 @@ class Gemm {
 /// How many lanes the vectors of a tile have: 16 where a register of the device holds as many elements of the dtype, or 8.
 int tile_lanes(const Context& context, DType dtype);
 
-/// A tile of sums in registers, six rows of two vectors, after gemm_prelude and the source of an epilogue: TILE makes it;
-/// TILE_LOOP(start, more, next, COLUMNS, A) is a loop that adds the products of A(0) to A(5) with the vectors COLUMNS(0) and, where
+/// A tile of sums in registers, `rows` (6 or 9) of two vectors, after gemm_prelude and the source of an epilogue: TILE makes it;
+/// TILE_LOOP(start, more, next, COLUMNS, A) is a loop that adds the products of A(0), A(1), … with the vectors COLUMNS(0) and, where
 /// the tile has so many `columns`, COLUMNS(1), which are PANEL_COLUMNS for packed ones: panels of 16 columns from `pb`, `panel`
 /// elements apart. STEP_TILE(A) is one step with the vectors b0 and b1. TAKE(x, at) is a vector of a tensor, TAKE_PART(x, at, m) the
 /// first m lanes of one. PUT_TILE stores `rows` and `columns` of the tile at `to` in c, which has n columns, adding to what is there
-/// where `add` says so; `first` is its first column. After "#define WIDE 0" only the first vector is computed.
-std::string tile_text(int lanes);
+/// where `add` says so; `first` is its first column. EACH_ROW(DO, A) is DO(number, first vector, second vector, A) for each row. After "#define WIDE 0" only the first vector is computed.
+std::string tile_text(int lanes, int rows = kTileRows);
 
 /// The kernel pack_b, after gemm_prelude, and its launch: as Gemm::pack_b.
 extern const std::string_view kPackBText;

@@ -63,7 +63,7 @@ std::string step_source(const expr::Program& program, DType dtype, const StepLay
 
 constexpr std::string_view kRowProducts = R"(
 #define ROW(r) (P)LEFT_load(left, at[r] + k)
-#define KEEP(r, low, high) \
+#define KEEP(r, low, high, A) \
   if (r < rows) { \
     __global P* to = y + (first + r) * y_stride + j; \
     if (wide) { \
@@ -94,7 +94,7 @@ static void row_products(__global const LEFT_mem* left, long offset, long stride
       from0 = columns >= 8 ? T_load8(bias, bias_at + j) : T_part(bias, bias_at + j, 1, columns, 0);
       from1 = wide ? T_load8(bias, bias_at + j + 8) : T_part(bias, bias_at + j + 8, 1, columns - 8, 0);
     }
-    KEEP(0, l0, h0) KEEP(1, l1, h1) KEEP(2, l2, h2) KEEP(3, l3, h3) KEEP(4, l4, h4) KEEP(5, l5, h5)
+    EACH_ROW(KEEP, )
   }
 }
 )";

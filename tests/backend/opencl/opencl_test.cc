@@ -22,6 +22,7 @@
 #include "tandem/op/records.h"
 #include "tandem/runtime/runtime.h"
 #include "tests/backend/opencl/call.h"
+#include "tests/backend/opencl/own_folder.h"
 #include "tests/op/compare.h"
 #include "tests/op/sample_data.h"
 
@@ -419,47 +420,6 @@ TEST_F(OpenCl, SeveralThreadsMayUseOneDeviceAtOnce) {
 }
 
 // --- Programs on disk. ---
-
-/// An environment variable with another value, or none, while this lives.
-class Setting {
- public:
-  Setting(const char* name, const std::optional<std::string>& value) : name_(name) {
-    if (const char* now = std::getenv(name)) before_ = now;
-    set(value);
-  }
-  ~Setting() { set(before_); }
-
- private:
-  void set(const std::optional<std::string>& value) {
-    if (value) setenv(name_, value->c_str(), 1);
-    else unsetenv(name_);
-  }
-  const char* name_;
-  std::optional<std::string> before_;
-};
-
-/// A cache folder for one test.
-class OwnFolder {
- public:
-  OwnFolder()
-      : path_(fs::temp_directory_path() / text("tandem-opencl-own-", ::getpid())),
-        folder_("TANDEM_CACHE_DIR", path_.string()),
-        kept_("TANDEM_PROGRAM_CACHE", {}) {}
-  ~OwnFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  std::vector<fs::path> programs() const {
-    std::vector<fs::path> files;
-    std::error_code missing;
-    for (const auto& entry : fs::directory_iterator(path_ / "opencl", missing)) files.push_back(entry.path());
-    return files;
-  }
-
- private:
-  fs::path path_;
-  Setting folder_, kept_;
-};
 
 TEST_F(OpenCl, ANewShapeCompilesNothing) {
   const OwnFolder folder;
