@@ -12,6 +12,7 @@
 #include "tandem/backend/cpu/onednn.h"
 #include "tandem/backend/cpu/reference/reference.h"
 #include "tandem/backend/cpu/scratch.h"
+#include "tandem/backend/cpu/simd.h"
 #include "tandem/base/cores.h"
 
 namespace tandem::cpu {
@@ -183,8 +184,9 @@ class ConvFilterGradient final : public PreparedKernel {
                                                          args.input<float>(1) + first * conv_.sizes.output_image()});
     });
     const auto elements = static_cast<std::int64_t>(conv_.filter.get_size() / sizeof(float));
-    for (std::int64_t slice = 1; slice < count; ++slice)
-      for (std::int64_t i = 0; i < elements; ++i) partials[i] += partials[slice * partial_ + i];
+    parallel_ranges(elements, count * static_cast<std::int64_t>(sizeof(float)), [&](std::int64_t begin, std::int64_t end) {
+      add_partials(partials, count, begin, end);
+    });
     reorder_->execute(std::array<const void*, 2>{partials, args.output<float>()});
   }
 
@@ -193,6 +195,16 @@ class ConvFilterGradient final : public PreparedKernel {
   static std::int64_t most_partials(const ConvSizes& sizes) {
     constexpr std::int64_t kElements = 4 << 20;
     return std::clamp<std::int64_t>(kElements / sizes.filter_elements(), 2, 8);
+  }
+
+  void add_partials(float* partials, std::int64_t count, std::int64_t begin, std::int64_t end) const {
+    wide([&]() __attribute__((always_inline)) {
+      for (std::int64_t slice = 1; slice < count; ++slice) {
+        float* __restrict to = partials;
+        const float* __restrict from = partials + slice * partial_;
+        for (std::int64_t i = begin; i < end; ++i) to[i] += from[i];
+      }
+    });
   }
 
   SlicedConv conv_;

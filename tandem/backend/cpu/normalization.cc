@@ -1,11 +1,15 @@
 // Normalisation over rows [rows, features]: loops over features, which lie side by side, in several passes while a block
 // of rows stays in the cache. Sums over rows are taken slice by slice; the slices depend on the shape only.
 #include <cmath>
+#include <cstring>
 
 #include "tandem/backend/cpu/dense.h"
 #include "tandem/backend/cpu/network_kernels.h"
 #include "tandem/backend/cpu/scratch.h"
 #include "tandem/backend/cpu/simd.h"
+
+// Vectors are never handed to a function that is not inlined: there is no calling convention to differ.
+#pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace tandem::cpu {
 namespace {
@@ -39,7 +43,44 @@ __attribute__((always_inline)) inline T lane_sum(std::int64_t n, const F& f) {
   return lanes[0];
 }
 
-/// Column sums of two functions f(row, column) -> {a, b} over all rows, as doubles: sums [2, features].
+/// Some numbers at once. Their order in sums is that of single ones, and so are the bits.
+template <class T>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(32)));
+};
+template <class T>
+using Vector = typename VectorOf<T>::type;
+template <class V, class T>
+constexpr std::int64_t kWidth = sizeof(V) / sizeof(T);
+
+template <class V, class T>
+__attribute__((always_inline)) inline V at(const T* from) {
+  V value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+template <class V, class T>
+__attribute__((always_inline)) inline void put(const V& value, T* to) {
+  std::memcpy(to, &value, sizeof value);
+}
+
+/// Sums of two functions over rows [first, last), of the columns of two vectors from c on: sums [2, features].
+template <class V, class T, class F>
+__attribute__((always_inline)) inline void sum_columns(const Sizes& s, std::int64_t first, std::int64_t last, std::int64_t c, T* sums, const F& f) {
+  constexpr std::int64_t width = kWidth<V, T>;
+  V a0{}, a1{}, b0{}, b1{};
+  for (std::int64_t row = first; row < last; ++row) {
+    f(row, c, a0, b0);
+    f(row, c + width, a1, b1);
+  }
+  put(a0, sums + c);
+  put(a1, sums + c + width);
+  put(b0, sums + s.features + c);
+  put(b1, sums + s.features + c + width);
+}
+
+/// Column sums of two functions over all rows, as doubles: sums [2, features]. f(row, column, a, b) adds to a and b, which are
+/// numbers or vectors of them. Sums of a block of rows stay in registers.
 template <class T, class F>
 void column_sums(const Sizes& s, double* sums, const F& f) {
   const std::int64_t width = 2 * s.features;
@@ -50,12 +91,18 @@ void column_sums(const Sizes& s, double* sums, const F& f) {
     const std::int64_t end = std::min((slice + 1) * s.slice_rows, s.rows);
     std::fill_n(total, width, 0.0);
     wide([&]() __attribute__((always_inline)) {
+      constexpr std::int64_t step = 2 * kWidth<Vector<T>, T>;
       for (std::int64_t first = slice * s.slice_rows; first < end; first += kBlockRows) {
-        std::fill_n(block, width, T{0});
-        T *__restrict a = block, *__restrict b = block + s.features;
-        for (std::int64_t row = first; row < std::min(first + kBlockRows, end); ++row)
-          for (std::int64_t c = 0; c < s.features; ++c) f(row, c, a[c], b[c]);
-        for (std::int64_t c = 0; c < width; ++c) total[c] += static_cast<double>(block[c]);
+        const std::int64_t last = std::min(first + kBlockRows, end);
+        std::int64_t c = 0;
+        for (; c + step <= s.features; c += step) sum_columns<Vector<T>, T>(s, first, last, c, block, f);
+        for (; c < s.features; ++c) {
+          T a{}, b{};
+          for (std::int64_t row = first; row < last; ++row) f(row, c, a, b);
+          block[c] = a;
+          block[s.features + c] = b;
+        }
+        for (std::int64_t i = 0; i < width; ++i) total[i] += static_cast<double>(block[i]);
       }
     });
   });
@@ -80,6 +127,38 @@ void for_rows(const Sizes& s, const F& body) {
   });
 }
 
+/// f(i, column, to[i]) for every element, in slices; elements are numbers or vectors of them. Short rows are walked down column by
+/// column: a loop a row would mostly begin and end.
+template <class T, class F>
+void for_elements(const Sizes& s, T* to, const F& f) {
+  using V = Vector<T>;
+  constexpr std::int64_t width = kWidth<V, T>;
+  const bool short_rows = s.features % (2 * width) == 0 && s.features <= 8 * width;
+  parallel_ranges(s.rows, s.features * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t first, std::int64_t last) {
+    wide([&]() __attribute__((always_inline)) {
+      V value, next;
+      if (short_rows) {
+        for (std::int64_t c = 0; c < s.features; c += 2 * width)  // a cache line at a time
+          for (std::int64_t i = first * s.features + c; i < last * s.features; i += s.features) {
+            f(i, c, value);
+            f(i + width, c + width, next);
+            put(value, to + i);
+            put(next, to + i + width);
+          }
+        return;
+      }
+      for (std::int64_t row = first * s.features; row < last * s.features; row += s.features) {
+        std::int64_t c = 0;
+        for (; c + width <= s.features; c += width) {
+          f(row + c, c, value);
+          put(value, to + row + c);
+        }
+        for (; c < s.features; ++c) f(row + c, c, to[row + c]);
+      }
+    });
+  });
+}
+
 template <class T>
 Prepared batch_forward(const KernelCall& call) {
   return prepared([s = Sizes(call.shape(0)), epsilon = call.attr().real("epsilon")](const KernelArgs& args) {
@@ -87,10 +166,10 @@ Prepared batch_forward(const KernelCall& call) {
     T *y = args.output<T>(0), *mean = args.output<T>(1), *variance = args.output<T>(2);
     const auto n = static_cast<double>(s.rows);
     auto* sums = static_cast<double*>(scratch(ScratchUse::weights, 2 * s.features * sizeof(double)));
-    column_sums<T>(s, sums, [=](std::int64_t row, std::int64_t c, T& a, T&) __attribute__((always_inline)) { a += x[row * s.features + c]; });
+    column_sums<T>(s, sums, [=]<class V>(std::int64_t row, std::int64_t c, V& a, V&) __attribute__((always_inline)) { a += at<V>(x + row * s.features + c); });
     for (std::int64_t c = 0; c < s.features; ++c) mean[c] = static_cast<T>(sums[c] / n);
-    column_sums<T>(s, sums, [=](std::int64_t row, std::int64_t c, T& a, T& b) __attribute__((always_inline)) {
-      const T d = x[row * s.features + c] - mean[c];
+    column_sums<T>(s, sums, [=]<class V>(std::int64_t row, std::int64_t c, V& a, V& b) __attribute__((always_inline)) {
+      const V d = at<V>(x + row * s.features + c) - at<V>(mean + c);
       a += d * d, b += d;
     });
     T* factor = feature_vectors<T>(s.features, 2);
@@ -101,10 +180,8 @@ Prepared batch_forward(const KernelCall& call) {
       factor[c] = static_cast<T>(static_cast<double>(scale[c]) / std::sqrt(static_cast<double>(variance[c]) + epsilon));
       term[c] = offset[c];
     }
-    for_rows<T>(s, [&](std::int64_t row) __attribute__((always_inline)) {
-      const T* __restrict from = x + row * s.features;
-      T* __restrict to = y + row * s.features;
-      for (std::int64_t c = 0; c < s.features; ++c) to[c] = (from[c] - mean[c]) * factor[c] + term[c];
+    for_elements(s, y, [=]<class V>(std::int64_t i, std::int64_t c, V& to) __attribute__((always_inline)) {
+      to = (at<V>(x + i) - at<V>(mean + c)) * at<V>(factor + c) + at<V>(term + c);
     });
   });
 }
@@ -117,9 +194,9 @@ Prepared batch_gradient(const KernelCall& call) {
     T* dx = args.output<T>(0);
     const auto n = static_cast<double>(s.rows);
     auto* sums = static_cast<double*>(scratch(ScratchUse::weights, 2 * s.features * sizeof(double)));
-    column_sums<T>(s, sums, [=](std::int64_t row, std::int64_t c, T& a, T& b) __attribute__((always_inline)) {
+    column_sums<T>(s, sums, [=]<class V>(std::int64_t row, std::int64_t c, V& a, V& b) __attribute__((always_inline)) {
       const std::int64_t i = row * s.features + c;
-      a += dy[i] * (x[i] - mean[c]), b += dy[i];
+      a += at<V>(dy + i) * (at<V>(x + i) - at<V>(mean + c)), b += at<V>(dy + i);
     });
     // dx = scale * inverse * (dy - sum(dy)/n - (x - mean) * inverse^2 * sum(dy * (x - mean))/n)
     T* factor = feature_vectors<T>(s.features, 3);
@@ -132,11 +209,8 @@ Prepared batch_gradient(const KernelCall& call) {
       share[c] = static_cast<T>(sums[s.features + c] / n);
       slope[c] = static_cast<T>(sums[c] / n * inverse * inverse);
     }
-    for_rows<T>(s, [&](std::int64_t row) __attribute__((always_inline)) {
-      const T *__restrict from = x + row * s.features, *__restrict grad = dy + row * s.features;
-      T* __restrict to = dx + row * s.features;
-      for (std::int64_t c = 0; c < s.features; ++c)
-        to[c] = factor[c] * (grad[c] - share[c] - (from[c] - mean[c]) * slope[c]);
+    for_elements(s, dx, [=]<class V>(std::int64_t i, std::int64_t c, V& to) __attribute__((always_inline)) {
+      to = at<V>(factor + c) * (at<V>(dy + i) - at<V>(share + c) - (at<V>(x + i) - at<V>(mean + c)) * at<V>(slope + c));
     });
   });
 }
@@ -178,9 +252,9 @@ Prepared layer_gradient(const KernelCall& call) {
         to[c] = inverse * (grad[c] * scale[c] - sum - (from[c] - mean) * inverse * product);
     });
     auto* sums = static_cast<double*>(scratch(ScratchUse::weights, 2 * s.features * sizeof(double)));
-    column_sums<T>(s, sums, [=](std::int64_t row, std::int64_t c, T& a, T& b) __attribute__((always_inline)) {
+    column_sums<T>(s, sums, [=]<class V>(std::int64_t row, std::int64_t c, V& a, V& b) __attribute__((always_inline)) {
       const std::int64_t i = row * s.features + c;
-      a += dy[i] * ((x[i] - means[row]) * inverses[row]), b += dy[i];
+      a += at<V>(dy + i) * ((at<V>(x + i) - means[row]) * inverses[row]), b += at<V>(dy + i);
     });
     for (std::int64_t c = 0; c < s.features; ++c) {
       args.output<T>(1)[c] = static_cast<T>(sums[c]);
