@@ -18,6 +18,7 @@ from ._ops import (
     square,
     where,
 )
+from .dtypes import saturate_cast
 from .errors import InvalidArgumentError
 
 
@@ -40,7 +41,7 @@ def convert_image_dtype(image, dtype, saturate=False, name=None):
     most = _largest(dtype)
     if image.dtype.is_floating:
         scaled = image * (most + 0.5)
-        return cast(minimum(maximum(scaled, 0.0), float(most)) if saturate else scaled, dtype)
+        return saturate_cast(scaled, dtype) if saturate else cast(scaled, dtype)
     if _largest(image.dtype) > most:
         return cast(image // ((_largest(image.dtype) + 1) // (most + 1)), dtype)
     return cast(image, dtype) * ((most + 1) // (_largest(image.dtype) + 1))
@@ -157,8 +158,7 @@ def adjust_hue(image, delta, name=None):
 
 def per_image_standardization(image):
     """Each picture with mean 0 and variance 1; nearly even ones are not blown up."""
-    image = picture("per_image_standardization", image)
-    image = image if image.dtype.is_floating else cast(image, _dtypes.float32)
+    image = cast(picture("per_image_standardization", image), _dtypes.float32)
     axes = [-3, -2, -1]
     centered = image - reduce_mean(image, axes, True)
     pixels = math.prod(image.shape.as_list()[-3:])

@@ -85,8 +85,14 @@ def _diagonals(operand):
     return _Operand(tensor, labels)
 
 
-def _merged(a, b, needed):
-    """Two operands as one: a batch of matrix products over the labels that nobody needs any more."""
+def _merged(a, b, needed, result):
+    """Two operands as one: a batch of matrix products over the labels that nobody needs any more.
+
+    Whose labels come first in the result, comes first: what is left to be moved then stays together.
+    """
+    places = [[result.index(label) for label in one.labels if label in result and label not in other.labels] for one, other in ((a, b), (b, a))]
+    if all(places) and min(places[1]) < min(places[0]):
+        a, b = b, a
     a = a.without([label for label in a.labels if label not in needed and label not in b.labels])
     b = b.without([label for label in b.labels if label not in needed and label not in a.labels])
     both = [label for label in a.labels if label in b.labels]
@@ -103,11 +109,15 @@ def _merged(a, b, needed):
     def count(operand, labels):
         return math.prod(operand.size(label) for label in labels)
 
-    def matrices(operand, *groups):
+    def matrices(operand, first, second):
+        """Matrices of `first` by `second`, and whether they stand transposed: matmul reads them in place then."""
+        turned = operand.labels == [*batch, *second, *first] and operand.labels != [*batch, *first, *second]
+        groups = (second, first) if turned else (first, second)
         shape = [operand.size(label) for label in batch] + [count(operand, group) for group in groups]
-        return reshape(operand.ordered(batch + [label for group in groups for label in group]), shape)
+        return reshape(operand.ordered(batch + [label for group in groups for label in group]), shape), turned
 
-    product = matmul(matrices(a, rows, inner), matrices(b, inner, columns))
+    (left, left_turned), (right, right_turned) = matrices(a, rows, inner), matrices(b, inner, columns)
+    product = matmul(left, right, transpose_a=left_turned, transpose_b=right_turned)
     sizes = product.shape.as_list()[: len(batch)] + [a.size(label) for label in rows] + [b.size(label) for label in columns]
     merged = _Operand(reshape(product, sizes), batch + rows + columns)
     return merged.without([label for label in stretched if label not in needed])
@@ -143,7 +153,7 @@ def einsum(equation, *inputs, name=None, optimize=None):
         i, j = min(itertools.combinations(range(len(operands)), 2), key=cost)
         others = [operand for k, operand in enumerate(operands) if k not in (i, j)]
         needed = set(result).union(*(operand.labels for operand in others))
-        operands = others + [_merged(operands[i], operands[j], needed)]
+        operands = others + [_merged(operands[i], operands[j], needed, result)]
     only = operands[0].without([label for label in operands[0].labels if label not in result])
     return only.ordered(result)
 

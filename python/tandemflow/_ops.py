@@ -438,8 +438,9 @@ def bias_add(value, bias, data_format=None, name=None):
 
 
 def leaky_relu(features, alpha=0.2, name=None):
-    """x where x > 0, else alpha * x, elementwise."""
-    return records["leaky_relu"](features, alpha)
+    """x where x > 0, else alpha * x, elementwise; integers become float32."""
+    features = _tandem.to_tensor(features)
+    return records["leaky_relu"](cast(features, _dtypes.float32) if features.dtype.is_integer else features, alpha)
 
 
 def silu(features, beta=1.0, name=None):

@@ -13,6 +13,7 @@ from ._ops import (
     where as _choose,
     zeros_like,
 )
+from ._one_pass import in_one_pass
 from .errors import InvalidArgumentError
 
 _tensor = _tandem.to_tensor
@@ -119,8 +120,13 @@ def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=_dtypes.int
     low, high = (float(v) for v in ends.numpy())
     if not low < high or int(nbins) < 1:
         raise InvalidArgumentError(f"histogram_fixed_width: needs value_range[0] < value_range[1] and nbins > 0, got [{low}, {high}], {nbins}")
-    place = cast(values, _dtypes.float64) * (nbins / (high - low)) - low * nbins / (high - low)
-    return cast(clip_by_value(floor(place), 0, nbins - 1), dtype)
+    scale, before, last = (_tensor(number, _dtypes.float64) for number in (nbins / (high - low), low * nbins / (high - low), nbins - 1))
+    return cast(_bins(values, scale, before, last), dtype)
+
+
+@in_one_pass
+def _bins(values, scale, before, last):
+    return cast(clip_by_value(floor(cast(values, _dtypes.float64) * scale - before), 0.0, last), _dtypes.int32)
 
 
 def histogram_fixed_width(values, value_range, nbins=100, dtype=_dtypes.int32, name=None):

@@ -9,17 +9,19 @@ from ._ops import (
     add_n,
     cast,
     concat,
+    constant,
     cumsum,
     divide_no_nan,
     exp,
+    is_inf,
     lgamma,
     log,
     log1p,
+    maximum,
     multiply_no_nan,
     ones_like,
     pad,
     reduce_all,
-    reduce_max,
     reduce_sum,
     relu,
     reshape,
@@ -36,10 +38,38 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
 
 
 def cumulative_logsumexp(x, axis=0, exclusive=False, reverse=False, name=None):
-    """log(exp(x[0]) + … + exp(x[i])) along an axis."""
+    """log(exp(x[0]) + … + exp(x[i])) along an axis; whatever else is in it, small numbers count where they stand alone.
+
+    Sums of 1, 2, 4, … neighbours: each step adds what the step before has found as far away as it reaches.
+    """
     x = _tandem.to_tensor(x)
-    largest = stop_gradient(reduce_max(x, axis, keepdims=True))
-    return log(cumsum(exp(x - largest), axis, exclusive, reverse)) + largest
+    axis = axis + x.ndim if axis < 0 else axis
+    count = x.shape[axis]
+    nothing = constant(-math.inf, x.dtype)
+
+    def moved(values, by):
+        """Those `by` places before, and nothing before the first."""
+        margins = [[0, 0]] * x.ndim
+        margins[axis] = [0, by] if reverse else [by, 0]
+        kept = [slice(None)] * x.ndim
+        kept[axis] = slice(by, None) if reverse else slice(0, count - by)
+        return pad(values[tuple(kept)], margins, constant_values=nothing)
+
+    found, reach = (moved(x, 1) if exclusive and count else x), 1
+    while reach < count:
+        found, reach = _log_add_exp(found, moved(found, reach)), 2 * reach
+    return found
+
+
+def _log_add_exp(a, b):
+    """log(exp(a) + exp(b)), also of infinities. The gradient is that of the plain formula: it divides ties evenly."""
+    larger = maximum(a, b)
+    infinite = is_inf(larger)  # such numbers have no distance
+    a, b = (where(infinite, zeros_like(value), value) for value in (a, b))
+    most = stop_gradient(maximum(a, b))
+    plain = log(exp(a - most) + exp(b - most))
+    exact = most + log1p(exp(-abs(a - b)))
+    return where(infinite, larger, plain + stop_gradient(exact - plain))
 
 
 def polyval(coeffs, x, name=None):

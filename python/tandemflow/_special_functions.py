@@ -74,6 +74,7 @@ def _lower_gamma(a, x):
         if rest.any():
             out[rest] = 1.0 - _upper_fraction(a[rest], x[rest])
         out[valid & numpy.isinf(x)] = 1.0
+        out[numpy.isinf(a) & valid] = 0.0
     return numpy.where((x == 0) & ~numpy.isnan(a), 0.0, out)
 
 
@@ -134,25 +135,54 @@ def _hurwitz(x, q):
         for k, coefficient in enumerate(_BERNOULLI):
             total = total + coefficient * factor
             factor = factor * (x + 2 * k + 1) * (x + 2 * k + 2) / w**2
-        total = numpy.where((q <= 0) & (q == numpy.floor(q)), numpy.inf, total)
+        poles = (q <= 0) & (q == numpy.floor(q))  # of even powers both sides go the same way
+        total = numpy.where(poles, numpy.where(x % 2 == 0, numpy.inf, numpy.nan), total)
+        total = numpy.where(numpy.isposinf(x), numpy.where(q > 1, 0.0, numpy.where(q == 1, 1.0, numpy.where(q < 1, numpy.inf, numpy.nan))), total)
     return numpy.where(x > 1, total, numpy.where(x == 1, numpy.inf, numpy.nan))
 
 
 def _polygamma(n, x):
     n = numpy.where((n >= 0) & (n == numpy.floor(n)), n, numpy.nan)  # orders below 0 and between integers have no value
-    factorial = numpy.exp(_lgamma(numpy.where(numpy.isnan(n), 1.0, n + 1))) + 0 * n
-    return numpy.where(n % 2 == 0, -1.0, 1.0) * factorial * _hurwitz(n + 1, x)
+    with numpy.errstate(invalid="ignore"):
+        factorial = numpy.where(numpy.isnan(n), numpy.nan, numpy.exp(_lgamma(numpy.where(numpy.isnan(n), 1.0, n + 1))))
+        return numpy.where(n % 2 == 0, -1.0, 1.0) * factorial * _hurwitz(n + 1, x)
 
 
 def _scaled_bessel(order, x):
-    """exp(-|x|) I(x) by the trapezoidal rule over its integral, which converges as fast as the integrand is smooth."""
+    """exp(-|x|) I(x): its series near 0, by the trapezoidal rule over its integral, and the expansion of large numbers."""
     size = numpy.abs(x)
-    points = 64 + int(16 * math.sqrt(min(float(size[numpy.isfinite(size)].max(initial=0.0)), 1e8)))
+    with numpy.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        near, far = _bessel_near_zero(order, size), _bessel_far_away(order, size)
+        between = _bessel_integral(order, numpy.where((size > 1) & (size < 1000), size, 1.0))
+        found = numpy.where(size <= 1, near, numpy.where(size >= 1000, far, between)) + 0 * numpy.where(numpy.isinf(x), 0.0, x)
+    return numpy.copysign(found, x) if order % 2 else found
+
+
+def _bessel_near_zero(order, size):
+    """The series of x / 2, up to 1."""
+    half = numpy.minimum(size, 1.0) / 2
+    term = total = half**order / math.factorial(order)
+    for k in range(1, 12):
+        term = term * half * half / (k * (k + order))
+        total = total + term
+    return total * numpy.exp(-2 * half)
+
+
+def _bessel_integral(order, size):
+    """The rule converges as fast as the integrand is smooth."""
+    points = 64 + int(16 * math.sqrt(float(size.max(initial=0.0))))
     angles = (numpy.arange(points) + 0.5) * (math.pi / points)
-    total = numpy.zeros(numpy.shape(x))
-    for angle in angles:
-        total = total + numpy.exp(size * (math.cos(angle) - 1.0)) * math.cos(order * angle)
-    return total / points * (numpy.sign(x) if order % 2 else 1.0)
+    return sum(numpy.exp(size * (math.cos(angle) - 1.0)) * math.cos(order * angle) for angle in angles) / points
+
+
+def _bessel_far_away(order, size):
+    """Hankel's expansion, from 1000 on."""
+    size = numpy.maximum(size, 1000.0)
+    term = total = numpy.ones_like(size)
+    for k in range(1, 7):
+        term = term * ((2 * k - 1) ** 2 - 4 * order * order) / (8 * k * size)
+        total = total + term
+    return total / numpy.sqrt(2 * math.pi) / numpy.sqrt(size)
 
 
 def _bessel(order, x):

@@ -84,8 +84,9 @@ Expr lgamma(Expr x) {
   if (!is_number(x)) return x;
   const Expr mirrored = x < 0.5;
   const Expr of_large = lgamma_of_large(select(mirrored, 1 - x, x));
-  const Expr reflected = log(kPi / abs(sin(rest_of(x) * kPi))) - of_large;
-  return select(x == -kInfinity, kInfinity, select(mirrored, reflected, of_large));
+  const Expr rest = rest_of(x), reflected = log(kPi / abs(sin(rest * kPi))) - of_large;
+  const Expr pole = (x == -kInfinity) | (mirrored & (rest == 0));  // all numbers beyond the integers' exact range are integers
+  return select(pole, kInfinity, select(mirrored, reflected, of_large));
 }
 
 Expr digamma(Expr x) {

@@ -75,10 +75,9 @@ const OpDef pow_op{
       const Tensor& x = g.input(0);
       const Tensor& y = g.input(1);
       return Tensors{grad_of(g, 0, [&] { return g.output_grad() * (y * pow(x, y - 1)); }), grad_of(g, 1, [&] {
-                       // log of what is not positive does not count: its derivative is taken as 0, as TensorFlow does
+                       // log of what is not positive is taken as 0, as TensorFlow does; where the power is infinite, that is NaN
                        const Tensor positive = greater(x, 0);
-                       const Tensor safe = where(positive, x, ones_like(x));
-                       return g.output_grad() * where(positive, g.output() * log(safe), scalar_like(x, 0));
+                       return g.output_grad() * g.output() * log(where(positive, x, ones_like(x)));
                      })};
     },
     .grad_reads = {.inputs = 0b11, .outputs = 1},

@@ -48,6 +48,7 @@ template <class T, int N> struct Vec {  // of 8 or 16
   COMPARE(<) COMPARE(<=) COMPARE(>) COMPARE(>=) COMPARE(==) COMPARE(!=)
   __device__ Vec operator-() const { Vec r; LANES r.s[i] = -s[i]; return r; }
   __device__ Vec operator~() const { Vec r; LANES r.s[i] = ~s[i]; return r; }
+  __device__ Vec& operator|=(const Vec& b) { return *this = *this | b; }
   __device__ Vec& operator+=(const Vec& b) { return *this = *this + b; }
   __device__ Vec& operator-=(const Vec& b) { return *this = *this - b; }
   __device__ Vec& operator*=(const Vec& b) { return *this = *this * b; }
@@ -113,6 +114,7 @@ template <class T, int N> HERE Vec<T, N> fma(const Vec<T, N>& a, const Vec<T, N>
 HERE ulong mul_hi(ulong a, ulong b) { return __umul64hi(a, b); }
 HERE int clz(ulong v) { return __clzll((long long)v); }
 template <class T, int N> HERE int any(const Vec<T, N>& mask) { int r = 0; LANES r |= mask.s[i] < 0; return r; }
+template <class T, int N> HERE int any_of(const Vec<T, N>& mask) { return any(mask); }
 template <class T, int N> HERE typename Vec<T, N>::Mask isnan(const Vec<T, N>& v) { return v != v; }
 template <class M, class A, class B, int N> HERE Vec<A, N> PICK(const Vec<M, N>& mask, const Vec<A, N>& a, const Vec<B, N>& b) {
   static_assert(sizeof(M) == sizeof(A) && sizeof(A) == sizeof(B), "a mask is as wide as the lanes");
@@ -153,6 +155,9 @@ HERE int atomic_cmpxchg(int* p, int expected, int value) { return atomicCAS(p, e
 #define GET8(type, p) vload8(0, p)
 #define GET16(type, p) vload16(0, p)
 #define PUT8(type, p, v) vstore8(v, 0, p)
+#define GET16(type, p) vload16(0, p)
+#define GET_BYTES(p) vload8(0, (const ulong*)(p))
+#define PUT_BYTES(p, v) vstore8(v, 0, (ulong*)(p))
 #define PUT16(type, p, v) vstore16(v, 0, p)
 #define KERNEL extern "C" __global__ void
 #define __kernel extern "C" __global__

@@ -51,7 +51,7 @@ def _named(tf, name):
 
 
 def _tensor(tf, x, dtype):
-    return tf.cast(tf.constant(x), tf.bfloat16) if dtype == "bfloat16" else tf.constant(x)
+    return tf.cast(tf.constant(x.astype("float32")), tf.bfloat16) if dtype == "bfloat16" else tf.constant(x.astype(dtype))
 
 
 UNARY_FLOAT = """abs sign square sqrt math.rsqrt exp math.log math.expm1 math.log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh
@@ -132,4 +132,34 @@ def cases():
         rows = _rows(dtype)
         for op in ("nn.softmax", "nn.log_softmax", "reduce_logsumexp", "math.reduce_variance", "math.reduce_std", "norm"):
             add(op, named(op), rows, dtype=dtype)
+        rows = rows[~np.isnan(rows.astype(np.float64)).any(1)]  # passed over there, in places
+        add("math.cumulative_logsumexp", lambda tf, x: [tf.math.cumulative_logsumexp(x, 1), tf.math.cumulative_logsumexp(x, 0, reverse=True)], rows, dtype=dtype)
+    for dtype in ("float32", "float64"):
+        ends = np.array([0.5, 1.0, 2.0, 2.5, 10.0, np.inf, np.nan], dtype)
+        pairs = np.repeat(ends, len(ends)), np.tile(ends, len(ends))
+        for op in ("igamma", "zeta", "polygamma"):
+            add(f"math.{op}", named(f"math.{op}"), *pairs, dtype=dtype)
+        for op in ("bessel_i0e", "bessel_i1e"):
+            add(f"math.{op}", named(f"math.{op}"), np.array([0.0, -0.0, 1e-20, -1e-9, 0.3, -1.0, 5.0, -80.0, 999.0, -2000.0, 1e9, 1e30, np.inf, -np.inf, np.nan], dtype), dtype=dtype)
+        bases = np.array([0.0, 1.0, -2.0, 3.0, np.inf], dtype)
+        add("pow_gradient", _power_gradients, np.repeat(bases, len(bases)), np.tile(bases, len(bases)), dtype=dtype)
+    for dtype in FLOATS + INTEGERS:
+        add("searchsorted", lambda tf, x: [tf.searchsorted(x[:3], x, side=side) for side in ("left", "right")], np.array([0, 1, 3, 2, 1, 0, 7]), dtype=dtype)
+        for shape in ((0,), (0, 3), (3, 0), (2, 0, 3)):
+            for op in REDUCTIONS:
+                add(f"{op}_of_{'x'.join(map(str, shape))}", lambda tf, x, op=op: [_named(tf, op)(x), _named(tf, op)(x, 0), _named(tf, op)(x, -1)], np.zeros(shape), dtype=dtype)
+        pixels = np.arange(12).reshape(2, 2, 3)
+        add("image.adjust_contrast", lambda tf, x: tf.image.adjust_contrast(x, 2.0), pixels, dtype=dtype)
+        add("image.resize", lambda tf, x: tf.image.resize(x, [3, 3]), pixels, dtype=dtype)
+        add("image.per_image_standardization", named("image.per_image_standardization"), pixels, dtype=dtype)
+        add("image.to_int16", lambda tf, x: tf.image.convert_image_dtype(x, tf.int16, saturate=True), np.array([0, 1, 2, 100]), dtype=dtype)
+    for dtype in INTEGERS:
+        add("nn.leaky_relu", named("nn.leaky_relu"), values(dtype), dtype=dtype)
     return found
+
+
+def _power_gradients(tf, x, y):
+    with tf.GradientTape() as tape:
+        tape.watch([x, y])
+        z = tf.pow(x, y)
+    return tape.gradient(z, [x, y])

@@ -53,3 +53,12 @@ def test_tensordot_refuses_axes_that_do_not_fit():
         tf.tensordot(np.zeros((2, 3), np.float32), np.zeros((4, 5), np.float32), 1)
     with pytest.raises(ValueError, match="from 0 to 2"):
         tf.tensordot(np.zeros((2, 3), np.float32), np.zeros((4, 5), np.float32), 3)
+
+
+def test_operands_that_stand_transposed_are_read_in_place_and_the_result_has_its_order():
+    a, b = np.random.default_rng(0).normal(size=(3, 4, 5)), np.random.default_rng(1).normal(size=(3, 6, 5))
+    for left, x in (("bij", a), ("bji", a.transpose(0, 2, 1)), ("jbi", a.transpose(2, 0, 1))):
+        for right, y in (("bkj", b), ("bjk", b.transpose(0, 2, 1)), ("kjb", b.transpose(1, 2, 0))):
+            for result in ("bik", "bki", "kib", "ikb", "kbi", "ki"):
+                equation = f"{left},{right}->{result}"
+                np.testing.assert_allclose(tf.einsum(equation, x, y), np.einsum(equation, x, y), err_msg=equation)

@@ -45,12 +45,20 @@ static REAL ANGLE_REST_ONE(REAL x, int grid) {
   return AS_REAL(marked | (WORD)negative << (8 * sizeof(WORD) - 1));
 }
 static REAL8 ANGLE_REST(REAL8 x, int grid) {
-  if (!any(fabs(x) > (REAL8)(LARGE_ANGLE))) return x;
+  if (!any_of(fabs(x) > (REAL8)(LARGE_ANGLE))) return x;
   REAL v[8];
   vstore8(x, 0, v);
 #pragma unroll 1
   for (int k = 0; k < 8; ++k) v[k] = ANGLE_REST_ONE(v[k], grid);
   return vload8(0, v);
+}
+)";
+
+/// Vectors of sixteen are floats.
+constexpr std::string_view kAngleRest16 = R"(
+static float16 angle_rest_float16(float16 x, int grid) {
+  if (!any_of(fabs(x) > (float16)(LARGE_ANGLE))) return x;
+  return JOIN(float16, angle_rest_float8(x.lo, grid), angle_rest_float8(x.hi, grid));
 }
 )";
 
@@ -108,7 +116,7 @@ std::string define_angle_rest(const expr::Program& program) {
   std::string words;
   for (std::uint64_t word : expr::inverse_turn_words()) words += text(words.empty() ? "" : ", ", hex(word));
   std::string out = text("__constant ulong inverse_turn[] = {", words, "};\n#define PI_BITS ", hex(expr::kPiBits), "\n");
-  if (f32) out += text(kFloat, kAngleRest);
+  if (f32) out += text(kFloat, kAngleRest, kAngleRest16);
   if (f64) out += text(f32 ? kUndefine : std::string_view(), kDouble, kAngleRest);
   return out;
 }

@@ -14,7 +14,29 @@ std::string output_parameters(const expr::Program& program) {
   return out;
 }
 
+namespace {
+
+/// The vector that holds sixteen elements in memory, where these are converted by one instruction or none; else nothing. Not bools:
+/// LLVM makes of sixteen at once a load of ones under the mask, which was seen to take ten times as long where no lane is set.
+std::string_view sixteen_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32: return "float16";
+    case DType::i32: return "int16";
+    case DType::i8: return "char16";
+    case DType::u8: return "uchar16";
+    case DType::i16: return "short16";
+    case DType::u16: return "ushort16";
+    default: return "";
+  }
+}
+
+}  // namespace
+
 std::string load_of(DType dtype, std::string_view x, std::string_view at, int width) {
+  if (const std::string_view all = sixteen_of(dtype); width > kWidth && !all.empty()) {
+    const std::string load = text("GET16(", all, ", ", x, " + ", at, ")"), lanes = vector_of(dtype, width);
+    return all == lanes ? load : text("convert_", lanes, "(", load, ")");
+  }
   const std::string load = text(slot_of(dtype), "_load8(", x, ", ", at);
   return width == kWidth ? text(load, ")") : text("JOIN(", vector_of(dtype, width), ", ", load, "), ", load, " + ", kWidth, "))");
 }
@@ -49,8 +71,10 @@ std::string compute(const expr::Program& program, int width) {
   for (std::size_t k = 0; k < program.outputs.size(); ++k) {
     const DType dtype = program.outputs[k].dtype;
     const std::string v = text("v", program.outputs[k].node), store = text("      ", slot_of(dtype), "_store8(y", k, ", at");
+    const std::string_view all = sixteen_of(dtype);
     if (width == kWidth) out += text(store, ", ", v, ");\n");
-    else if (dtype == DType::f32 || dtype == DType::i32) out += text("      PUT16(", vector_of(dtype, width), ", y", k, " + at, ", v, ");\n");
+    else if (all == vector_of(dtype, width)) out += text("      PUT16(", all, ", y", k, " + at, ", v, ");\n");
+    else if (!all.empty()) out += text("      PUT16(", all, ", y", k, " + at, convert_", all, "(", v, "));\n");
     else out += text(store, ", ", v, ".lo);\n", store, " + ", kWidth, ", ", v, ".hi);\n");
   }
   return out;
@@ -72,26 +96,38 @@ struct FlatText {
   std::string parameters, singles, whole, part;
   const int width;
 
-  FlatText(const expr::Program& program, const std::vector<FlatInput>& inputs, int lanes) : width(lanes) {
+  FlatText(const expr::Program& program, const std::vector<FlatInput>& inputs, int lanes) : width(is_of_bytes(program) ? kBytes : lanes) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const DType dtype = program.inputs[i];
       const std::string d = slot_of(dtype), lane(lane_type(expr::lane_of(dtype))), in = text(" in", i, " = "), x = text("x", i);
-      const std::string to_whole = text("      const ", vector_of(dtype, width), in), to_part = text("      const ", vector_of(dtype), in);
+      const std::string to_part = text("      const ", vector_of(dtype), in);
       const bool dense = inputs[i] == FlatInput::dense;
       parameters += inputs[i] == FlatInput::number ? text("const ", lane, " ", x, ", ") : text("__global const ", d, "_mem* ", x, ", ");
       if (inputs[i] == FlatInput::single) singles += text("  const ", lane, " s", i, " = ", d, "_load(", x, ", 0);\n");
       const std::string same = text(inputs[i] == FlatInput::single ? "s" : "x", i);
-      whole += text(to_whole, dense ? load_of(dtype, x, "at", width) : text("(", vector_of(dtype, width), ")(", same, ")"), ";\n");
+      if (is_of_bytes(program))
+        whole += text("      const ulong8", in, dense ? text("bools(GET_BYTES(", x, " + at))") : text("(ulong8)((ulong)", same, ")"), ";\n");
+      else
+        whole += text("      const ", vector_of(dtype, width), in,
+                      dense ? load_of(dtype, x, "at", width) : text("(", vector_of(dtype, width), ")(", same, ")"), ";\n");
       part += dense ? text(to_part, "m == 8 ? ", d, "_load8(", x, ", at) : ", d, "_part(", x, ", at, 1, m, 0);\n")
                     : text(to_part, "(", vector_of(dtype), ")(", same, ");\n");
     }
+    whole += is_of_bytes(program) ? compute_bytes(program) : compute(program, width);
     parameters += output_parameters(program);
+  }
+
+  /// The formula of bools, kBytes at a time, and its stores.
+  static std::string compute_bytes(const expr::Program& program) {
+    std::string out = byte_statements(program);
+    for (std::size_t k = 0; k < program.outputs.size(); ++k)
+      out += text("      PUT_BYTES(y", k, " + at, v", program.outputs[k].node, " & (ulong8)(0x0101010101010101ul));\n");
+    return out;
   }
 
   std::string loop(const expr::Program& program) const {
     return text("  if (begin >= end) return;\n", singles, "  long at = begin;\n  for (; at + ", width, " <= end; at += ", width, ") {\n", whole,
-                compute(program, width), "  }\n  for (; at < end; at += 8) {\n      const int m = (int)min(8l, end - at);\n", part,
-                compute_part(program), "  }\n}\n");
+                "  }\n  for (; at < end; at += 8) {\n      const int m = (int)min(8l, end - at);\n", part, compute_part(program), "  }\n}\n");
   }
 };
 

@@ -1,5 +1,7 @@
 // Sorting along the last axis. CPU-type devices sort by digits of keys, a row a work-item or a part of a long row; GPUs merge
 // runs that double, each work-item a slice of the result. The largest few of a row are picked in one walk over it.
+#include <bit>
+
 #include "tandem/backend/opencl/array_kernels.h"
 #include "tandem/backend/opencl/kernels.h"
 #include "tandem/backend/opencl/source.h"
@@ -330,21 +332,31 @@ Prepared prepare_merge(const KernelCall& call) {
   });
 }
 
+/// Eight values bisect together, so that no branch is guessed and none waits for one element of the row.
 constexpr std::string_view kSearch = R"(
 KERNEL searchsorted(__global const T_mem* x, __global const T_mem* values, __global void* y, const int wide, const long length,
-                    const long each, const long count, const int right, const long per_item) {
-  FOR_EACH(i, count, per_item) {
-    const long base = i / each * length;
-    const T_lane v = T_load(values, i);
-    long low = 0, high = length;
-    while (low < high) {
-      const long middle = (low + high) / 2;
-      const T_lane e = T_load(x, base + middle);
-      if (right ? !less_than(v, e) : less_than(e, v)) low = middle + 1;
-      else high = middle;
+                    const long each, const long count, const int right, const long top, const long per_item) {
+  const long first = (long)get_global_id(0) * per_item, last = min(count, first + per_item);
+  for (long i = first; i < last; i += 8) {
+    T_lane sought[8];
+    long base[8], below[8];
+    for (int k = 0; k < 8; ++k) {
+      const long at = min(i + k, last - 1);
+      sought[k] = T_load(values, at);
+      base[k] = at / each * length;
+      below[k] = 0;
     }
-    if (wide) ((__global long*)y)[i] = low;
-    else ((__global int*)y)[i] = (int)low;
+    for (long step = top; step > 0; step /= 2)
+      for (int k = 0; k < 8; ++k) {
+        const long next = below[k] + step;
+        const T_lane e = T_load(x, base[k] + min(next, length) - 1);
+        const int further = right ? !less_than(sought[k], e) : less_than(e, sought[k]);
+        below[k] += (next <= length) & further ? step : 0;
+      }
+    for (int k = 0; k < 8 && i + k < last; ++k) {
+      if (wide) ((__global long*)y)[i + k] = below[k];
+      else ((__global int*)y)[i + k] = (int)below[k];
+    }
   }
 }
 )";
@@ -354,10 +366,11 @@ Prepared prepare_searchsorted(const KernelCall& call) {
   const std::int64_t length = call.shape()[-1], each = call.shape(1)[-1], count = call.shape(1).elements();
   const bool right = call.attr().choice("side") == "right", wide = call.outputs[0].dtype() == DType::i64;
   const std::int64_t per_item = context.elements_per_item(count, 20);
+  const auto top = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(length)));
   const KernelFunction kernel = context.kernel(text(order_source(call.dtype()), kSearch), "searchsorted");
   return prepared([=, &context](const KernelArgs& args) {
     Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[1]).buffer(args.outputs[0]).value<cl_int>(wide).value(length)
-        .value(each).value(count).value<cl_int>(right).value(per_item).run(blocks(count, per_item));
+        .value(each).value(count).value<cl_int>(right).value(top).value(per_item).run(blocks(count, per_item));
   });
 }
 

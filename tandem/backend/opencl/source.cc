@@ -26,7 +26,7 @@ bool is_wide(Lane lane) { return lane == Lane::f64 || lane == Lane::i64; }
 /// Writes the statements of one program, whose vectors have `width` lanes.
 class Writer {
  public:
-  Writer(const expr::Program& program, int width) : program_(program), width_(width) {}
+  Writer(const expr::Program& program, int width, std::string_view mask = lane_type(Lane::mask)) : program_(program), width_(width), mask_(mask) {}
 
   std::string run() {
     std::string out;
@@ -40,7 +40,7 @@ class Writer {
  private:
   static std::string name(std::int32_t node) { return text("v", node); }
   Lane lane(std::int32_t node) const { return program_.nodes[static_cast<std::size_t>(node)].lane; }
-  std::string vector_type(Lane lane) const { return text(lane_type(lane), width_); }
+  std::string vector_type(Lane lane) const { return text(lane == Lane::mask ? mask_ : lane_type(lane), width_); }
   std::string unsigned_type(Lane lane) const { return text(lane == Lane::i64 ? "ulong" : "uint", width_); }
   /// "convert_int8", "as_int8", "(int8)": of vectors.
   std::string convert(Lane to) const { return text("convert_", vector_type(to)); }
@@ -123,16 +123,14 @@ class Writer {
       case Prim::mul_hi_u32:
         return text(as(Lane::i32), "(convert_uint", width_, "((convert_ulong", width_, "(as_uint", width_, "(", a, ")) * convert_ulong", width_,
                     "(as_uint", width_, "(", b, "))) >> 32))");
-      case Prim::angle_rest: return by_eight(node, text("angle_rest_", lane_type(node.lane), kWidth), text(", ", node.bits));
+      case Prim::angle_rest: return text("angle_rest_", lane_type(node.lane), width_, "(", a, ", ", node.bits, ")");
       default: TANDEM_CHECK(false, "no OpenCL text for ", expr::prim_name(node.prim)); return "";
     }
   }
 
-  /// Calls a function that is written for vectors of eight.
-  std::string by_eight(const Node& node, std::string_view function, std::string_view more = "") const {
-    const auto call = [&](std::string_view half) {
-      return text(function, "(", name(node.a), half, node.b >= 0 ? text(", ", name(node.b), half) : "", more, ")");
-    };
+  /// Calls a function of two operands that is written for vectors of eight.
+  std::string by_eight(const Node& node, std::string_view function) const {
+    const auto call = [&](std::string_view half) { return text(function, "(", name(node.a), half, ", ", name(node.b), half, ")"); };
     return width_ == kWidth ? call("") : text("JOIN(", vector_type(node.lane), ", ", call(".lo"), ", ", call(".hi"), ")");
   }
 
@@ -167,13 +165,29 @@ class Writer {
 
   const expr::Program& program_;
   const int width_;
+  const std::string_view mask_;  // what holds a mask: as wide as the lanes beside it
 };
+
+/// No comparison of bytes: see sixteen_of in flat_loop.cc.
+constexpr std::string_view kBools = R"(
+// Bytes whose lowest bit is set where any of theirs was; their other bits mean nothing.
+static ulong8 bools(ulong8 bytes) {
+  bytes |= bytes >> 4;
+  bytes |= bytes >> 2;
+  return bytes | bytes >> 1;
+}
+)";
 
 constexpr std::string_view kDivide = R"(
 // Truncates; x / 0 is 0, and the smallest integer divided by -1 wraps.
 static int8 divide_int(int8 a, int8 b) {
-  const int8 plain = (b == 0) | (b == -1);
-  const int8 q = a / PICK(plain, (int8)(1), b);
+  const int8 plain = (b == 0) | (b == -1), by = PICK(plain, (int8)(1), b);
+#if defined(cl_khr_fp64) && LOCAL == 1
+  // CPUs have no division of vectors of integers. The quotient of two numbers of 32 bits, rounded to 53, is cut as the exact one.
+  const int8 q = convert_int8(convert_double8(a) / convert_double8(by));
+#else
+  const int8 q = a / by;
+#endif
   return PICK(b == 0, (int8)(0), PICK(b == -1, as_int8(0 - as_uint8(a)), q));
 }
 static long8 divide_long(long8 a, long8 b) {
@@ -195,13 +209,28 @@ constexpr std::string_view kDialect = R"(
 #define ANYWHERE(type, bytes) typedef type##8 __attribute__((aligned(bytes))) type##8_anywhere;
 ANYWHERE(char, 1) ANYWHERE(uchar, 1) ANYWHERE(short, 2) ANYWHERE(ushort, 2) ANYWHERE(int, 4) ANYWHERE(uint, 4)
 ANYWHERE(float, 4) ANYWHERE(long, 8) ANYWHERE(ulong, 8)
-typedef float16 __attribute__((aligned(4))) float16_anywhere;
-typedef int16 __attribute__((aligned(4))) int16_anywhere;
-typedef uint16 __attribute__((aligned(4))) uint16_anywhere;
+#define ANYWHERE16(type, bytes) typedef type##16 __attribute__((aligned(bytes))) type##16_anywhere;
+ANYWHERE16(char, 1) ANYWHERE16(uchar, 1) ANYWHERE16(short, 2) ANYWHERE16(ushort, 2) ANYWHERE16(int, 4) ANYWHERE16(uint, 4) ANYWHERE16(float, 4)
 #define GET8(type, p) (*(__global const type##_anywhere*)(p))
 #define PUT8(type, p, v) (*(__global type##_anywhere*)(p) = (v))
 #define GET16(type, p) GET8(type, p)
 #define PUT16(type, p, v) PUT8(type, p, v)
+// As many bytes as eight longs have.
+typedef ulong8 __attribute__((aligned(1))) bytes_anywhere;
+#define GET_BYTES(p) (*(__global const bytes_anywhere*)(p))
+#define PUT_BYTES(p, v) (*(__global bytes_anywhere*)(p) = (v))
+// Whether a lane of a mask is set. The driver's any() asks lane by lane.
+static int __attribute__((overloadable)) any_of(int8 mask) {
+  const int4 four = mask.lo | mask.hi;
+  const int2 two = four.lo | four.hi;
+  return (two.x | two.y) != 0;
+}
+static int __attribute__((overloadable)) any_of(int16 mask) { return any_of(mask.lo | mask.hi); }
+static int __attribute__((overloadable)) any_of(long8 mask) {
+  const long4 four = mask.lo | mask.hi;
+  const long2 two = four.lo | four.hi;
+  return (two.x | two.y) != 0;
+}
 #endif
 )";
 
@@ -287,7 +316,7 @@ std::string_view lane_type(Lane lane) {
 
 std::string prelude(bool fp64) {
   return text("#pragma OPENCL FP_CONTRACT OFF\n", fp64 ? "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" : "",
-              kDialect, fp64 ? "#ifdef ANYWHERE\nANYWHERE(double, 8)\n#endif\n" : "", kDivide, kSmallFloats);
+              kDialect, fp64 ? "#ifdef ANYWHERE\nANYWHERE(double, 8)\n#endif\n" : "", kBools, kDivide, kSmallFloats);
 }
 
 std::string define_dtype(std::string_view slot, DType dtype) {
@@ -330,6 +359,14 @@ std::string with_slot(std::string_view source, std::string_view slot) {
 }
 
 std::string statements(const expr::Program& program, int width) { return Writer(program, width).run(); }
+
+bool is_of_bytes(const expr::Program& program) {
+  constexpr Prim kOfBits[] = {Prim::input, Prim::constant, Prim::bit_and, Prim::bit_or, Prim::bit_xor, Prim::bit_not};
+  return std::ranges::all_of(program.nodes, [&](const Node& node) { return node.lane == Lane::mask && std::ranges::count(kOfBits, node.prim); }) &&
+         std::ranges::all_of(program.inputs, [](DType dtype) { return dtype == DType::boolean; }) &&
+         std::ranges::all_of(program.outputs, [](const auto& output) { return output.dtype == DType::boolean; });
+}
+std::string byte_statements(const expr::Program& program) { return Writer(program, kWidth, "ulong").run(); }
 
 std::string define_function_from(std::string_view name, DType lane, const expr::Program& program) {
   const std::string type = text(lane_type(expr::lane_of(lane)), "8");

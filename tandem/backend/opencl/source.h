@@ -9,6 +9,8 @@ namespace tandem::opencl {
 
 /// Elements that a vector has in generated code, where nothing wider is asked for.
 inline constexpr int kWidth = 8;
+/// Bools that a vector has where nothing else is computed.
+inline constexpr int kBytes = 64;
 
 /// The dtype that holds a lane of `dtype` in memory: f32 for f16, i32 for i8, ….
 DType lane_dtype(DType dtype);
@@ -33,6 +35,11 @@ std::string with_slot(std::string_view source, std::string_view slot);
 /// position of the elements. Output k is the variable v<outputs[k].node>. Vectors have `width` lanes: 8, or 16 where the
 /// program asks for no positions.
 std::string statements(const expr::Program& program, int width = kWidth);
+
+/// Whether bools come in, their bits are combined, and bools go out: then masks need not be as wide as numbers.
+bool is_of_bytes(const expr::Program& program);
+/// As statements, of such a program: vectors are ulong8, of kBytes bytes of which the lowest bit counts.
+std::string byte_statements(const expr::Program& program);
 
 /// `float8 name(float8 x, …)` from a lambda over expressions, all of one lane.
 template <class F>

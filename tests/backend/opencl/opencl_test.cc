@@ -147,6 +147,26 @@ Tensor few_values(const Shape& shape) {
   return Tensor::from(values, shape);
 }
 
+TEST_F(OpenCl, EveryByteButZeroIsTrueInLogicalOps) {
+  for (std::int64_t count : {1, 63, 64, 65, 200}) {
+    Tensor x = Tensor::uninitialized({DType::boolean, {count}}, host_memory(), nullptr), y = Tensor::uninitialized({DType::boolean, {count}}, host_memory(), nullptr);
+    auto* of_x = static_cast<unsigned char*>(x.impl()->storage->address());
+    auto* of_y = static_cast<unsigned char*>(y.impl()->storage->address());
+    for (std::int64_t i = 0; i < count; ++i) of_x[i] = static_cast<unsigned char>(i % 3 ? 1 << i % 8 : 0), of_y[i] = static_cast<unsigned char>(i % 2 ? 255 - i : 0);
+    for (const char* name : {"logical_and", "logical_or", "logical_xor", "logical_not"}) {
+      const OpDef& op = *find_op(name);
+      const Attrs attrs = make_attrs(op);
+      const Tensor got = Call(op, attrs, std::string_view(name) == "logical_not" ? Tensors{x} : Tensors{x, y}).run(*shared_device());
+      const auto* bytes = static_cast<const unsigned char*>(got.raw_data());
+      for (std::int64_t i = 0; i < count; ++i) {
+        const bool a = of_x[i] != 0, b = of_y[i] != 0;
+        const int wanted = name == std::string_view("logical_and") ? a && b : name == std::string_view("logical_or") ? a || b : name == std::string_view("logical_xor") ? a != b : !a;
+        ASSERT_EQ(bytes[i], wanted) << name << " of " << count << " at " << i;
+      }
+    }
+  }
+}
+
 TEST_F(OpenCl, MatmulsDeeperThanOneBlockAgree) {
   for (bool ta : {false, true})
     for (bool tb : {false, true})
