@@ -48,9 +48,13 @@ const ClockPair kProcessStart;
 
 }  // namespace
 
+/// A plain word at a fixed distance from the thread's pointer: asking a lease whether it was made costs a third of what recording does.
+[[gnu::tls_model("initial-exec")]] static thread_local constinit EventRing* own_ring = nullptr;
+
 EventRing& event_ring() {
+  if (own_ring) [[likely]] return *own_ring;
   thread_local RingLease lease;
-  return *lease.ring;
+  return *(own_ring = lease.ring);
 }
 
 void EventRing::read(std::vector<Span>& out, std::uint64_t most) const {

@@ -11,6 +11,7 @@
 #include "tandem/exec/value_homes.h"
 #include "tandem/kernel/fused.h"
 #include "tandem/kernel/joinable.h"
+#include "tandem/kernel/overwriting.h"
 #include "tandem/memory/arena_plan.h"
 
 namespace tandem {
@@ -183,7 +184,7 @@ class Lowering {
       bool reused = false;
       for (std::size_t i = 0; i < node.inputs.size() && k == 0 && !reused; ++i) {
         Home& old = home(node.inputs[i]);
-        if (old.stored || old.leaves || old.last_use != static_cast<std::int32_t>(s) || !may_overwrite(node, i, graph_.spec(node.inputs[i]), *steps_[s].space) ||
+        if (old.stored || old.leaves || old.last_use != static_cast<std::int32_t>(s) || !(may_overwrite(node, i, graph_.spec(node.inputs[i]), *steps_[s].space) || kernel_may_overwrite(s, node, i)) ||
             taken_over_.contains(&old) || (in_bundle(s) && old.uses > 1))  // others of the bundle may read it meanwhile
           continue;
         made.arena = old.arena, made.offset = old.offset;
@@ -192,6 +193,14 @@ class Lowering {
       }
       if (!reused) take(made, node.outputs[k].bytes());
     }
+  }
+
+  /// As may_overwrite, for kernels that say so themselves.
+  bool kernel_may_overwrite(std::size_t s, const Node& node, std::size_t i) {
+    const auto* kernel = dynamic_cast<const OverwritingKernel*>(steps_[s].call->kernel.get());
+    const auto lies_there = [&](GraphValue input) { return &home(input) == &home(node.inputs[i]); };
+    return kernel && kernel->may_lie_on(i) && graph_.spec(node.inputs[i]).bytes() == node.outputs[0].bytes() &&
+           std::ranges::count_if(node.inputs, lies_there) == 1;
   }
 
   bool is_in_place(std::int32_t node, std::size_t k) const {

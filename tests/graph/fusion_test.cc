@@ -110,6 +110,24 @@ TEST(Fusion, AProductGoesOnWithWhatFollowsItsReshape) {
   EXPECT_EQ(function(body)(x)[0].shape(), Shape({8, 2, 3, 4}));
 }
 
+TEST(Fusion, AProductThatGoesOnWithAValueNobodyNeedsAnyMoreLiesWhereThatWas) {
+  const Tensors x{random_normal({64, 10}), random_normal({1500, 10}), random_normal({64, 1500})};
+  const auto bytes_and_check = [&](const Body& body) {
+    const auto f = function(body);
+    EXPECT_EQ(f(x)[0].to_vector<float>(), body(x)[0].to_vector<float>());
+    return f.concrete(x)->plan(nullptr)->arena_bytes();
+  };
+  const std::size_t whole = x[2].spec().bytes();
+  const auto larger = [](const Tensors& v, const Tensor& than) { return maximum(matmul(v[0], v[1], false, true), than); };
+  const std::size_t once = bytes_and_check([&](const Tensors& v) { return Tensors{reduce_max(larger(v, softmax(v[2])))}; });
+  EXPECT_LT(once, 2 * whole);
+  const std::size_t twice = bytes_and_check([&](const Tensors& v) {
+    const Tensor first = softmax(v[2]);
+    return Tensors{reduce_max(larger(v, first)) + reduce_max(softmax(first))};
+  });
+  EXPECT_GE(twice, 2 * whole);
+}
+
 TEST(Fusion, AReshapedProductReadByOthersStaysAsItIs) {
   const Tensors x{random_normal({8, 5}), random_normal({5, 6}), random_normal({4, 12})};
   const Body body = [](const Tensors& v) {

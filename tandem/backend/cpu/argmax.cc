@@ -58,13 +58,11 @@ __attribute__((always_inline)) inline std::int64_t row_argmax(const T* row, std:
       if (comparable(row[i]) == best) return i;
     return 0;  // nothing but NaN
   }
-  for (std::int64_t i = 1; i < size; ++i) {
-    // Chosen, not jumped over: which of a few classes wins cannot be foretold.
-    const C value = comparable(row[i]);
-    const bool better = wins<kLeast>(value, best);
-    best = better ? value : best;
-    at = better ? i : at;
-  }
+  for (std::int64_t i = 1; i < size; ++i)
+    if (wins<kLeast>(comparable(row[i]), best)) {
+      best = comparable(row[i]);
+      at = i;
+    }
   return at;
 }
 

@@ -13,8 +13,8 @@ namespace {
 bool is_constant(const Node& node) { return node.prim == Prim::constant; }
 bool is_index(const Node& node) { return node.prim == Prim::index_lo || node.prim == Prim::index_hi; }
 
-/// Registers an instruction needs besides its operands and its result: multiplication in halves, constants loaded.
-constexpr int kScratchRegisters = 2;
+/// Registers an instruction needs besides its operands and its result: multiplication in halves, constants loaded; a quotient by products.
+constexpr int kScratchRegisters = 2, kScratchOfQuotient = 4;
 
 }  // namespace
 
@@ -40,6 +40,24 @@ Body::Body(VectorEmitter& emit, const expr::Program& program) : emit_(emit), pro
   for (const auto& output : program.outputs) last_use_[same_[output.node]] = count;
   // The last instruction may write into a register that it or earlier ones read: nobody reads it afterwards.
   if (program.outputs.size() == 1 && count > 0 && same_[program.outputs[0].node] == count - 1) writes_into_ = count - 1;
+  by_products_.assign(count, false);
+  if (emit.wide() && divides_faster_by_products(JitTarget::avx512)) choose_divisions();
+}
+
+/// Quotients and roots wait for one another, all else for two other units: quotients change sides where that is by far the longer wait, as in
+/// the updates of Adam and RMSprop.
+void Body::choose_divisions() {
+  constexpr int kQuotient = 10, kRoot = 12, kByProducts = 8;  // cycles
+  int unit = 0;
+  const auto is_f32 = [](const Node& node, Prim prim) { return node.prim == prim && node.lane == Lane::f32; };
+  for (const Node& node : program_.nodes) unit += is_f32(node, Prim::div) ? kQuotient : is_f32(node, Prim::sqrt) ? kRoot : 0;
+  int others = length_ / 2;
+  for (std::size_t i = 0; i < program_.nodes.size() && unit - others > kQuotient; ++i) {
+    if (!is_f32(program_.nodes[i], Prim::div)) continue;
+    by_products_[i] = true;
+    unit -= kQuotient;
+    others += kByProducts;
+  }
 }
 
 int Body::most_live() const {
@@ -77,7 +95,8 @@ void Body::hoist_constants(int reserved, int copies) {
     row_inputs += resident_[i].isValid();
   }
   std::stable_sort(constants.begin(), constants.end(), [&](auto a, auto b) { return uses_[a] > uses_[b]; });
-  int room = emit_.vector_registers() - reserved - row_inputs - copies * most_live() - kScratchRegisters;
+  int room = emit_.vector_registers() - reserved - row_inputs - copies * most_live() -
+             (std::ranges::count(by_products_, true) > 0 ? kScratchOfQuotient : kScratchRegisters);
   for (const std::int32_t n : constants) {
     if (room-- <= 0) break;
     resident_[n] = emit_.constant_register(program_.nodes[n]);
@@ -126,6 +145,7 @@ void Body::write_node(std::int32_t i, Copy& copy, const x86::Reg& into) {
   if (node.prim == Prim::input || node.prim == Prim::constant || node.prim == Prim::bitcast) return;
   const Arg args[] = {argument(node.a, i, copy), argument(node.b, i, copy), argument(node.c, i, copy)};
   const std::size_t mark = emit_.mark();
+  emit_.set_by_products(by_products_[static_cast<std::size_t>(i)]);
   x86::Reg& value = copy.values[i];
   if (node.prim == Prim::index_lo) value = emit_.index_lo(copy.source.index);
   else if (node.prim == Prim::index_hi) value = emit_.index_hi(copy.source.index);

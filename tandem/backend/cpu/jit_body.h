@@ -48,6 +48,7 @@ class Body {
   void write_node(std::int32_t node, Copy& copy, const x86::Reg& into);
   Results results(Copy& copy);
   std::vector<std::int32_t> lend_constants(std::int32_t node);
+  void choose_divisions();
 
   VectorEmitter& emit_;
   const expr::Program& program_;
@@ -55,6 +56,7 @@ class Body {
   std::vector<std::int32_t> last_use_;  // the last node that reads it; the node count when it is an output
   std::vector<int> uses_;
   std::vector<x86::Reg> resident_;      // registers that outlive a copy: constants and inputs of a row
+  std::vector<bool> by_products_;       // quotients that are not left to the unit for them
   std::int32_t writes_into_ = -1;       // the node that may write to the caller's register directly
   bool uses_index_ = false;
   int length_ = 0;

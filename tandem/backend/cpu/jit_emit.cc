@@ -460,6 +460,7 @@ void VectorEmitter::binary(Prim prim, Lane lane, const x86::Reg& to, const Arg& 
     default: id = pick(lane, Inst::kIdVmaxps, Inst::kIdVmaxpd, Inst::kIdVpmaxsd, Inst::kIdVpmaxsq); break;
   }
   if (lane == Lane::i32 && prim == Prim::div) divide_i32(to, a, b);
+  else if (lane == Lane::f32 && prim == Prim::div && by_products_) move(to, divide_by_products(in_register(a).as<x86::Vec>(), in_register(b).as<x86::Vec>()));
   else if (lane == Lane::i64 && !wide_ && (prim == Prim::min || prim == Prim::max)) min_max_i64_avx2(prim, to, a, b);
   else cc.emit(id, to, in_register(a), b.operand);
 }

@@ -19,6 +19,9 @@ inline x86::Mem field(const x86::Gp& args, std::size_t offset, std::size_t eleme
   return x86::qword_ptr(args, static_cast<std::int32_t>(offset + 8 * element));
 }
 
+/// Whether formulas with several quotients and roots gain by VectorEmitter::set_by_products.
+bool divides_faster_by_products(JitTarget target);
+
 /// An operand of an instruction: a register, or a whole vector in the constant pool.
 struct Arg {
   asmjit::Operand operand;
@@ -65,6 +68,9 @@ class VectorEmitter {
   /// operand. The result is in `into` when that is a register, else in one of its choice.
   x86::Reg apply(const expr::Node& node, expr::Lane operand, const Arg (&args)[3], const x86::Reg& into = {});
 
+  /// Whether quotients of float32 are made by products from now on; AVX-512 only. They have the same bits.
+  void set_by_products(bool on) { by_products_ = on; }
+
   /// The position of each lane's element, the first being `first`: its low or high word.
   x86::Reg index_lo(const x86::Gp& first);
   x86::Reg index_hi(const x86::Gp& first);
@@ -83,6 +89,7 @@ class VectorEmitter {
   void unary(expr::Prim prim, expr::Lane lane, const x86::Reg& to, const Arg& a);
   void binary(expr::Prim prim, expr::Lane lane, const x86::Reg& to, const Arg& a, const Arg& b);
   void angle_rest(const expr::Node& node, const x86::Reg& to, const x86::Reg& angle);
+  x86::Reg divide_by_products(const x86::Vec& a, const x86::Vec& b);
   void divide_i32(const x86::Reg& to, const Arg& a, const Arg& b);
   void min_max_i64_avx2(expr::Prim prim, const x86::Reg& to, const Arg& a, const Arg& b);
 
@@ -90,6 +97,7 @@ class VectorEmitter {
 
   bool wide_;
   int lane_bytes_;
+  bool by_products_ = false;
   x86::Mem angles_;  // room on the stack for lanes that a function changes
   std::vector<x86::Reg> taken_, free_vectors_, free_masks_;
 };

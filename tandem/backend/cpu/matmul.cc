@@ -17,6 +17,7 @@
 #include "tandem/backend/cpu/simd.h"
 #include "tandem/base/cores.h"
 #include "tandem/kernel/in_plan.h"
+#include "tandem/kernel/overwriting.h"
 #include "tandem/kernel/row_kernel.h"
 
 namespace tandem::cpu {
@@ -211,10 +212,16 @@ class Matmul : public PreparedKernel {
 };
 
 /// Each element of a tile is one sum in the order of k: the bits do not depend on where rows are cut.
-class TileMatmul final : public Matmul<float, TileProduct>, public RowKernel {
+class TileMatmul final : public Matmul<float, TileProduct>, public RowKernel, public OverwritingKernel {
  public:
   TileMatmul(const KernelCall& call, MatmulPlan<float> plan, const Epilogue& epilogue)
       : Matmul(plan, TileProduct(plan, epilogue)), rows_(call.outputs[0].shape()[0]), epilogue_(epilogue) {}
+
+  bool may_lie_on(std::size_t input) const override {
+    if (input < 2 || !product_.finishes_in_registers()) return false;
+    const EpilogueStride &read = epilogue_.layout()->inputs[input - 1], &written = epilogue_.layout()->outputs[0];
+    return read.row == written.row && read.column == written.column;
+  }
 
   std::int64_t rows() const override { return rows_; }
   bool reads_by_row(std::size_t input) const override {

@@ -18,6 +18,9 @@ class ProductTiles {
   /// The product and its epilogue, for one block; `part` has the addresses.
   void run(const Gemm<float>& part, const KernelArgs& args, const ProductBlock& block) const;
 
+  /// Is the result written once, with the epilogue done?
+  bool finishes_in_registers() const { return inside_ != nullptr; }
+
  private:
   struct Function {
     TileShape shape;

@@ -4,6 +4,9 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include <bit>
+#include <cfloat>
+#include <cmath>
 #include <cstddef>
 #include <cstdlib>
 #include <functional>
@@ -360,6 +363,78 @@ TEST_P(Jit, FoldsMapTheirElementsFirst) {
   }
   expect_same(fold_of(make_program(formula<1>([](auto m, auto a) { return expr::select(m, a, a - a); }),
                                    {DType::boolean, DType::f32}, DType::f32, {DType::f32}), 0, sum));
+}
+
+/// Beside two roots, so that the quotient is made by products where that is faster.
+std::shared_ptr<const Loop> quotient_loop() {
+  Graph graph;
+  const Expr a = graph.input(0, Lane::f32), b = graph.input(1, Lane::f32);
+  const auto program = expr::make_program(graph, {DType::f32, DType::f32}, {a / b, sqrt(sqrt(b))}, {DType::f32, DType::f32});
+  std::string refusal;
+  return jit_loop(program, 0, refusal);
+}
+
+class Quotients {
+ public:
+  explicit Quotients(const Loop& loop) : loop_(loop) {}
+  void add(float a, float b) {
+    a_.push_back(a), b_.push_back(b);
+    if (a_.size() == 1 << 14) compare();
+  }
+  void compare() {
+    std::vector<float> quotients(a_.size()), roots(a_.size());
+    LoopArgs args{};
+    args.length = static_cast<std::int64_t>(a_.size()), args.rows = 1;
+    args.inputs[0] = a_.data(), args.inputs[1] = b_.data();
+    args.outputs[0] = quotients.data(), args.outputs[1] = roots.data();
+    loop_.run(args);
+    for (std::size_t i = 0; i < a_.size(); ++i) {
+      const float wanted = a_[i] / b_[i];
+      const bool same = wanted != wanted ? quotients[i] != quotients[i] : std::bit_cast<std::uint32_t>(wanted) == std::bit_cast<std::uint32_t>(quotients[i]);
+      ASSERT_TRUE(same) << std::hexfloat << a_[i] << " / " << b_[i] << " is " << wanted << ", got " << quotients[i];
+    }
+    a_.clear(), b_.clear();
+  }
+
+ private:
+  const Loop& loop_;
+  std::vector<float> a_, b_;
+};
+
+TEST_P(Jit, QuotientsNextToTheMiddleBetweenTwoFloatsAreRoundedAsADivisionRoundsThem) {
+  const auto loop = quotient_loop();
+  ASSERT_TRUE(loop);
+  Quotients quotients(*loop);
+  // a 2^shift = middle b + rest with a small rest, for integers a and b of 24 bits: solved for a by the inverse of 2 modulo an odd b.
+  for (std::uint64_t b = (1u << 23) + 1; b < 1u << 24; b += b + 40 < 1u << 24 ? 26 : 2)
+    for (const int shift : {24, 25}) {
+      std::uint64_t inverse = 1;
+      for (int i = 0; i < shift; ++i) inverse = (inverse & 1 ? inverse + b : inverse) >> 1;
+      for (const std::uint64_t rest : {std::uint64_t{1}, std::uint64_t{3}, b - 1, b - 3}) {
+        std::uint64_t a = inverse * rest % b;
+        const std::uint64_t low = shift == 24 ? b : 1u << 23, high = shift == 24 ? 1u << 24 : b;
+        if (a < low) a += b;
+        if (a >= low && a < high) quotients.add(static_cast<float>(a) * 0x1p-23f, static_cast<float>(b) * 0x1p-23f);
+      }
+    }
+  for (std::uint32_t a = 1u << 23; a < 1u << 24; a += 3) quotients.add(static_cast<float>(a) * 0x1p-23f, 0x1.fffffep0f);
+  quotients.add(1, 0x1.fffffep0f);
+  quotients.compare();
+}
+
+TEST_P(Jit, QuotientsOfNumbersOfAnySizeAreThoseOfADivision) {
+  const auto loop = quotient_loop();
+  ASSERT_TRUE(loop);
+  Quotients quotients(*loop);
+  std::vector<float> numbers{0, -0.0f, INFINITY, -INFINITY, NAN, FLT_MAX, FLT_MIN, -FLT_MIN, 0x1p-149f, -0x1.8p-140f};
+  std::mt19937 random(3);
+  for (int exponent = -149; exponent < 128; ++exponent)
+    for (const float sign : {1.f, -1.f}) numbers.push_back(sign * std::ldexp(1 + static_cast<float>(random() % (1u << 23)) * 0x1p-23f, exponent));
+  // Sixteen like pairs side by side, so that one number out of range does not let all be divided.
+  for (const float a : numbers)
+    for (const float b : numbers)
+      for (int lane = 0; lane < 16; ++lane) quotients.add(a, b);
+  quotients.compare();
 }
 
 TEST(JitCode, EveryInstructionIsValidForItsTargetOnAnyMachine) {
