@@ -2,10 +2,12 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
 #include <exception>
+#include <iterator>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
@@ -58,15 +60,15 @@ class RunThread {
   }
 
   void hand_over(RunQueue::Run run) {
-    std::vector<RunQueue::Run> ended;  // let go here: what they hold may need the caller's interpreter
+    std::vector<RunQueue::Run> ended;  // let go here, without the lock: what they hold may need the caller's interpreter
     std::unique_lock lock(mutex_);
-    tell();
-    if (queue_.size() >= RunQueue::kMost) {
-      wait(lock, [this] { return queue_.size() < RunQueue::kMost || failure_; });
-      tell();
+    tell(ended);
+    while (queue_.size() >= RunQueue::kMost) {
+      wait(lock, handed_over() - 1);  // until one is left, not one less: every wake-up takes a core from those that compute
+      tell(ended);
     }
     start();
-    const std::uint64_t number = RunQueue::handed_over_.load(std::memory_order_relaxed) + 1;
+    const std::uint64_t number = handed_over() + 1;
     if (RunQueue::idle()) claims_.clear();
     for (const auto [variable, writes] : run.claims) {
       Users& users = claims_[variable];
@@ -78,9 +80,9 @@ class RunThread {
     RunQueue::handed_over_.store(number, std::memory_order_release);
     queue_.push_back(std::move(run));
     ++counted.runs;
-    ended.swap(ended_);
+    take_ended(ended);
     lock.unlock();
-    changed_.notify_all();
+    given_.notify_one();
   }
 
   /// The last run that uses the variable; 0: none.
@@ -94,10 +96,9 @@ class RunThread {
     if (left_behind_) return;
     std::vector<RunQueue::Run> ended;
     std::unique_lock lock(mutex_);
-    const auto has_ended = [&] { return number <= RunQueue::ended_.load(std::memory_order_relaxed); };
-    if (!has_ended() && !failure_) wait(lock, [&] { return has_ended() || failure_; });
-    ended.swap(ended_);
-    if (!has_ended()) tell();
+    if (!is_over(number)) wait(lock, number);
+    take_ended(ended);
+    if (number > last_ended()) tell(ended);
   }
 
   /// Child processes have no such thread: there, what is handed over is done at once.
@@ -115,28 +116,40 @@ class RunThread {
     start_thread(ThreadRole::compute, "steps", [this] { serve(); }).detach();
   }
 
-  template <class Condition>
-  void wait(std::unique_lock<std::mutex>& lock, Condition condition) {
+  static std::uint64_t handed_over() { return RunQueue::handed_over_.load(std::memory_order_relaxed); }
+  static std::uint64_t last_ended() { return RunQueue::ended_.load(std::memory_order_relaxed); }
+  /// Has the run ended, or will it never? If not, it is noted that somebody wants to know.
+  bool is_over(std::uint64_t number) {
+    if (number <= last_ended() || failure_) return true;
+    wanted_ = wanted_ ? std::min(wanted_, number) : number;
+    return false;
+  }
+  void wait(std::unique_lock<std::mutex>& lock, std::uint64_t number) {
     ++counted.waits;
     lock.unlock();
     const auto until = [&] {
-      lock.lock();
-      changed_.wait(lock, condition);
-      lock.unlock();
+      std::unique_lock again(mutex_);
+      over_.wait(again, [&] { return is_over(number); });
     };
     if (around_waits) around_waits(until);
     else until();
     lock.lock();
-    if (!condition()) changed_.wait(lock, condition);  // somebody was quicker in between
+  }
+
+  void take_ended(std::vector<RunQueue::Run>& ended) {
+    std::ranges::move(ended_, std::back_inserter(ended));
+    ended_.clear();
   }
 
   /// Throws what kept runs from ending, to the first who asks.
-  void tell() {
+  void tell(std::vector<RunQueue::Run>& ended) {
     if (!failure_) return;
     dropped = dropped_.size();
-    for (; !dropped_.empty(); dropped_.pop_back())
+    for (; !dropped_.empty(); dropped_.pop_back()) {
       if (dropped_.back().undo) dropped_.back().undo();
-    RunQueue::ended_.store(RunQueue::handed_over_.load(std::memory_order_relaxed), std::memory_order_release);
+      ended.push_back(std::move(dropped_.back()));
+    }
+    RunQueue::ended_.store(handed_over(), std::memory_order_release);
     std::rethrow_exception(std::exchange(failure_, nullptr));
   }
 
@@ -144,7 +157,7 @@ class RunThread {
     on_its_thread = true;
     std::unique_lock lock(mutex_);
     for (;;) {
-      changed_.wait(lock, [this] { return !queue_.empty() && !failure_; });
+      given_.wait(lock, [this] { return !queue_.empty(); });
       RunQueue::Run& run = queue_.front();  // stays in its place while others are added
       lock.unlock();
       std::exception_ptr error;
@@ -156,7 +169,7 @@ class RunThread {
       lock.lock();
       if (error) fail(std::move(error));
       else end_first();
-      changed_.notify_all();
+      if (wanted_ && is_over(std::exchange(wanted_, 0))) over_.notify_all();
     }
   }
 
@@ -177,13 +190,10 @@ class RunThread {
     failure_ = std::move(error);
   }
 
-  void wait_until_idle() {
-    std::unique_lock lock(mutex_);
-    if (!left_behind_) changed_.wait(lock, [this] { return queue_.empty(); });
-  }
   void before_fork() {
-    wait_until_idle();
-    mutex_.lock();
+    std::unique_lock lock(mutex_);
+    if (!left_behind_) over_.wait(lock, [this] { return is_over(handed_over()); });
+    lock.release();
   }
   void after_fork_in_child() {
     left_behind_ = true;
@@ -195,7 +205,8 @@ class RunThread {
   };
 
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable given_, over_;  // for the thread of the runs; for those who wait for one
+  std::uint64_t wanted_ = 0;              // the first run that somebody waits for; 0: none
   std::unordered_map<const void*, Users> claims_;  // of runs since the queue was empty
   std::deque<RunQueue::Run> queue_;    // the first one is under way
   std::vector<RunQueue::Run> ended_;   // callers let them go

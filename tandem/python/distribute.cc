@@ -61,7 +61,7 @@ nb::list all_gather(nb::handle lists, const Names& devices, const Names& homes, 
 /// Steps that a thread of their own does while the caller goes on.
 void add_runs(nb::module_& module) {
   RunQueue::set_around_waits([](const std::function<void()>& wait) {
-    if (!PyGILState_Check()) return wait();
+    if (!Py_IsInitialized() || !PyGILState_Check()) return wait();
     const WithoutGil without;
     wait();
   });

@@ -89,7 +89,7 @@ struct Steps {
     const PerReplica made = strategy.run([&](const Tensors& mine) -> Tensors {
       GradientTape tape;
       const Tensor loss = compute_average_loss(square(reduce_sum(mine[0] * weight.value(), {1})));
-      return {loss, tape.gradient(loss, {weight.value()})[0]};
+      return {loss, tape.gradient(loss, weight.value())};
     }, strategy.distribute(batch));
     weight.assign_sub(strategy.sum(made)[1] * 0.01);
     return {strategy.reduce(ReduceOp::sum, made)};

@@ -95,13 +95,23 @@ def infer(model, x):
     """The outputs of the model without training."""
     strategy = model._distribute_strategy
     sizes, shards = _shards(x, strategy.sizes)
-    outputs = {}
+    outputs, added = {}, {}
 
     def replica(i):
         outputs[i] = model(shards[i], training=False)
+        added[i] = [list(layer._losses) for layer in model._flatten_layers()]
 
     strategy.run_replicas(replica, sizes)
+    _join_losses(model, [added[i] for i in sorted(added)], [sizes[i] for i in sorted(added)])
     return _joined([outputs[i] for i in sorted(outputs)])
+
+
+def _join_losses(model, added, sizes):
+    """What layers have added in each replica becomes what they would have added for the whole batch: a mean over its rows."""
+    rows = sum(sizes)
+    with device(_HOST):
+        for layer, *of_all in zip(model._flatten_layers(), *added):
+            layer._losses = [_ops.add_n([part * (size / rows) for part, size in zip(parts, sizes)]) for parts in zip(*of_all)]
 
 
 def own_step(model, step, data):

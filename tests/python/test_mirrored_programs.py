@@ -1,0 +1,172 @@
+"""Programs under a strategy as real ones are: their own steps, datasets of replicas, losses of layers."""
+from test_distribute import run
+
+BEGIN = """
+import numpy as np
+import tandemflow as tf
+
+keras = tf.keras
+x = np.random.RandomState(0).rand(40, 6).astype("float32")
+y = x.sum(1, keepdims=True)
+two = ["/CPU:0", "/GPU:0"]
+"""
+
+
+def test_shards_of_own_steps_and_of_distributed_datasets_stay_even_whatever_was_measured():
+    lines = run(BEGIN + """
+seen = set()
+
+
+class Own(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = keras.layers.Dense(1)
+
+    def call(self, x):
+        return self.dense(x)
+
+    def train_step(self, data):
+        x, y = data
+        seen.add(x.shape[0])
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(self(x, training=True) - y))
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
+        return {"loss": loss, "replica": tf.distribute.get_replica_context().replica_id_in_sync_group}
+
+
+strategy = tf.distribute.MirroredStrategy(two)
+strategy.take_speeds([9.0, 1.0])  # as a fit of another model may have found
+print(strategy.sizes(20))
+with strategy.scope():
+    model = Own()
+    model.compile("sgd")
+logs = model.fit(x, y, batch_size=20, epochs=200, verbose=0).history
+dataset = strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices(x).batch(20))
+print(sorted(seen), [tuple(part.shape) for part in next(iter(dataset)).values], logs["replica"][0])
+strategy.set_speeds([3, 1])
+print([tuple(part.shape) for part in next(iter(dataset)).values])
+""", gpus=1)  # fmt: skip
+    assert lines == ["[18, 2]", "[10] [(10, 6), (10, 6)] 0.0", "[(15, 6), (5, 6)]"]
+
+
+def test_what_layers_add_to_the_loss_counts_in_evaluations_as_on_one_device():
+    lines = run(BEGIN + """
+def values(strategy):
+    tf.random.set_seed(1)
+    with strategy.scope():
+        model = keras.Sequential([
+            keras.Input((6,)), keras.layers.Dense(8, activity_regularizer="l2", kernel_regularizer="l1"),
+            keras.layers.ActivityRegularization(l1=0.1), keras.layers.Dense(1),
+        ])
+        model.compile("sgd", "mse")
+    dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(16)
+    return model.evaluate(x, y, batch_size=16, verbose=0), model.test_on_batch(x, y), model.evaluate(dataset, verbose=0)
+
+
+mirrored = tf.distribute.MirroredStrategy(two)
+mirrored.set_speeds([3, 1])
+np.testing.assert_allclose(values(mirrored), values(tf.distribute.OneDeviceStrategy("/CPU:0")), rtol=1e-5)
+print("equal")
+""", gpus=1)  # fmt: skip
+    assert lines == ["equal"]
+
+
+def test_a_loss_without_reduction_trains_as_on_one_device():
+    lines = run(BEGIN + """
+def weights(strategy):
+    tf.random.set_seed(1)
+    with strategy.scope():
+        model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(1)])
+        model.compile(keras.optimizers.SGD(0.001), keras.losses.MeanSquaredError(reduction=None))
+    model.fit(x, y, batch_size=16, shuffle=False, verbose=0)
+    return model.get_weights()[0]
+
+
+mirrored = tf.distribute.MirroredStrategy(two)
+mirrored.set_speeds([3, 1])
+np.testing.assert_allclose(weights(mirrored), weights(tf.distribute.OneDeviceStrategy("/CPU:0")), rtol=1e-5)
+print("equal")
+""", gpus=1)  # fmt: skip
+    assert lines == ["equal"]
+
+
+def test_a_metric_that_an_own_loss_updates_counts_the_steps_only():
+    lines = run(BEGIN + """
+class Own(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense, self.count = keras.layers.Dense(1), keras.metrics.Sum(name="count")
+
+    def call(self, x):
+        return self.dense(x)
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        self.count.update_state(tf.cast(tf.shape(y)[0], tf.float32))
+        return tf.reduce_mean(tf.square(y - y_pred))
+
+
+with tf.distribute.MirroredStrategy(two).scope():
+    model = Own()
+    model.compile("sgd")
+print(model.fit(x, y, batch_size=20, verbose=0).history["count"])
+""", gpus=1)  # fmt: skip
+    assert lines == ["[40.0]"]
+
+
+def test_a_function_may_ask_for_optional_elements():
+    lines = run(BEGIN + """
+strategy = tf.distribute.MirroredStrategy(two)
+dataset = tf.data.Dataset.from_tensor_slices(np.arange(16.0).astype("float32")).batch(4)
+
+
+@tf.function
+def total(iterator):
+    sum = 0.0
+    for _ in tf.range(6):
+        following = iterator.get_next_as_optional()
+        if not following.has_value():
+            break
+        sum += strategy.reduce("SUM", strategy.run(lambda x: x * 2, args=(following.get_value(),)), axis=0)
+    return sum
+
+
+@tf.function
+def count(iterator):
+    following, n = iterator.get_next_as_optional(), 0
+    while following.has_value():
+        n += 1
+        following = iterator.get_next_as_optional()
+    return n
+
+
+print(float(total(iter(strategy.experimental_distribute_dataset(dataset)))), int(count(iter(dataset))))
+""", gpus=1)  # fmt: skip
+    assert lines == ["240.0 4"]
+
+
+def test_a_dataset_by_replica_begins_again_for_every_epoch_and_run_takes_options():
+    lines = run(BEGIN + """
+strategy = tf.distribute.MirroredStrategy(two)
+with strategy.scope():
+    model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+made = strategy.distribute_datasets_from_function(
+    lambda context: tf.data.Dataset.from_tensor_slices((x, y)).batch(context.get_per_replica_batch_size(10)))
+print(len(model.fit(made, epochs=3, steps_per_epoch=4, verbose=0).history["loss"]), int(model.optimizer.iterations), made.cardinality())
+print(strategy.experimental_local_results(strategy.run(lambda: tf.constant(1), options=tf.distribute.RunOptions()))[0].numpy())
+""", gpus=1)  # fmt: skip
+    assert lines == ["3 12 4", "1"]
+
+
+def test_without_gpus_the_default_is_the_cpu_or_all_logical_ones():
+    program = """
+import sys
+import tandemflow as tf
+
+if len(sys.argv) > 1:
+    parts = [tf.config.LogicalDeviceConfiguration()] * 2
+    tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], parts)
+print(tf.distribute.MirroredStrategy().devices)
+"""
+    assert run(program, gpus=0) == ["['/CPU:0']"]
+    assert run(program, "two", gpus=0) == ["['/CPU:0', '/CPU:1']"]
