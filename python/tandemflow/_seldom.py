@@ -12,17 +12,19 @@ from ._ops import (
     cumsum,
     divide_no_nan,
     exp,
+    is_finite,
     lgamma,
     log,
     log1p,
+    maximum,
     multiply_no_nan,
     ones_like,
     pad,
     reduce_all,
-    reduce_max,
     reduce_sum,
     relu,
     reshape,
+    slice,
     square,
     stop_gradient,
     where,
@@ -38,8 +40,27 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
 def cumulative_logsumexp(x, axis=0, exclusive=False, reverse=False, name=None):
     """log(exp(x[0]) + … + exp(x[i])) along an axis."""
     x = _tandem.to_tensor(x)
-    largest = stop_gradient(reduce_max(x, axis, keepdims=True))
-    return log(cumsum(exp(x - largest), axis, exclusive, reverse)) + largest
+    axis, size = axis % x.ndim, x.shape[axis]
+    nothing = [[0, 0] for _ in range(x.ndim)]
+
+    def moved(y, by):  # towards the end, or with `reverse` towards the front; log(0) comes in
+        margin = [list(pair) for pair in nothing]
+        margin[axis] = [0, by] if reverse else [by, 0]
+        begin = [by if reverse and i == axis else 0 for i in range(x.ndim)]
+        count = [max(size - by, 0) if i == axis else length for i, length in enumerate(x.shape)]
+        return pad(slice(y, begin, count), margin, constant_values=-math.inf)
+
+    out, step = moved(x, 1) if exclusive else x, 1
+    while step < size:  # sums of 2, 4, 8, … neighbours: none is so much larger than another that this one is lost
+        out = _log_of_sum(out, moved(out, step))
+        step *= 2
+    return out
+
+
+def _log_of_sum(a, b):
+    largest = maximum(a, b)
+    largest = stop_gradient(where(is_finite(largest), largest, zeros_like(largest)))
+    return log(exp(a - largest) + exp(b - largest)) + largest
 
 
 def polyval(coeffs, x, name=None):
