@@ -41,10 +41,10 @@ struct KerasCall {
 };
 
 /// What a function computes: one tensor, or several.
-class OpBody {
+class KerasBody {
  public:
   template <class F>
-  constexpr OpBody(F body) {  // NOLINT(google-explicit-constructor): records list lambdas
+  constexpr KerasBody(F body) {  // NOLINT(google-explicit-constructor): records list lambdas
     if constexpr (std::same_as<std::invoke_result_t<F, const KerasCall&>, Tensor>) one_ = body;
     else several_ = body;
   }
@@ -55,14 +55,14 @@ class OpBody {
   Tensors (*several_)(const KerasCall&) = nullptr;
 };
 
-struct OpRecord {
+struct KerasFunction {
   std::string_view name;
-  OpBody body;
+  KerasBody body;
 };
-std::span<const OpRecord> elementwise_op_layers();
-std::span<const OpRecord> reduction_op_layers();
-std::span<const OpRecord> array_op_layers();
-std::span<const OpRecord> network_op_layers();
+std::span<const KerasFunction> elementwise_op_layers();
+std::span<const KerasFunction> reduction_op_layers();
+std::span<const KerasFunction> array_op_layers();
+std::span<const KerasFunction> network_op_layers();
 
 /// A tensor from nested lists of numbers.
 Tensor tensor_of(const LayerConfig& config, const Json& nested, DType dtype);

@@ -346,7 +346,7 @@ Tensor hot(const KerasCall& call, std::int64_t axis) {
   return one_hot(indices, call.config.integer("num_classes"), 1, 0, axis, call.dtype_or(DType::f32));
 }
 
-constexpr OpRecord kRecords[] = {
+constexpr KerasFunction kRecords[] = {
     {"Reshape", reshaped}, {"ExpandDims", expanded}, {"Swapaxes", swapped}, {"Moveaxis", moved}, {"Rot90", rotated},
     {"Ravel", [](const KerasCall& c) { return reshape(c.x(), Ints{-1}); }},
     {"Squeeze", [](const KerasCall& c) { return squeeze(c.x(), c.axes()); }},
@@ -381,6 +381,6 @@ constexpr OpRecord kRecords[] = {
 
 }  // namespace
 
-std::span<const OpRecord> array_op_layers() { return kRecords; }
+std::span<const KerasFunction> array_op_layers() { return kRecords; }
 
 }  // namespace tandem

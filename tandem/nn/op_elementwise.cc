@@ -127,7 +127,7 @@ Tensor above_threshold(const KerasCall& call) {
 }
 Tensor named_activation(const KerasCall& call) { return find_activation(snake_case(call.config.class_name()))(call.x()); }
 
-constexpr OpRecord kRecords[] = {
+constexpr KerasFunction kRecords[] = {
     {"Abs", unary<abs>}, {"Absolute", unary<abs>}, {"Fabs", smooth<abs>}, {"Negative", unary<negative>}, {"Sign", unary<sign>}, {"Square", unary<square>},
     {"Identity", unary<identity>}, {"Copy", unary<identity>}, {"Real", unary<identity>}, {"Conj", unary<identity>}, {"Conjugate", unary<identity>}, {"StopGradient", unary<stop_gradient>},
     {"LogicalNot", [](const KerasCall& c) { return logical_not(cast(c.x(), DType::boolean)); }},
@@ -170,6 +170,6 @@ constexpr OpRecord kRecords[] = {
 
 }  // namespace
 
-std::span<const OpRecord> elementwise_op_layers() { return kRecords; }
+std::span<const KerasFunction> elementwise_op_layers() { return kRecords; }
 
 }  // namespace tandem

@@ -42,7 +42,7 @@ Tensor constant_of(const LayerConfig& config, const Json& arg) {
 }
 
 /// An argument of a call that is a tensor when the model runs, or was one when it was drawn.
-struct Operand {
+struct GivenOperand {
   enum class Kind { tensor, constant, number } kind;
   Tensor constant = {};
   Json number = {};
@@ -55,7 +55,7 @@ bool holds_tensors(const Json& arg) {
 
 class OpLayer final : public Layer {
  public:
-  OpLayer(const LayerConfig& config, OpBody body, Json args, const Json& named) : Layer(config, std::nullopt), body_(body), args_(std::move(args)) {
+  OpLayer(const LayerConfig& config, KerasBody body, Json args, const Json& named) : Layer(config, std::nullopt), body_(body), args_(std::move(args)) {
     for (const Json& arg : args_) {
       const std::size_t before = operands_.size();
       note(arg);
@@ -78,9 +78,9 @@ class OpLayer final : public Layer {
   Tensors call_all(const Tensors& tensors, bool) override {
     Tensors inputs;
     std::size_t next = 0;
-    for (const Operand& operand : operands_) {
-      if (operand.kind == Operand::Kind::tensor) inputs.push_back(tensors.at(next++));
-      else if (operand.kind == Operand::Kind::constant) inputs.push_back(operand.constant);
+    for (const GivenOperand& operand : operands_) {
+      if (operand.kind == GivenOperand::Kind::tensor) inputs.push_back(tensors.at(next++));
+      else if (operand.kind == GivenOperand::Kind::constant) inputs.push_back(operand.constant);
       else inputs.push_back(like(tensors, operand.number));
     }
     Tensors by_place;
@@ -92,9 +92,9 @@ class OpLayer final : public Layer {
   }
   /// Lists of nothing but numbers are no operands: shapes, axes, indices.
   void note(const Json& arg) {
-    if (is_tensor(arg)) operands_.push_back({Operand::Kind::tensor});
-    else if (is_constant(arg)) operands_.push_back({Operand::Kind::constant, constant_of(config(), arg)});
-    else if (arg.is_number() || arg.is_boolean()) operands_.push_back({Operand::Kind::number, {}, arg});
+    if (is_tensor(arg)) operands_.push_back({GivenOperand::Kind::tensor});
+    else if (is_constant(arg)) operands_.push_back({GivenOperand::Kind::constant, constant_of(config(), arg)});
+    else if (arg.is_number() || arg.is_boolean()) operands_.push_back({GivenOperand::Kind::number, {}, arg});
     else if (arg.is_array() && holds_tensors(arg)) for (const Json& one : arg) note(one);
   }
   /// A number beside tensors has their dtype, as in Keras.
@@ -105,9 +105,9 @@ class OpLayer final : public Layer {
     const DType alone = number.is_number_float() ? DType::f32 : DType::i32;
     return Tensor::scalar(number.get<double>(), found == tensors.end() ? alone : found->dtype());
   }
-  OpBody body_;
+  KerasBody body_;
   Json args_;
-  std::vector<Operand> operands_;
+  std::vector<GivenOperand> operands_;
   std::vector<std::size_t> places_;  // of each argument among the operands
   std::size_t positional_ = 0;       // so many operands; the others have names
   std::vector<std::string> names_;
@@ -174,7 +174,7 @@ Tensor along_last(const Tensor& x, int axis, const std::function<Tensor(const Te
 LayerPtr make_op_layer(const LayerConfig& config, const Json& args, const Json& named) {
   std::vector<std::string_view> known;
   for (const auto list : {elementwise_op_layers(), reduction_op_layers(), array_op_layers(), network_op_layers()})
-    for (const OpRecord& record : list) {
+    for (const KerasFunction& record : list) {
       if (record.name == config.class_name()) return std::make_shared<OpLayer>(config, record.body, args, named);
       known.push_back(record.name);
     }

@@ -161,7 +161,7 @@ Tensor grey(const KerasCall& call) {
   return reduce_sum(as_float(call.x()) * weights, {call.x().rank() - 1}, true);
 }
 
-constexpr OpRecord kRecords[] = {
+constexpr KerasFunction kRecords[] = {
     {"Matmul", product}, {"Dot", dot}, {"Inner", inner}, {"Tensordot", tensordot}, {"Einsum", einsum},
     {"Outer", [](const KerasCall& c) { const auto [a, b] = promoted(c.input(0), c.input(1)); return reshape(a, Ints{-1, 1}) * reshape(b, Ints{1, -1}); }},
     {"Vdot", [](const KerasCall& c) { const auto [a, b] = promoted(c.input(0), c.input(1)); return reduce_sum(reshape(a, Ints{-1}) * reshape(b, Ints{-1})); }},
@@ -175,6 +175,6 @@ constexpr OpRecord kRecords[] = {
 
 }  // namespace
 
-std::span<const OpRecord> network_op_layers() { return kRecords; }
+std::span<const KerasFunction> network_op_layers() { return kRecords; }
 
 }  // namespace tandem

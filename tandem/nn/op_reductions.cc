@@ -141,7 +141,7 @@ Tensors moments(const KerasCall& call) {
 }
 
 constexpr double kInfinite = HUGE_VAL;
-constexpr OpRecord kRecords[] = {
+constexpr KerasFunction kRecords[] = {
     {"All", of_bools<reduce_all>}, {"Any", of_bools<reduce_any>}, {"Max", reduced<reduce_max>}, {"Amax", reduced<reduce_max>}, {"Min", reduced<reduce_min>},
     {"Amin", reduced<reduce_min>}, {"Sum", added_up<reduce_sum>}, {"Prod", added_up<reduce_prod>}, {"Mean", smoothly_reduced<reduce_mean>},
     {"Std", smoothly_reduced<reduce_std>}, {"Var", smoothly_reduced<reduce_variance>}, {"Logsumexp", smoothly_reduced<reduce_logsumexp>},
@@ -159,6 +159,6 @@ constexpr OpRecord kRecords[] = {
 
 }  // namespace
 
-std::span<const OpRecord> reduction_op_layers() { return kRecords; }
+std::span<const KerasFunction> reduction_op_layers() { return kRecords; }
 
 }  // namespace tandem
