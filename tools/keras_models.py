@@ -156,6 +156,62 @@ def functions():
     return keras.Model(x, outputs, name="functions")
 
 
+def elementwise_functions(x, y):
+    """Functions of keras.ops of each element, of x (batch, 4, 6) and another like it."""
+    ops = keras.ops
+    unit, whole, flags = ops.tanh(x) * 0.9, ops.cast(x * 5, "int32"), x > 0.2
+    of_one = [getattr(ops, name)(x) for name in "sinh cosh arcsinh arctan exp2 sinc trunc isnan isinf isfinite isneginf erfc cbrt deg2rad rad2deg nan_to_num".split()]
+    of_unit = [getattr(ops, name)(unit) for name in "arcsin arccos arctanh erfinv".split()]
+    bent = [getattr(ops, name)(x) for name in "hard_tanh sparse_plus sparse_sigmoid tanh_shrink squareplus soft_shrink hard_shrink celu glu".split()]
+    bent += [ops.elu(x, 0.5), ops.celu(x, 0.7), ops.threshold(x, 0.1, 0.5), ops.glu(x, axis=1), layers.Activation("sparse_sigmoid")(x)]
+    logs = [getattr(ops, name)(ops.abs(x) + 0.1) for name in "log2 log10".split()] + [ops.arccosh(ops.abs(x) + 1), ops.round(x, 1), ops.clip(x, -0.5, 0.5)]
+    of_two = [getattr(ops, name)(x, y) for name in "arctan2 logaddexp logaddexp2 hypot heaviside divide_no_nan fmax fmin fmod isclose".split()]
+    mixed = [whole + x, whole / 2, whole // 2, whole * 1.5, flags + whole, ops.exp(whole), 2.0**x, 0.3 // (x * x + 0.1), ops.where(flags, x, 0)]
+    chosen = [ops.logical_xor(flags, y > 0), ops.logical_and(flags, True), ops.logical_not(whole), ~flags, flags & (y > 0), flags | (y > 0), ops.bitwise_and(whole, whole + 1)]
+    return of_one + of_unit + bent + logs + of_two + mixed + chosen
+
+
+def array_functions(x, y):
+    """Functions of keras.ops that choose, move, join and reduce."""
+    ops = keras.ops
+    joined = [ops.hstack([x, y]), ops.append(x, y, axis=2), ops.stack([x, ops.add(np.ones((1, 4, 6), "float32"), y)], axis=2)]
+    parts = [*ops.split(x, 2, axis=2), *ops.split(x, [1, 3], axis=-1), *ops.array_split(x, 4, axis=2), *ops.unstack(x, axis=1)]
+    more = [ops.tile(x, (1, 2, 1)), ops.repeat(x, 2, axis=1), ops.repeat(x, [1, 0, 2, 1], axis=1), ops.pad(x, ((0, 0), (1, 2), (0, 1))), ops.pad(x, ((0, 0), (1, 2), (0, 1)), mode="reflect"),
+            ops.pad(x, ((0, 0), (1, 2), (0, 1)), constant_values=3.0), ops.full_like(x, 2.5), ops.expand_dims(x, (1, -1))]  # fmt: skip
+    moved = [ops.roll(x, 2, axis=1), ops.rot90(x, axes=(1, 2)), ops.rot90(x, k=3, axes=(1, 2)), ops.swapaxes(x, 1, 2), ops.moveaxis(x, 1, -1), ops.flip(x, axis=2), x[:, ::-1, 4:0:-2]]
+    taken = [ops.take(x, [0, 3, 3], axis=1), ops.take(x, [-1], axis=2), ops.take_along_axis(x, ops.argsort(x, axis=1), axis=1), ops.tril(x, -1), ops.triu(x, 1), ops.select([x > 0.5, y > 0], [x, y], 7.0)]
+    ordered = [ops.sort(x, axis=1), ops.argsort(x, axis=2), *ops.top_k(x, 3), ops.in_top_k(ops.argmax(y[:, 0], axis=-1), x[:, 0], 2), ops.digitize(x, np.array([-0.5, 0.5], "float32"))]
+    hot = [ops.one_hot(ops.argmax(x, axis=-1), 6, axis=1, dtype="int32"), ops.multi_hot(ops.argmax(x, axis=-1), 6)]
+    summed = [ops.amax(x, axis=1), ops.amin(x, axis=(1, 2)), ops.average(x, axis=1), ops.average(x, axis=2, weights=np.arange(6, dtype="float32")), ops.count_nonzero(x > 0, axis=1), ops.any(x, axis=1), ops.all(x, axis=2),
+              ops.sum(x > 0, axis=1), ops.mean(ops.cast(x * 5, "int32"), axis=1), ops.cumsum(x, axis=1), ops.cumprod(x, axis=2), ops.median(x, axis=1), ops.quantile(x, 0.3, axis=2, keepdims=True),
+              ops.norm(x, axis=-1), ops.norm(x, ord=1, axis=1, keepdims=True), ops.norm(x, ord=3, axis=-1), ops.normalize(x, axis=1), ops.normalize(x, axis=-1, order=1),
+              ops.diff(x, n=2, axis=2), ops.trapezoid(x, dx=0.5, axis=1), *ops.moments(x, axes=[1])]  # fmt: skip
+    return joined + parts + more + moved + taken + ordered + hot + summed
+
+
+def network_functions(x, y, images):
+    """Products, convolutions, pools, normalisations, attention and images by keras.ops."""
+    ops = keras.ops
+    kernel = np.random.default_rng(2).normal(size=(2, 2, 2, 3)).astype("float32")
+    vector = np.linspace(0.5, 1.5, 6, dtype="float32")
+    sums = [ops.einsum("btf,bsf->bts", x, y), ops.einsum("btf,bsf,bsg->btg", x, y, y), ops.einsum("btf->b", x), ops.einsum("...tf,...sf->...st", x, y), ops.einsum("btf,bsg->bfstg", x, y[:, :2]),
+            ops.tensordot(x, kernel.reshape(6, 4), axes=1), ops.tensordot(x, kernel[0, :, 0].reshape(2, 3).repeat(2, 0), axes=[[1], [0]]), ops.dot(x, vector), ops.inner(x, kernel.reshape(4, 6))]  # fmt: skip
+    windows = [ops.conv(images, kernel, 1, "same"), ops.conv(x, kernel[0].repeat(3, 1), 1, "valid"), ops.depthwise_conv(images, kernel, 1, "valid"), ops.max_pool(images, 2), ops.average_pool(images, (2, 1), 1, "same"), ops.max_pool(x, 2)]
+    normal = [ops.layer_normalization(x), ops.layer_normalization(x, vector, vector - 1), ops.rms_normalization(x), ops.rms_normalization(x, vector), ops.batch_normalization(x, vector, vector, -1, vector, vector, 1e-2)]
+    heads = ops.reshape(x, (-1, 4, 2, 3))
+    attended = [ops.dot_product_attention(heads, heads, heads), ops.dot_product_attention(heads, heads, heads, is_causal=True), ops.dot_product_attention(heads, heads, heads, mask=x[:, None, :, :4] > 0.3, scale=0.4)]
+    shown = [ops.image.resize(images, (4, 7)), ops.image.resize(images, (3, 3), interpolation="nearest"), ops.image.rgb_to_grayscale(ops.concatenate([images, images[..., :1]], axis=-1))]
+    passed = [layer(images) for layer in (layers.RandomShear(0.1), layers.RandomSharpness(0.1), layers.RandomPerspective(), layers.RandomElasticTransform(), layers.RandomGaussianBlur(), layers.RandomErasing())]
+    return sums + windows + normal + attended + shown + passed
+
+
+def more_functions():
+    """Nearly all functions of keras.ops that C++ knows, an output each."""
+    x, images = keras.Input((4, 6)), keras.Input((5, 6, 2))
+    y = layers.Dense(6)(x)
+    return keras.Model([x, images], elementwise_functions(x, y) + array_functions(x, y) + network_functions(x, y, images), name="more_functions")
+
+
 def cells():
     """Stacks of cells, LSTMs of convolutions, a normalised kernel, a branch each."""
     x, images = keras.Input((5, 4)), keras.Input((3, 6, 7, 2))
@@ -263,7 +319,7 @@ def mixed_float16():
     return in_policy("mixed_float16")
 
 
-MODELS = [channels_first, scores, inside, mixed_bfloat16, mixed_float16, two_towers, recurrent, small_resnet, nested, attention, steps, images, volumes, masks, functions, cells, objectives]
+MODELS = [channels_first, scores, inside, mixed_bfloat16, mixed_float16, two_towers, recurrent, small_resnet, nested, attention, steps, images, volumes, masks, functions, more_functions, cells, objectives]
 LEGACY = [recurrent]  # the older format too, of layers that contain layers
 TRAINED = [objectives]  # with targets, the metrics, and what is predicted after three more steps
 

@@ -25,6 +25,7 @@ from ._ops import (
     reduce_sum,
     relu,
     reshape,
+    slice,
     square,
     stop_gradient,
     where,

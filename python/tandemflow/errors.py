@@ -116,15 +116,15 @@ class FailedPreconditionError(OpError, RuntimeError):
 
     def __new__(cls, *args):
         leaked = cls is FailedPreconditionError and args and "belongs to a trace which has ended" in str(args[0])
-        return super().__new__(OutOfScopeError if leaked else cls, *args)
+        return super().__new__(InaccessibleTensorError if leaked else cls, *args)
 
 
 class StateError(FailedPreconditionError):
     """It is too late: the tape is used up, the devices are in use."""
 
 
-class OutOfScopeError(FailedPreconditionError, TypeError):
-    """A tensor of a traced function is used after it was traced."""
+class InaccessibleTensorError(FailedPreconditionError, ValueError, TypeError):
+    """A tensor of a traced function, or of a branch or a loop of it, is used outside of that."""
 
 
 class OperatorNotAllowedInGraphError(FailedPreconditionError, TypeError):
@@ -204,7 +204,7 @@ class UnknownError(OpError):
 for _class, _shown in [
     (UnfitValueError, "ValueError"), (DTypeError, "InvalidArgumentError"), (ConversionError, "TypeError"), (NothingToConvertError, "ValueError"),
     (SignatureError, "TypeError"), (IndexOutOfRangeError, "InvalidArgumentError"), (BadFileError, "DataLossError"), (NoKernelError, "InvalidArgumentError"),
-    (NoGradientError, "LookupError"), (StateError, "RuntimeError"), (OutOfScopeError, "TypeError"), (SymbolicArrayError, "AttributeError"),
+    (NoGradientError, "LookupError"), (StateError, "RuntimeError"), (SymbolicArrayError, "AttributeError"),
 ]:  # fmt: skip
     _class.__name__ = _shown
 
@@ -218,7 +218,7 @@ def _closer_class(cls, args):
         return UnfitValueError
     if cls is DTypeError and not _tandem.executing_eagerly():
         return ConversionError
-    if cls is ConversionError and "with an unsupported type" in text:
+    if cls is ConversionError and ("with an unsupported type" in text or "with mixed types" in text):
         return NothingToConvertError
     return cls
 

@@ -142,13 +142,15 @@ def _new_size(image, size, preserve_aspect_ratio):
 
 
 def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=False, antialias=False, name=None):
-    """Another height and width; pixels are taken at their middle. float32 comes out unless the nearest pixel is asked for."""
+    """Another height and width; pixels are taken at their middle. float32 comes out unless the nearest pixel is asked for or the size stays."""
     images = picture("resize", images)
     try:
         word = ResizeMethod(method).value
     except ValueError:
         raise UnimplementedError(f"resize: method must be one of {[m.value for m in ResizeMethod]}, got {method!r}") from None
     height, width = _new_size(images, size, preserve_aspect_ratio)
+    if [height, width] == images.shape.as_list()[-3:-1]:
+        return images
     if word != "nearest":
         images = cast(images, _dtypes.float32)
     return _resizing.resize(images, height, width, word, antialias)

@@ -223,9 +223,20 @@ LayerPtr make_center_crop(const LayerConfig& config, const LayerMakers&) {
   });
 }
 
+/// Augmentations that C++ knows by name only: images pass while predicting, training with them is Python's.
+LayerPtr make_unchanging(const LayerConfig& config, const LayerMakers&) {
+  return changing(config, [config](const Tensor&) -> Tensor { config.refuse("C++ predicts with this augmentation but does not train with it; train in Python, or leave the layer out"); });
+}
+
 constexpr LayerRecord kRecords[] = {{"CenterCrop", make_center_crop},         {"RandomBrightness", make_random_brightness}, {"RandomContrast", make_random_contrast},
                                     {"RandomCrop", make_random_crop},         {"RandomFlip", make_random_flip},             {"RandomRotation", make_random_rotation},
-                                    {"RandomTranslation", make_random_translation}, {"RandomZoom", make_random_zoom},       {"Resizing", make_resizing}};
+                                    {"RandomTranslation", make_random_translation}, {"RandomZoom", make_random_zoom},       {"Resizing", make_resizing},
+                                    {"AugMix", make_unchanging},              {"RandAugment", make_unchanging},             {"RandomColorDegeneration", make_unchanging},
+                                    {"RandomColorJitter", make_unchanging},   {"RandomElasticTransform", make_unchanging},  {"RandomErasing", make_unchanging},
+                                    {"RandomGaussianBlur", make_unchanging},  {"RandomGrayscale", make_unchanging},         {"RandomHue", make_unchanging},
+                                    {"RandomInvert", make_unchanging},        {"RandomPerspective", make_unchanging},       {"RandomPosterization", make_unchanging},
+                                    {"RandomSaturation", make_unchanging},    {"RandomSharpness", make_unchanging},         {"RandomShear", make_unchanging},
+                                    {"Solarization", make_unchanging}};
 
 }  // namespace
 

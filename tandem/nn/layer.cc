@@ -274,6 +274,7 @@ constexpr std::array kActivations{
     NamedActivation{"hard_tanh", [](const Tensor& x) { return maximum(minimum(x, 1.0), -1.0); }},
     NamedActivation{"soft_shrink", [](const Tensor& x) { return sign(x) * relu(abs(x) - 0.5); }},
     NamedActivation{"sparse_plus", [](const Tensor& x) { return where(less(x, 1.0), square(relu(x + 1.0)) * 0.25, x); }},
+    NamedActivation{"sparse_sigmoid", [](const Tensor& x) { return maximum(minimum((x + 1.0) * 0.5, 1.0), 0.0); }},
     NamedActivation{"sparsemax", sparsemax},
     NamedActivation{"squareplus", [](const Tensor& x) { return (x + sqrt(square(x) + 4.0)) / 2.0; }},
     NamedActivation{"tanh_shrink", [](const Tensor& x) { return x - tanh(x); }},

@@ -99,8 +99,9 @@ class ModelReader {
     const Json& nodes = list_at(described, "inbound_nodes", class_name);
     if (nodes.size() != 1 || !nodes[0].is_object()) refuse("keras.ops.", class_name, " must be called once, got ", shown(nodes));
     Json config = arguments;
-    if (nodes[0].contains("kwargs") && nodes[0]["kwargs"].is_object()) config.update(nodes[0]["kwargs"]);
-    return make_op_layer(LayerConfig(class_name, std::make_shared<LayerConfig::Json>(LayerConfig::Json{std::move(config)})), list_at(nodes[0], "args", class_name));
+    const Json named = nodes[0].contains("kwargs") && nodes[0]["kwargs"].is_object() ? nodes[0]["kwargs"] : Json::object();
+    config.update(named);
+    return make_op_layer(LayerConfig(class_name, std::make_shared<LayerConfig::Json>(LayerConfig::Json{std::move(config)})), list_at(nodes[0], "args", class_name), named);
   }
 
   void note_input(const LayerConfig& config, DescribedModel& model) const {
@@ -174,11 +175,15 @@ class ModelReader {
   }
 
   /// Keras 3: {"args": […], "kwargs": {…}}.
-  Call read_call(const Json& node, const std::string& whose) const {
+  Call read_call(const Json& node, const std::string& whose, bool of_op) const {
     Call call;
     collect(list_at(node, "args", whose), whose, call.inputs);
     if (!node.contains("kwargs")) return call;
     const Json& named = node["kwargs"];
+    if (of_op) {  // which have operands by name, in the order of the file, and no masks
+      collect(named, whose, call.inputs);
+      return call;
+    }
     for (const char* name : {"inputs", "query", "value", "key", "initial_state", "count_weights"})
       if (named.contains(name)) collect(named[name], whose, call.inputs);
     const std::size_t inputs = call.inputs.size();
@@ -204,7 +209,7 @@ class ModelReader {
     if (!described.contains("inbound_nodes")) return calls;
     for (const Json& node : list_at(described, "inbound_nodes", whose)) {
       if (node.is_object()) {
-        calls.push_back(read_call(node, whose));
+        calls.push_back(read_call(node, whose, is_op(described)));
         continue;
       }
       // Keras 2: a list of [layer, use, result, arguments].

@@ -1,4 +1,5 @@
 // The function of an op: one Python type for all, its parameters read from the record.
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -52,6 +53,14 @@ int find_parameter(const OpFunction& f, PyObject* name) {
   return find_spelling(f, PyUnicode_AsUTF8(name));
 }
 
+/// Whether an argument has two names, of which one is given with False: that one says nothing.
+bool says_nothing(const OpFunction& f, int at, PyObject* earlier, PyObject* later) {
+  const auto stands_for = [&](const Spelling& known) {
+    return f.op->name == known.op && known.ours == PyUnicode_AsUTF8(f.names[static_cast<std::size_t>(at)]);
+  };
+  return (earlier == Py_False || later == Py_False) && std::ranges::any_of(kSpellings, stands_for);
+}
+
 Given match_arguments(const OpFunction& f, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
   Given given{};
   if (positional > f.parameter_count)
@@ -66,10 +75,11 @@ Given match_arguments(const OpFunction& f, PyObject* const* args, Py_ssize_t pos
     if (at == kUnknown)
       raise(PyExc_TypeError, f.op->name, "() got an unexpected keyword argument '", PyUnicode_AsUTF8(name),
             "'");
-    if (given[static_cast<std::size_t>(at)])
+    PyObject*& place = given[static_cast<std::size_t>(at)];
+    if (place && !says_nothing(f, at, place, args[positional + i]))
       raise(PyExc_TypeError, f.op->name, "() got multiple values for argument '", PyUnicode_AsUTF8(name),
             "'");
-    given[static_cast<std::size_t>(at)] = args[positional + i];
+    if (!place || place == Py_False) place = args[positional + i];
   }
   return given;
 }

@@ -76,7 +76,7 @@ TEST_P(KerasModel, SavedAndLoadedPredictsTheSame) {
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_LT(largest_difference(got[i], expected[i]), 1e-5) << "output " << i;
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, KerasModel, testing::Values("two_towers", "recurrent", "small_resnet", "nested", "attention", "steps", "images", "volumes", "masks", "functions", "cells", "objectives", "channels_first", "scores", "inside"));
+INSTANTIATE_TEST_SUITE_P(Models, KerasModel, testing::Values("two_towers", "recurrent", "small_resnet", "nested", "attention", "steps", "images", "volumes", "masks", "functions", "more_functions", "cells", "objectives", "channels_first", "scores", "inside"));
 
 TEST_F(ModelFile, ModelsThatComputeInSixteenBitsPredictAndGoOnLearning) {
   for (const std::string name : {"mixed_bfloat16", "mixed_float16"}) {

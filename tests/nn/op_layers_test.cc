@@ -31,5 +31,33 @@ TEST(OpLayers, AConstantThatIsNoTensorIsRefused) {
   EXPECT_NE(made(constant((std::string(40, '[') + "1" + std::string(40, ']')).c_str())).find("axes"), std::string::npos);
 }
 
+TEST(OpLayers, AFunctionMayGiveSeveralResults) {
+  const LayerPtr split = make_op_layer(LayerConfig("Split").set_json("indices_or_sections", "[1, 3]").set("axis", -1), Json::array({kTensor}));
+  const Tensors parts = (*split)(Tensors{Tensor::from({1.f, 2.f, 3.f, 4.f}, {1, 4})}, false);
+  ASSERT_EQ(parts.size(), 3u);
+  EXPECT_EQ(parts[1].to_vector<float>(), (std::vector<float>{2, 3}));
+}
+
+TEST(OpLayers, SlicesMayRunBackwards) {
+  const Json key = Json::parse(R"([{"class_name": "__slice__", "config": {"start": null, "stop": null, "step": -1}}])");
+  const LayerPtr item = make_op_layer(LayerConfig("GetItem"), Json::array({kTensor, key}));
+  EXPECT_EQ((*item)(Tensor::from({1.f, 2.f, 3.f}, {3}), false).to_vector<float>(), (std::vector<float>{3, 2, 1}));
+}
+
+TEST(OpLayers, ArgumentsThatDoNotFitAreRefusedByName) {
+  const Tensor x = Tensor::from({1.f, 2.f, 3.f, 4.f}, {2, 2});
+  const auto refused = [&](const LayerConfig& config, const Json& args = Json::array({kTensor})) {
+    return error_of([&] { (*make_op_layer(config, args))(x, false); });
+  };
+  EXPECT_NE(refused(LayerConfig("Split").set("indices_or_sections", 3)).find("does not divide into 3"), std::string::npos);
+  EXPECT_NE(refused(LayerConfig("Split")).find("indices_or_sections"), std::string::npos);
+  EXPECT_NE(refused(LayerConfig("Tile").set_json("repeats", "[1, 1099511627776]")).find("repeats must be"), std::string::npos);
+  EXPECT_NE(refused(LayerConfig("Repeat").set("axis", 0)).find("'repeats' is missing"), std::string::npos);
+  EXPECT_NE(refused(LayerConfig("Einsum").set("subscripts", std::string("aa->a"))).find("letter twice"), std::string::npos);
+  EXPECT_NE(refused(LayerConfig("Einsum").set("subscripts", std::string("ab,bc->ac"))).find("is not for 1 operands"), std::string::npos);
+  EXPECT_NE(refused(LayerConfig("Quantile").set("axis", 1), Json::array({kTensor, 2.0})).find("between 0 and 1"), std::string::npos);
+  EXPECT_NE(refused(LayerConfig("Cumsun")).find("did you mean 'Cumsum'"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tandem

@@ -144,6 +144,7 @@ def test_summaries_show_the_shapes_of_models_inside_that_were_never_called(capsy
 
 
 def test_functions_of_keras_ops_in_a_model_have_keras_names(tmp_path):
+    keras.backend.clear_session()  # names count from the first again
     inputs = keras.Input((2, 3))
     outputs = ops.einsum("bij,bkj->bik", ops.abs(inputs), ops.swish(inputs))
     model = keras.Model(inputs, outputs)
@@ -226,3 +227,72 @@ def test_predict_gives_the_value_of_the_only_batch_where_an_output_has_no_rows()
     assert rows.shape == (4, 3) and total.shape == () and total == 12
     with pytest.raises(ValueError, match="zero-dimensional arrays cannot be concatenated"):
         model.predict(np.ones((4, 3)), batch_size=2, verbose=0)
+
+
+def written(x, output):
+    """The function that makes the output as a file has it: what it was made with, and what its use was given."""
+    layer = keras.Model(x, output).get_config()["layers"][-1]
+    return layer["config"], layer["inbound_nodes"][0]
+
+
+def test_files_have_the_arguments_of_functions_where_keras_reads_them():
+    x = keras.Input((4, 6))
+    for output, name, given in [
+        (ops.pad(x, ((0, 0), (1, 0), (0, 1)), constant_values=2.0), "constant_values", 2.0),
+        (ops.average(x, axis=2, weights=np.ones(6, "float32")), "weights", None),
+        (ops.rms_normalization(x, scale=np.ones(6, "float32")), "scale", None),
+        (ops.layer_normalization(x), "beta", None),
+    ]:
+        config, use = written(x, output)
+        assert name not in config and name in use["kwargs"]
+        assert given is None or use["kwargs"][name] == given
+    config, use = written(x, ops.digitize(x, np.array([-0.5, 0.5], "float32")))
+    assert list(config) == ["name"] and len(use["args"]) == 2
+    config, use = written(x, ops.squareplus(x, 3.0))
+    assert config["b"] == 3.0 and len(use["args"]) == 1
+    config, _ = written(x, ops.trapezoid(x, dx=0.5))
+    assert config["dx"] == 0.5
+
+
+def test_the_outputs_of_one_sample_reach_callbacks_as_arrays():
+    shapes = []
+
+    class Note(keras.callbacks.Callback):
+        def on_predict_batch_end(self, batch, logs=None):
+            shapes.append(tuple(logs["outputs"].shape))
+
+    model = keras.Sequential([keras.Input((3,)), layers.Dense(1)])
+    model.predict(np.ones((3, 3)), batch_size=2, verbose=0, callbacks=[Note()])
+    assert shapes == [(2, 1), (1, 1)]
+
+
+def test_a_py_dataset_hears_of_the_end_of_every_pass_before_validation():
+    heard = []
+
+    class Data(keras.utils.PyDataset):
+        def __init__(self, name):
+            super().__init__()
+            self.name = name
+
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, index):
+            return np.ones((2, 3), "float32"), np.ones((2, 1), "float32")
+
+        def on_epoch_end(self):
+            heard.append(self.name)
+
+    model = keras.Sequential([keras.Input((3,)), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(Data("fit"), validation_data=Data("validation"), epochs=2, verbose=0)
+    assert heard == ["fit", "validation"] * 2
+    model.evaluate(Data("evaluate"), verbose=0)
+    model.predict(Data("predict"), verbose=0)
+    assert heard[4:] == ["evaluate", "predict"]
+
+
+def test_a_kernel_larger_than_the_images_is_refused_at_the_first_call():
+    with pytest.raises(ValueError, match="Computed output size would be zero or negative"):
+        layers.Conv2D(4, 9)(np.ones((1, 5, 5, 3), "float32"))
+    assert layers.Conv2D(4, 9, padding="same")(np.ones((1, 5, 5, 3), "float32")).shape == (1, 5, 5, 4)

@@ -288,3 +288,56 @@ def test_what_where_leaves_out_gets_no_gradient_through_roots_and_reciprocals():
         with tf.GradientTape() as tape:
             y = tf.reduce_sum(tf.where([False, True, False], function(x), 0.0))
         assert tape.gradient(y, x).numpy().tolist() == [0.0, inside, 0.0]
+
+
+def test_matmul_takes_both_names_of_a_transposition_where_one_is_false():
+    a = tf.reshape(tf.range(6.0), [3, 2])
+    for wanted in ({"transpose_a": False, "adjoint_a": True}, {"adjoint_a": True, "transpose_a": False}, {"transpose_a": True, "adjoint_a": False}):
+        np.testing.assert_array_equal(tf.matmul(a, a, **wanted), tf.matmul(tf.transpose(a), a))
+    with pytest.raises(TypeError):
+        tf.matmul(a, a, transpose_a=True, adjoint_a=True)
+
+
+def test_running_logsumexp_keeps_small_terms_beside_large_ones():
+    x = tf.constant([[-200.0, 0.0, 3.0, -1e4], [1.0, float("inf"), -float("inf"), 2.0]])
+    expected = [[-200.0, 0.0, 3.0485873, 3.0485873], [1.0, float("inf"), float("inf"), float("inf")]]
+    np.testing.assert_allclose(tf.math.cumulative_logsumexp(x, axis=1), expected, rtol=1e-6)
+    np.testing.assert_allclose(tf.math.cumulative_logsumexp(x[0], exclusive=True), [-float("inf"), -200.0, 0.0, 3.0485873], rtol=1e-6)
+    np.testing.assert_allclose(tf.math.cumulative_logsumexp(x[0], reverse=True), [3.0485873, 3.0485873, 3.0, -1e4], rtol=1e-6)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        total = tf.reduce_sum(tf.math.cumulative_logsumexp(x[0]))
+    np.testing.assert_allclose(tape.gradient(total, x)[0], [1.0, 1 + 2 / (1 + np.e**3), 2 / (1 + np.e**-3), 0.0], rtol=1e-5)
+
+
+def test_resized_pictures_are_float32_unless_their_size_stays():
+    picture = tf.ones([1, 4, 4, 1], tf.float16)
+    assert tf.image.resize(picture, [2, 2]).dtype == tf.float32
+    assert tf.image.resize(picture, [4, 4]).dtype == tf.float16
+    assert tf.image.resize(picture, [2, 2], method="nearest").dtype == tf.float16
+    assert tf.image.resize(tf.ones([3, 4, 1], tf.float64), [6, 2], preserve_aspect_ratio=True).dtype == tf.float32
+    assert tf.image.resize_with_pad(picture, 3, 2).dtype == tf.float32
+
+
+def test_tensors_of_a_branch_that_are_used_outside_of_it_are_inaccessible():
+    class Log(tf.Module):
+        def note(self, x):
+            self.last = x
+
+        @tf.function
+        def run(self, x):
+            if x > 0:
+                self.note(x * 2)
+            else:
+                self.note(x * 3)
+            return self.last
+
+    with pytest.raises(tf.errors.InaccessibleTensorError) as caught:
+        Log().run(tf.constant(1))
+    assert isinstance(caught.value, (ValueError, TypeError)) and type(caught.value).__name__ == "InaccessibleTensorError"
+
+
+def test_a_list_of_numbers_and_strings_is_a_wrong_value():
+    with pytest.raises(ValueError) as caught:
+        tf.constant([1, "a"])
+    assert type(caught.value).__name__ == "ValueError"

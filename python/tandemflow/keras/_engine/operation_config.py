@@ -35,8 +35,15 @@ _SECOND_NAMES = {"abs": "absolute", "conj": "conjugate", "hard_swish": "hard_sil
 _WHEN_USED = set(
     "x x1 x2 xs y a b q inputs indices values updates start_indices kernel depthwise_kernel pointwise_kernel target output "
     "mean variance query key value gamma beta condition condlist choicelist data segment_ids targets predictions images "
-    "transform coordinates sorted_sequence start stop step elements variable tensor fill_value".split()
+    "transform coordinates sorted_sequence start stop step elements variable tensor".split()
 )
+# Where a class has more of them, or fewer than the names say.
+_ALSO_WHEN_USED = {"Average": "weights", "BatchNorm": "offset scale", "CTCDecode": "sequence_lengths", "CTCLoss": "target_length output_length", "Digitize": "bins",
+                   "DotProductAttention": "bias mask scale", "Full": "fill_value", "FullLike": "fill_value", "Isclose": "rtol atol", "Pad": "constant_values",
+                   "PerspectiveTransform": "start_points end_points", "Polar": "abs_ angle", "RMSNorm": "scale", "ScaleAndTranslate": "output_shape scale translation",
+                   "Select": "default"}  # fmt: skip
+_ALWAYS_GIVEN = {"BatchNorm": ["offset", "scale"], "LayerNorm": ["gamma", "beta"]}  # None too
+_WHEN_MADE = {"Squareplus": "b", "Trapezoid": "x"}
 
 
 def is_operation(data):
@@ -77,15 +84,18 @@ def serialize_operation(operation):
 
 def split_use(operation, args, kwargs):
     """(args, kwargs) that go with the use, and the constants that go with the operation, by name."""
-    names = _parameters(operation.function)
+    names, when_used = _parameters(operation.function), _names_when_used(class_name_of(operation.function))
     used, keywords, constants = [], {}, {}
     for name, value in zip(names + [None] * len(args), args):
-        if name is None or _is_of_the_use(name, value):
+        if name is None or name in when_used or keras_tensors(value):
             used.append(value)
         else:
             constants[name] = value
     for name, value in kwargs.items():
-        (keywords if _is_of_the_use(name, value) else constants)[name] = value
+        (keywords if name in when_used or keras_tensors(value) else constants)[name] = value
+    for name in _ALWAYS_GIVEN.get(class_name_of(operation.function), []):
+        if name not in kwargs and names.index(name) >= len(args):
+            keywords[name] = None
     return used, keywords, constants
 
 
@@ -96,8 +106,8 @@ def arguments_of_use(operation, args):
     return args
 
 
-def _is_of_the_use(name, value):
-    return name in _WHEN_USED or bool(keras_tensors(value))
+def _names_when_used(class_name):
+    return (_WHEN_USED | set(_ALSO_WHEN_USED.get(class_name, "").split())) - set(_WHEN_MADE.get(class_name, "").split())
 
 
 def _constants_of_uses(operation):

@@ -333,12 +333,12 @@ class Trainer:
             if done == 0:
                 self._no_batches(epoch)
                 break
+            source.end_epoch()
             logs = self._logs(loop.results)
             if validation is not None and _is_due(epoch + 1, validation_freq):
                 validated = _by_name(self._evaluate(validation, callbacks, validation_steps))
                 logs.update({f"val_{name}": value for name, value in validated.items()})
             callbacks.on_epoch_end(epoch, dict(logs))
-            source.end_epoch()
             if self.stop_training:
                 break
             if steps_per_epoch and done < steps_per_epoch:
@@ -391,6 +391,7 @@ class Trainer:
         done = loop.run()
         if done == 0:
             raise ValueError("evaluate: the data gave no batches")
+        source.end_epoch()
         logs = self._logs(loop.results)
         callbacks.on_test_end(logs)
         return logs
@@ -427,6 +428,7 @@ class Trainer:
         loop = Loop(self.predict_function, source, callbacks, "predict", lambda results: {"outputs": results},
                     lambda: self.stop_predicting, steps, collector, self._division(source, measures=False), self._at_once())  # fmt: skip
         loop.run()
+        source.end_epoch()
         callbacks.on_predict_end()
         return collector.result()
 

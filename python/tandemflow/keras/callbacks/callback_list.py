@@ -84,7 +84,7 @@ def _floats(logs):
             out.update(_floats(value))
             continue
         try:
-            out[name] = float(value)
+            out[name] = value if getattr(value, "ndim", 0) else float(value)  # outputs of one sample stay arrays
         except (TypeError, ValueError):
             out[name] = value  # a callback may log text
     return out

@@ -83,13 +83,14 @@ class ConvolutionLayer(ConfiguredLayer):
         return self._activated(as_given(out, self.data_format))
 
     def compute_output_spec(self, inputs, **kwargs):
-        if self._shrinks and self.padding == "valid":
-            self._check_sizes(tuple(inputs.shape))
+        self._check_sizes(tuple(inputs.shape))
         return super().compute_output_spec(inputs, **kwargs)
 
     _shrinks = True  # what comes out is smaller than what goes in
 
     def _check_sizes(self, shape):
+        if not self._shrinks or self.padding != "valid":
+            return
         reach = [(size - 1) * dilation + 1 for size, dilation in zip(self.kernel_size, self.dilation_rate)]
         if not is_smaller(shape, reach, self.data_format):
             return
@@ -138,6 +139,7 @@ class _Conv(ConvolutionLayer):
                 "The number of input channels must be evenly divisible by the number of groups. Received groups="
                 f"{self.groups}, but the input has {channels} channels (full input shape is {tuple(input_shape)})."
             )
+        self._check_sizes(tuple(input_shape))
         self.kernel = self._add_kernel((*self.kernel_size, channels // self.groups, self.filters))
         self._add_bias(self.filters)
 
