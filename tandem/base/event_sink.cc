@@ -48,8 +48,9 @@ const ClockPair kProcessStart;
 
 }  // namespace
 
-/// A plain word at a fixed distance from the thread's pointer: asking a lease whether it was made costs a third of what recording does.
-[[gnu::tls_model("initial-exec")]] static thread_local constinit EventRing* own_ring = nullptr;
+/// A plain word: asking a lease whether it was made costs more. (Not of the model initial-exec: with that all thread-local memory of the
+/// library would have to fit what the system keeps for libraries loaded late, and Python could not load it.)
+static thread_local constinit EventRing* own_ring = nullptr;
 
 EventRing& event_ring() {
   if (own_ring) [[likely]] return *own_ring;
