@@ -21,6 +21,10 @@ WITHOUT_DRIVERS = "-*OpenCl*:Devices*"
 # ThreadSanitizer keeps several bytes for each byte that was touched: what a process holds says nothing.
 WITHOUT_SHADOWS = ":*StaysWithinTheBudget"
 OCLGRIND_SHARDS = 4  # of each style: none of them long, so that the cores end together
+# How a device may run the kernels: as a GPU, as a CPU-type device, and as one whose registers hold sixteen floats. The last one differs
+# from the second in how vectors are loaded and stored, which some ops show as well as all.
+OCLGRIND_STYLES = {"gpu": ("gpu", "8", [""]), "cpu": ("cpu", "8", [""]),
+                   "wide cpu": ("cpu", "16", ["/add", "/exp", "/cast", "/select", "/matmul", "/conv2d", "/apply_adam"])}
 # Suites whose time goes into the OpenCL driver's compiler, which uses one core: a process for each of two.
 COMPILING = "*OpenClConformance*:DevicesFusion*:DevicesPasses*:OpenClClblast*"
 # The suites that use several threads: what ThreadSanitizer looks at.
@@ -131,7 +135,7 @@ def run_gtest(program, gtest_filter, sanitizer, tally, more=()):
 
 
 def run_oclgrind(program, filters, tally):
-    """The OpenCL kernels on Oclgrind's simulated device, as a GPU and as a CPU-type device run them.
+    """The OpenCL kernels on Oclgrind's simulated device, as a GPU and as CPU-type devices run them.
 
     It writes what it finds (accesses out of bounds, races, divergent barriers) into a log; its own exit may crash.
     Kernels are not optimised: Oclgrind 21.10 widens vectors of single bits wrongly. Other drivers are hidden: PoCL's
@@ -140,19 +144,20 @@ def run_oclgrind(program, filters, tally):
     if not shutil.which("oclgrind"):
         tally.add(False, "oclgrind is not installed; run scripts/setup")
         return
-    gtest_filter = ":".join(f"*OpenClConformance*{word}*" for word in filters or [""])
     shards = 1 if filters else OCLGRIND_SHARDS
-    pieces = [(style, shard) for style in ("gpu", "cpu") for shard in range(shards)]
+    pieces = [(style, shard) for style in OCLGRIND_STYLES for shard in range(shards)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # one simulation uses one core
-        for piece, result in zip(pieces, pool.map(lambda piece: oclgrind_piece(program, gtest_filter, *piece, shards), pieces)):
+        for piece, result in zip(pieces, pool.map(lambda piece: oclgrind_piece(program, filters, *piece, shards), pieces)):
             tally_oclgrind(*piece, *result, tally)
 
 
-def oclgrind_piece(program, gtest_filter, style, shard, shards):
+def oclgrind_piece(program, filters, style, shard, shards):
     """One process under Oclgrind: what it wrote, and what Oclgrind found."""
+    kernels, lanes, ops = OCLGRIND_STYLES[style]
+    gtest_filter = ":".join(f"*OpenClConformance*{word}*" for word in filters or ops)
     with tempfile.TemporaryDirectory() as scratch:
         log = Path(scratch) / "findings"
-        environment = dict(os.environ, TANDEM_OPENCL_STYLE=style, TANDEM_PROGRAM_CACHE="0", OCL_ICD_VENDORS=scratch,
+        environment = dict(os.environ, TANDEM_OPENCL_STYLE=kernels, TANDEM_OPENCL_LANES=lanes, TANDEM_PROGRAM_CACHE="0", OCL_ICD_VENDORS=scratch,
                            GTEST_TOTAL_SHARDS=str(shards), GTEST_SHARD_INDEX=str(shard))
         output = subprocess.run(["oclgrind", "--data-races", "--build-options", "-cl-opt-disable", "--log", log, program, f"--gtest_filter={gtest_filter}"],
                                 env=environment, cwd=ROOT, text=True, errors="replace", capture_output=True).stdout

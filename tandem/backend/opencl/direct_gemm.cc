@@ -9,7 +9,7 @@ constexpr std::string_view kDirect = R"(
 #define LINE(r) (P)T_load(a, from[r] + k * a_step)
 #define NEXT ++k, at += b_line
 // Whole vectors are taken unless that is beyond the end: what a column that is not kept adds up does not matter.
-#define IN_PLACE(j) (at + ((j) + 1) * TILE_LANES <= last ? TAKE(b, at + (j) * TILE_LANES) : TAKE_PART(b, at + (j) * TILE_LANES, columns - (j) * TILE_LANES))
+#define IN_PLACE(j) (at + ((j) + 1) * TILE_LANES <= b_end ? TAKE(b, at + (j) * TILE_LANES) : TAKE_PART(b, at + (j) * TILE_LANES, columns - (j) * TILE_LANES))
 
 // Rows run fastest over work-items: the columns of b stay in the cache while those of a pass by.
 KERNEL direct(__global const T_mem* a, const long a_line, const long a_step, __global const T_mem* b, const long b_line,
@@ -21,7 +21,7 @@ KERNEL direct(__global const T_mem* a, const long a_line, const long a_step, __g
   find_matrices(&batch, result, &a_matrix, &b_matrix);
   for (int r = 0; r < 6; ++r) from[r] = a_matrix * m * depth + min(row * 6 + r, m - 1) * a_line;  // rows beyond repeat the last one
   const int rows = (int)min(6l, m - row * 6), columns = (int)min((long)TILE_COLUMNS, n - first), add = 0;
-  const long last = b_matrix * depth * n + (depth - 1) * b_line + n;
+  const long b_end = b_matrix * depth * n + (depth - 1) * b_line + n;
   long at = b_matrix * depth * n + first;
   TILE
   TILE_LOOP(long k = 0, k < depth, NEXT, IN_PLACE, LINE)
