@@ -177,10 +177,11 @@ void CompiledModel::update_metrics(const Batch& batch, const Outputs& made) cons
 
 void CompiledModel::minimize(GradientTape& tape, const Tensor& loss) const {
   const std::vector<Variable> variables = trainable_variables();
+  const RowNotes notes;
   const Tensors gradients = tape.gradient(optimizer_->scaled_loss(loss), Tensors(variables.begin(), variables.end()));
   const ReplicaContext* replica = get_replica_context();
   if (!replica || !replica->thread) {
-    optimizer_->apply_gradients(variables, gradients);
+    optimizer_->apply_gradients(variables, gradients, {}, &notes);
     return constrain();
   }
   const auto together = [this, &variables](const PerReplica& brought) -> Tensors {

@@ -8,6 +8,7 @@
 #include "tandem/op/dispatcher.h"
 #include "tandem/op/elementwise.h"
 #include "tandem/op/ops.h"
+#include "tandem/op/records.h"
 #include "tandem/op/training.h"
 
 namespace tandem {
@@ -16,6 +17,17 @@ namespace {
 const Attrs kNoAttrs{};
 
 Tensor in_dtype(const Tensor& value, DType dtype) { return value.dtype() == dtype ? value : cast(value, dtype); }
+
+/// f of the rows, each added where it belongs.
+template <class F>
+Tensor sum_of_rows(const std::vector<RowNotes::Rows>& all, const Shape& shape, const F& f) {
+  Tensor sum;
+  for (const RowNotes::Rows& rows : all) {
+    const Tensor part = apply(gather_grad_op, {f(rows.values), rows.indices}, make_attrs(gather_grad_op, shape, 0, 0));
+    sum = sum.defined() ? sum + part : part;
+  }
+  return sum;
+}
 
 }  // namespace
 
@@ -52,15 +64,32 @@ const std::string* Optimizer::home_of(const Variable& variable) const {
   return found == homes_.end() ? nullptr : &found->second;
 }
 
-void Optimizer::apply_gradients(const std::vector<Variable>& variables, const Tensors& gradients, const std::vector<std::string>& homes) {
+void Optimizer::apply_gradients(const std::vector<Variable>& variables, const Tensors& gradients, const std::vector<std::string>& homes, const RowNotes* notes) {
   if (variables.size() != gradients.size())
     fail(ErrorCode::wrong_arity, "apply_gradients: ", variables.size(), " variables but ", gradients.size(), " gradients");
   if (!homes.empty() && homes.size() != variables.size())
     fail(ErrorCode::wrong_arity, "apply_gradients: ", variables.size(), " variables but ", homes.size(), " homes");
   homes_.clear();
   for (std::size_t i = 0; i < homes.size(); ++i) homes_.emplace(variables[i].id(), homes[i]);
+  rows_.clear();
+  for (std::size_t i = 0; notes && gradients_a_step() == 1 && i < variables.size(); ++i)
+    if (const auto* rows = notes->of(gradients[i])) rows_.emplace(variables[i].id(), *rows);
   if (scaling_) apply_scaled(variables, gradients);
   else apply_now(variables, gradients);
+  rows_.clear();
+}
+
+void Optimizer::scale_rows(const Variable& variable, const Tensor& factor) {
+  if (const auto found = rows_.find(variable.id()); found != rows_.end())
+    for (RowNotes::Rows& rows : found->second) rows.values = rows.values * in_dtype(factor, rows.values.dtype());
+}
+
+Tensor Optimizer::squares(const Variable& variable, const Tensor& gradient) const {
+  return has_rows(variable) ? sum_of_rows(rows_.at(variable.id()), variable.shape(), [](const Tensor& rows) { return square(rows); }) : square(gradient);
+}
+
+Tensor Optimizer::magnitudes(const Variable& variable, const Tensor& gradient) const {
+  return has_rows(variable) ? sum_of_rows(rows_.at(variable.id()), variable.shape(), [](const Tensor& rows) { return abs(rows); }) : abs(gradient);
 }
 
 void Optimizer::scale_losses(double initial_scale, std::int64_t growth_steps) {
@@ -76,11 +105,13 @@ void Optimizer::apply_scaled(const std::vector<Variable>& variables, const Tenso
   const Tensor scale = scaling_->scale;
   Tensors unscaled = gradients;
   Tensor finite;
-  for (Tensor& gradient : unscaled) {
+  for (std::size_t i = 0; i < unscaled.size(); ++i) {
+    Tensor& gradient = unscaled[i];
     if (!gradient.defined()) continue;
     const Tensor all = reduce_all(is_finite(gradient));
     finite = finite.defined() ? logical_and(finite, all) : all;
     gradient = gradient / in_dtype(scale, gradient.dtype());
+    scale_rows(variables[i], 1.0 / scale);
   }
   if (!finite.defined()) return;
   cond(finite, [&] {
@@ -100,15 +131,18 @@ void Optimizer::apply_now(const std::vector<Variable>& variables, const Tensors&
   }
   begin_step();
   Tensors usable = gradients;
-  for (Tensor& gradient : usable)
-    if (gradient.defined() && arguments_.step.loss_scale_factor > 0) gradient = gradient / arguments_.step.loss_scale_factor;
+  for (std::size_t i = 0; arguments_.step.loss_scale_factor > 0 && i < usable.size(); ++i) {
+    if (!usable[i].defined()) continue;
+    usable[i] = usable[i] / arguments_.step.loss_scale_factor;
+    scale_rows(variables[i], number(1 / arguments_.step.loss_scale_factor, usable[i].dtype()));
+  }
   if (gradients_a_step() > 1) accumulate(variables, usable);
   else update_all(variables, usable);
   if (arguments_.step.use_ema) average(variables);
 }
 
 void Optimizer::update_all(const std::vector<Variable>& variables, const Tensors& gradients) {
-  const Tensors usable = limited(gradients);
+  const Tensors usable = limited(variables, gradients);
   for (std::size_t i = 0; i < variables.size(); ++i) {
     if (!usable[i].defined()) continue;
     std::optional<DeviceScope> at_home;
@@ -170,19 +204,35 @@ void Optimizer::finalize(const std::vector<Variable>& variables) {
   for (const Variable& variable : variables) variable.assign(beside(averages_, variable, "average"));
 }
 
-Tensors Optimizer::limited(Tensors gradients) const {
-  const auto shortened = [](const Tensor& gradient, const Tensor& norm, double most) { return gradient * (most / maximum(norm, most)); };
-  Tensor squares;
-  for (Tensor& gradient : gradients) {
+Tensors Optimizer::limited(const std::vector<Variable>& variables, Tensors gradients) {
+  const GradientLimits& limits = arguments_.limits;
+  const auto clipped = [&](const Tensor& value) { return maximum(minimum(value, limits.clipvalue), -limits.clipvalue); };
+  const auto factor = [](const Tensor& norm, double most) { return most / maximum(norm, most); };
+  Tensor all;
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    Tensor& gradient = gradients[i];
     if (!gradient.defined()) continue;
-    if (arguments_.limits.clipvalue > 0) gradient = maximum(minimum(gradient, arguments_.limits.clipvalue), -arguments_.limits.clipvalue);
-    if (arguments_.limits.clipnorm > 0) gradient = shortened(gradient, sqrt(reduce_sum(square(gradient))), arguments_.limits.clipnorm);
-    if (arguments_.limits.global_clipnorm > 0) squares = squares.defined() ? squares + reduce_sum(square(gradient)) : reduce_sum(square(gradient));
+    if (limits.clipvalue > 0 && has_rows(variables[i])) {  // each row by itself
+      for (RowNotes::Rows& rows : rows_.at(variables[i].id())) rows.values = clipped(rows.values);
+      gradient = sum_of_rows(rows_.at(variables[i].id()), gradient.shape(), [](const Tensor& rows) { return rows; });
+    } else if (limits.clipvalue > 0) {
+      gradient = clipped(gradient);
+    }
+    if (limits.clipnorm <= 0 && limits.global_clipnorm <= 0) continue;
+    const Tensor square = reduce_sum(squares(variables[i], gradient));
+    if (limits.global_clipnorm > 0) {
+      all = all.defined() ? all + square : square;
+      continue;
+    }
+    const Tensor shorter = factor(sqrt(square), limits.clipnorm);
+    gradient = gradient * shorter;
+    scale_rows(variables[i], shorter);
   }
-  if (!squares.defined()) return gradients;
-  const Tensor norm = sqrt(squares);
+  if (!all.defined()) return gradients;
+  rows_.clear();  // Keras adds rows up where it multiplies them by the factor of all
+  const Tensor shorter = factor(sqrt(all), limits.global_clipnorm);
   for (Tensor& gradient : gradients)
-    if (gradient.defined()) gradient = shortened(gradient, norm, arguments_.limits.global_clipnorm);
+    if (gradient.defined()) gradient = gradient * shorter;
   return gradients;
 }
 

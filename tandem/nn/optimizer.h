@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tandem/autodiff/row_notes.h"
 #include "tandem/autodiff/variable.h"
 #include "tandem/core/tensor.h"
 #include "tandem/nn/schedules.h"
@@ -35,8 +36,10 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
   /// Updates each variable by its gradient; an undefined gradient leaves its variable alone. `homes`: the device of each variable
-  /// and its state, where they have devices of their own.
-  void apply_gradients(const std::vector<Variable>& variables, const Tensors& gradients, const std::vector<std::string>& homes = {});
+  /// and its state, where they have devices of their own. `notes`: taken while the gradients were made; of one made of rows Keras
+  /// squares each row, so that one that a batch names twice counts twice, not as the square of a sum.
+  void apply_gradients(const std::vector<Variable>& variables, const Tensors& gradients, const std::vector<std::string>& homes = {},
+                       const RowNotes* notes = nullptr);
   /// Makes the state for these variables; apply_gradients does so by itself.
   void build(const std::vector<Variable>& variables);
 
@@ -95,6 +98,12 @@ class Optimizer {
   /// One op: variable, slots and then `rest` in, new variable and slots out.
   void run(const OpDef& op, const Variable& variable, const std::vector<Tensor>& rest);
 
+  /// Whether this step's gradient is made of rows.
+  bool has_rows(const Variable& variable) const { return rows_.contains(variable.id()); }
+  /// The squares, or absolute values, of a gradient; of one made of rows their sum over the rows.
+  Tensor squares(const Variable& variable, const Tensor& gradient) const;
+  Tensor magnitudes(const Variable& variable, const Tensor& gradient) const;
+
   virtual void begin_step() {}
   virtual void update(const Variable& variable, const Tensor& gradient) = 0;
   /// Whether update() shrinks the variable by the weight decay itself.
@@ -115,7 +124,9 @@ class Optimizer {
   Tensor is_due(std::int64_t every) const;
   /// What files hold of the state.
   std::vector<Variable> stored(const std::vector<Variable>& variables);
-  Tensors limited(Tensors gradients) const;
+  Tensors limited(const std::vector<Variable>& variables, Tensors gradients);
+  /// Notes that the gradient was multiplied by a factor.
+  void scale_rows(const Variable& variable, const Tensor& factor);
   void apply_now(const std::vector<Variable>& variables, const Tensors& gradients);
   void apply_scaled(const std::vector<Variable>& variables, const Tensors& gradients);
   void update_all(const std::vector<Variable>& variables, const Tensors& gradients);
@@ -127,6 +138,7 @@ class Optimizer {
 
   Arguments arguments_;
   std::unordered_map<std::uint64_t, std::string> homes_;  // by variable
+  std::unordered_map<std::uint64_t, std::vector<RowNotes::Rows>> rows_;  // by variable; of this step
   Variable learning_rate_, iterations_;
   Slots slot_groups_;
   States slots_, averages_, sums_;

@@ -45,13 +45,21 @@ std::vector<Tensor> Adam::terms(const Tensor& gradient, DType dtype) {
 
 void Adam::update(const Variable& variable, const Tensor& gradient) {
   if (amsgrad()) return update_amsgrad(variable, gradient);
+  if (has_rows(variable)) return update_rows(variable, gradient, number(0, variable.dtype()));
   run(apply_adam_op, variable, terms(gradient, variable.dtype()));
+}
+
+void Adam::update_rows(const Variable& variable, const Tensor& gradient, const Tensor& decay) {
+  std::vector<Tensor> all = terms(gradient, variable.dtype());
+  all.insert(all.begin() + 1, squares(variable, gradient));
+  all.push_back(decay);
+  run(apply_adam_rows_op, variable, all);
 }
 
 void Adam::update_amsgrad(const Variable& variable, const Tensor& gradient) {
   const Variable &m = slot(variable, 0), &v = slot(variable, 1), &highest = slot(variable, 2);
   moved(m, gradient, options_.beta_1);
-  moved(v, square(gradient), options_.beta_2);
+  moved(v, squares(variable, gradient), options_.beta_2);
   highest.assign(maximum(highest, v.value()));
   variable.assign_sub(m.value() * corrected_rate(variable.dtype()) / (sqrt(highest) + options_.epsilon));
 }
@@ -63,6 +71,7 @@ void AdamW::update(const Variable& variable, const Tensor& gradient) {
     variable.assign_sub(variable.value() * decay);
     return update_amsgrad(variable, gradient);
   }
+  if (has_rows(variable)) return update_rows(variable, gradient, decay);
   std::vector<Tensor> all = terms(gradient, dtype);
   all.push_back(decay);
   run(apply_adamw_op, variable, all);
@@ -85,13 +94,19 @@ std::map<std::string, double> RMSprop::numbers() const {
 
 void RMSprop::update(const Variable& variable, const Tensor& gradient) {
   const DType dtype = variable.dtype();
-  if (!options_.centered)
+  if (!options_.centered && !has_rows(variable))
     return run(apply_rmsprop_op, variable, {gradient, rate(dtype), number(options_.rho, dtype), number(options_.momentum, dtype), number(options_.epsilon, dtype)});
   const bool has_momentum = options_.momentum != 0;
-  const Variable &squares = slot(variable, 0), &mean = slot(variable, has_momentum ? 2 : 1);
-  moved(squares, square(gradient), options_.rho);
-  moved(mean, gradient, options_.rho);
-  Tensor step = rate(dtype) * gradient / sqrt(squares.value() - square(mean) + options_.epsilon);
+  const Variable& mean_square = slot(variable, 0);
+  // Centered, the squares of rows may be less than that of their mean: there the square of their sum counts.
+  moved(mean_square, options_.centered ? square(gradient) : squares(variable, gradient), options_.rho);
+  Tensor variance = mean_square;
+  if (options_.centered) {
+    const Variable& mean = slot(variable, has_momentum ? 2 : 1);
+    moved(mean, gradient, options_.rho);
+    variance = variance - square(mean);
+  }
+  Tensor step = rate(dtype) * gradient / sqrt(variance + options_.epsilon);
   if (has_momentum) {
     const Variable& velocity = slot(variable, 1);
     velocity.assign(velocity.value() * options_.momentum + step);
@@ -107,9 +122,9 @@ std::map<std::string, double> Adagrad::numbers() const {
 }
 
 void Adagrad::update(const Variable& variable, const Tensor& gradient) {
-  const Variable& squares = slot(variable, 0);
-  squares.assign_add(square(gradient));
-  variable.assign_sub(rate(variable.dtype()) * gradient / sqrt(squares.value() + options_.epsilon));
+  const Variable& total = slot(variable, 0);
+  total.assign_add(squares(variable, gradient));
+  variable.assign_sub(rate(variable.dtype()) * gradient / sqrt(total.value() + options_.epsilon));
 }
 
 Adadelta::Adadelta(const AdadeltaOptions& options) : Optimizer(common(options), {.groups = {{0, 0}}}), options_(options) {}
@@ -117,11 +132,12 @@ Adadelta::Adadelta(const AdadeltaOptions& options) : Optimizer(common(options), 
 std::map<std::string, double> Adadelta::numbers() const { return {{"rho", options_.rho}, {"epsilon", options_.epsilon}}; }
 
 void Adadelta::update(const Variable& variable, const Tensor& gradient) {
-  const Variable &squares = slot(variable, 0), &steps = slot(variable, 1);
+  const Variable &mean_square = slot(variable, 0), &steps = slot(variable, 1);
   const auto root = [this](const Tensor& x) { return sqrt(x + options_.epsilon); };
-  moved(squares, square(gradient), options_.rho);
-  const Tensor step = root(steps) * gradient / root(squares);
-  moved(steps, square(step), options_.rho);
+  const Tensor of_gradient = squares(variable, gradient);
+  moved(mean_square, of_gradient, options_.rho);
+  const Tensor step = root(steps) * gradient / root(mean_square);
+  moved(steps, has_rows(variable) ? square(root(steps) / root(mean_square)) * of_gradient : square(step), options_.rho);
   variable.assign_sub(rate(variable.dtype()) * step);
 }
 
@@ -137,7 +153,7 @@ Tensor AdamKin::left(double beta, DType dtype) {
 void Adamax::update(const Variable& variable, const Tensor& gradient) {
   const Variable &m = slot(variable, 0), &most = slot(variable, 1);
   moved(m, gradient, options_.beta_1);
-  most.assign(maximum(most.value() * options_.beta_2, abs(gradient)));
+  most.assign(maximum(most.value() * options_.beta_2, magnitudes(variable, gradient)));
   variable.assign_sub(rate(variable.dtype()) / left(options_.beta_1, variable.dtype()) * m.value() / (most.value() + options_.epsilon));
 }
 
@@ -160,7 +176,7 @@ void Nadam::update(const Variable& variable, const Tensor& gradient) {
   }
   const Variable &m = slot(variable, 0), &v = slot(variable, 1);
   moved(m, gradient, options_.beta_1);
-  moved(v, square(gradient), options_.beta_2);
+  moved(v, squares(variable, gradient), options_.beta_2);
   const Tensor ahead = m.value() * mine + gradient * theirs;
   variable.assign_sub(ahead * rate(dtype) / (sqrt(v.value() / left(options_.beta_2, dtype)) + options_.epsilon));
 }
@@ -197,15 +213,15 @@ std::map<std::string, double> Ftrl::numbers() const {
 
 void Ftrl::update(const Variable& variable, const Tensor& gradient) {
   const DType dtype = variable.dtype();
-  const Variable &squares = slot(variable, 0), &linear = slot(variable, 1);
-  const Tensor lr = rate(dtype), sum = squares.value() + square(gradient);
+  const Variable &total = slot(variable, 0), &linear = slot(variable, 1);
+  const Tensor lr = rate(dtype), sum = total.value() + squares(variable, gradient);
   const auto powered = [&](const Tensor& x) { return options_.learning_rate_power == -0.5 ? sqrt(x) : pow(x, -options_.learning_rate_power); };
   const Tensor shrunk = gradient + variable.value() * (2 * options_.l2_shrinkage_regularization_strength);
-  linear.assign_add(shrunk - (powered(sum) - powered(squares)) / lr * variable.value());
+  linear.assign_add(shrunk - (powered(sum) - powered(total)) / lr * variable.value());
   const Tensor quadratic = powered(sum) / lr + 2.0 * (options_.l2_regularization_strength + options_.beta / (2.0 * lr));
   const double l1 = options_.l1_regularization_strength;
   variable.assign((maximum(minimum(linear, l1), -l1) - linear.value()) / quadratic);
-  squares.assign(sum);
+  total.assign(sum);
 }
 
 }  // namespace tandem

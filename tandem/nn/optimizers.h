@@ -46,6 +46,8 @@ class Adam : public Optimizer {
   /// Gradient, rate, betas and epsilon: what both formulas take.
   std::vector<Tensor> terms(const Tensor& gradient, DType dtype);
   void update_amsgrad(const Variable& variable, const Tensor& gradient);
+  /// Of a gradient made of rows; `decay` as in apply_adamw.
+  void update_rows(const Variable& variable, const Tensor& gradient, const Tensor& decay);
   bool amsgrad() const { return options_.amsgrad; }
 
  private:

@@ -1,10 +1,8 @@
 // The gradient tape; the package wraps it in TensorFlow's GradientTape.
 #include "tandem/autodiff/tape.h"
 
-#include <unordered_map>
-
 #include "tandem/autodiff/custom_gradient.h"
-#include "tandem/op/records.h"
+#include "tandem/autodiff/row_notes.h"
 #include "tandem/python/module.h"
 #include "tandem/python/tensor_lists.h"
 
@@ -12,53 +10,6 @@ namespace tandem::python {
 namespace {
 
 Unconnected unconnected(bool zero) { return zero ? Unconnected::zero : Unconnected::none; }
-
-/// Notes which gradients are nothing but rows put where tf.gather took them from, so that tf.IndexedSlices can show them.
-class RowNotes final : public Dispatcher {
- public:
-  /// The rows, and where each one belongs.
-  struct Rows {
-    Tensor values, indices;
-  };
-
-  RowNotes() { DispatchStack::push(*this); }
-  ~RowNotes() override { DispatchStack::remove(*this); }
-  RowNotes(const RowNotes&) = delete;
-  RowNotes& operator=(const RowNotes&) = delete;
-
-  void run(OpCall& call) override {
-    next()->run(call);
-    if (&call.op == &gather_grad_op && of_first_axis(call)) {
-      note(call.outputs[0], {{*call.inputs[0], *call.inputs[1]}});
-    } else if (&call.op == &add_op && !notes_.empty()) {
-      const std::vector<Rows>*a = of(*call.inputs[0]), *b = of(*call.inputs[1]);
-      if (!a || !b) return;
-      std::vector<Rows> both = *a;
-      both.insert(both.end(), b->begin(), b->end());
-      note(call.outputs[0], std::move(both));
-    }
-  }
-
-  /// Null for a tensor that is something else.
-  const std::vector<Rows>* of(const Tensor& tensor) const {
-    const auto found = tensor.defined() ? notes_.find(tensor.impl()) : notes_.end();
-    return found == notes_.end() ? nullptr : &found->second.rows;
-  }
-
- private:
-  struct Note {
-    Tensor whole;  // keeps the address from being used again
-    std::vector<Rows> rows;
-  };
-
-  static bool of_first_axis(const OpCall& call) {
-    const auto axis = AttrView(call.op, call.attrs).integer("axis");
-    return axis == 0 || axis == -static_cast<std::int64_t>(call.outputs[0].shape().rank());
-  }
-  void note(const Tensor& whole, std::vector<Rows> rows) { notes_[whole.impl()] = {whole, std::move(rows)}; }
-
-  std::unordered_map<const void*, Note> notes_;
-};
 
 /// Tensors, None, or (tensor, [(rows, indices), ...]) where a gradient is made of rows.
 nb::list with_rows(Tensors grads, const RowNotes& notes) {

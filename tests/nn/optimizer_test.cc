@@ -183,5 +183,63 @@ TEST(Optimizer, ArgumentsThatMakeNoSenseAreRefused) {
   EXPECT_THROW(make_optimizer("adamm"), Error);
 }
 
+/// Three steps along a table of ones, of which the batch names row 0 twice.
+std::vector<float> table_after(Optimizer& optimizer) {
+  const Variable table(ones({3, 1}));
+  const Tensor indices = Tensor::from({std::int64_t{0}, std::int64_t{0}, std::int64_t{1}}, {3}), weights = Tensor::from({1.f, 2.f, -3.f}, {3, 1});
+  for (int step = 0; step < 3; ++step) {
+    GradientTape tape;
+    const Tensor loss = reduce_sum(square(gather(table, indices)) * weights);
+    const RowNotes notes;
+    optimizer.apply_gradients({table}, tape.gradient(loss, Tensors{table}), {}, &notes);
+  }
+  return table.value().to_vector<float>();
+}
+
+void expect_table(Optimizer&& optimizer, const std::vector<float>& of_keras) {
+  const std::vector<float> got = table_after(optimizer);
+  for (std::size_t i = 0; i < of_keras.size(); ++i) EXPECT_NEAR(got[i], of_keras[i], 2e-5) << optimizer.class_name() << ", row " << i;
+}
+
+/// The figures are those of Keras 3.15 on TensorFlow.
+TEST(Optimizers, SquareEachRowOfAnEmbeddingAsKerasDoes) {
+  expect_table(Sgd({.learning_rate = 0.1}), {0.064f, 4.096f, 1});
+  expect_table(Adam({.learning_rate = 0.1}), {0.60084f, 1.30049f, 1});
+  expect_table(Adam({.learning_rate = 0.1, .amsgrad = true}), {0.60084f, 1.30049f, 1});
+  expect_table(AdamW({.learning_rate = 0.1, .weight_decay = 0.2}), {0.5508f, 1.23568f, 0.94119f});
+  expect_table(RMSprop({.learning_rate = 0.1, .momentum = 0.5}), {-0.12993f, 2.17451f, 1});
+  expect_table(Adagrad({.learning_rate = 0.1}), {0.71049f, 1.23575f, 1});
+  expect_table(Adadelta({.learning_rate = 10.0}), {0.94304f, 1.04324f, 1});
+  expect_table(Adamax({.learning_rate = 0.1}), {0.7155f, 1.28814f, 1});
+  expect_table(Nadam({.learning_rate = 0.1}), {0.67578f, 1.26252f, 1});
+  expect_table(Ftrl({.learning_rate = 0.1}), {0.64699f, 1.18064f, 0});
+  expect_table(Lion({.learning_rate = 0.1}), {0.7f, 1.3f, 1});
+}
+
+TEST(Optimizers, ClipTheRowsOfAnEmbeddingAsKerasDoes) {
+  expect_table(Sgd({.learning_rate = 0.1, .limits = {.clipnorm = 1}}), {0.78393f, 1.2525f, 1});
+  expect_table(Sgd({.learning_rate = 0.1, .limits = {.global_clipnorm = 1}}), {0.78393f, 1.2525f, 1});
+  expect_table(Sgd({.learning_rate = 0.1, .limits = {.clipvalue = 1}}), {0.4f, 1.3f, 1});
+  expect_table(Adam({.learning_rate = 0.1, .limits = {.clipnorm = 1}}), {0.60167f, 1.30042f, 1});
+  expect_table(Adam({.learning_rate = 0.1, .limits = {.global_clipnorm = 1}}), {0.70231f, 1.30039f, 1});
+  expect_table(Adam({.learning_rate = 0.1, .limits = {.clipvalue = 1}}), {0.57574f, 1.3f, 1});
+  expect_table(Adagrad({.learning_rate = 0.1, .limits = {.global_clipnorm = 1}}), {0.79392f, 1.22204f, 1});
+  expect_table(Adamax({.learning_rate = 0.1, .limits = {.clipnorm = 1}}), {0.71997f, 1.29256f, 1});
+  expect_table(Adamax({.learning_rate = 0.1, .limits = {.clipvalue = 1}}), {0.7f, 1.3f, 1});
+}
+
+TEST(Optimizers, FitSquaresEachRowToo) {
+  Sequential model({Embedding(3, 1), Flatten()});
+  model.compile({.optimizer_object = std::make_shared<Adam>(AdamOptions{.learning_rate = 0.1}), .loss = "mse"});
+  const Tensor x = Tensor::from({0, 0, 1}, {1, 3});
+  model.predict(x);
+  model.set_weights({ones({3, 1})});
+  model.train_on_batch({x, zeros({1, 3})});
+  const std::vector<float> table = model.get_weights()[0].to_vector<float>();
+  EXPECT_NEAR(table[0], 1 - 0.1 * std::sqrt(2.0), 1e-5);  // the mean is 2 g, the mean of squares 2 g^2
+  EXPECT_NEAR(table[1], 1 - 0.1, 1e-5);
+  EXPECT_EQ(table[2], 1);
+}
+
 }  // namespace
 }  // namespace tandem
