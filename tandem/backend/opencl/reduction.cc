@@ -172,43 +172,28 @@ std::string fold_source(const FoldText& f, std::string_view input) {
               input, kFinish, f.fold == Fold::short_rows ? kFoldShort : f.fold == Fold::rows ? kFoldRows : kFoldColumns);
 }
 
-/// The input seen as [outer, length, inner], the middle reduced; transposed first when axes alternate more often.
+/// The input seen as [outer, length, inner], the middle reduced.
 struct Layout {
   std::int64_t outer = 1, length = 1, inner = 1;
-  bool transpose = false;
 };
 
-Layout layout_of(const Shape& shape, AxisSet axes) {
-  Layout l;
-  int changes = 0, last = -1;  // kept, reduced, kept is as far as it goes
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (shape[i] == 1) continue;
-    const int reduced = axes.contains(i);
-    if (reduced != last && last != -1) ++changes;
-    if (last == -1 && !reduced) changes = 0;
-    if (last == -1 && reduced) changes = 1;
-    last = reduced;
-    (changes == 0 ? l.outer : changes == 1 ? l.length : l.inner) *= shape[i];
-  }
-  if (changes <= 2) return l;
-  Layout t{.transpose = true};
-  for (int i = 0; i < shape.rank(); ++i) (axes.contains(i) ? t.length : t.outer) *= shape[i];
-  return t;
-}
-
-/// Kept axes first, then the reduced ones.
-StridedCopy transposition(const KernelCall& call, AxisSet axes) {
-  const Shape& shape = call.shape();
-  std::vector<std::int64_t> sizes;
-  Strides from{};
-  for (bool reduced : {false, true})
-    for (int i = 0; i < shape.rank(); ++i) {
-      if (axes.contains(i) != reduced) continue;
-      from[sizes.size()] = call.inputs[0].strides[static_cast<std::size_t>(i)];
-      sizes.push_back(shape[i]);
+/// One for each run of reduced axes that lie side by side, the last run first; each sees what the one before has left.
+std::vector<Layout> layouts_of(const Shape& shape, AxisSet axes) {
+  std::vector<Layout> layouts;
+  std::int64_t inner = 1, before = shape.elements();  // kept elements behind the run; all those before and in it
+  for (int i = shape.rank(); i > 0;) {
+    if (!axes.contains(i - 1)) {
+      inner *= shape[--i];
+      before /= shape[i];
+      continue;
     }
-  const Shape moved{std::span<const std::int64_t>(sizes)};
-  return {context_of(call), dtype_size(call.dtype()), join_axes(moved, std::array{from, dense_strides(moved)})};
+    Layout l{.inner = inner};
+    for (; i > 0 && (axes.contains(i - 1) || shape[i - 1] == 1); --i) l.length *= shape[i - 1];
+    l.outer = before /= l.length;
+    layouts.push_back(l);
+  }
+  if (layouts.empty()) layouts.push_back({.outer = shape.elements()});
+  return layouts;
 }
 
 /// Element e of the domain is element e / repeat % period of an operand.
@@ -299,11 +284,6 @@ class ReductionKernel final : public PreparedKernel {
       scratch.push_back(std::make_unique<Scratch>(context_.pool(), bytes));
       return scratch.back()->get();
     };
-    if (!transpose_.empty()) {
-      void* moved = space(bytes_);
-      transpose_[0].run(from, 0, moved, 0);
-      from = moved;
-    }
     for (const Pass& pass : passes_) {
       const std::int64_t elements = pass.outer * pass.pieces * pass.inner;
       void* to = pass.finish ? args.outputs[0] : space(static_cast<std::size_t>(elements) * dtype_size(pass.output));
@@ -313,29 +293,28 @@ class ReductionKernel final : public PreparedKernel {
   }
 
  private:
-  ReductionKernel(const KernelCall& call, const ReductionJob& job)
-      : context_(context_of(call)), mean_(job.kind == FoldKind::mean), bytes_(call.inputs[0].spec.bytes()) {
-    Layout l = layout_of(job.domain, job.axes);
-    TANDEM_CHECK(!l.transpose || !job.region, "axes of a fused reduction lie side by side");
-    if (l.transpose) transpose_.push_back(transposition(call, job.axes));
+  ReductionKernel(const KernelCall& call, const ReductionJob& job) : context_(context_of(call)), mean_(job.kind == FoldKind::mean) {
     const std::int64_t results = call.outputs[0].shape().elements();
-    // An empty axis may hide how many results there are.
-    if (l.outer * l.inner != results) l = {.outer = results, .length = 0, .inner = 1};
-    count_ = l.length;
+    // Of nothing, whatever the axes are.
+    const auto layouts = job.domain.elements() == 0 ? std::vector<Layout>{{.outer = results, .length = 0}} : layouts_of(job.domain, job.axes);
+    count_ = results ? job.domain.elements() / results : 0;
     if (job.region) region_.emplace(call, job);
-    DType from = job.mapped;
+    for (const Layout& layout : layouts) add_passes(call, job, layout, &layout == &layouts.back());
+  }
+
+  /// The passes that fold the middle of `l` to one; the last of the last layout writes the result.
+  void add_passes(const KernelCall& call, const ReductionJob& job, const Layout& l, bool last) {
     for (std::int64_t length = l.length;;) {
       const std::int64_t pieces = std::max<std::int64_t>(1, blocks(length, l.inner == 1 ? kTile : kSegment));
-      const DType to = pieces == 1 ? call.outputs[0].dtype() : lane_dtype(job.mapped);
-      const bool fused = region_ && passes_.empty();
+      const bool fused = region_ && passes_.empty(), finish = last && pieces == 1;
+      const DType from = passes_.empty() ? job.mapped : passes_.back().output, to = finish ? call.outputs[0].dtype() : lane_dtype(job.mapped);
       const Fold fold = l.inner > 1 ? Fold::columns : length <= kShortRow && l.outer >= kFewRows && !fused ? Fold::short_rows : Fold::rows;
       const FoldText parts{job.kind, from, to, job.mapped == DType::boolean, fold};
       const bool fp64 = lane_dtype(from) == DType::f64 || (fused && region_->uses_fp64);
       const std::string source = text(prelude(fp64), fused ? region_->dtypes : std::string(), fold_source(parts, fused ? region_->source : kPlainInput));
       const auto kernel = context_.kernel(source, std::string(kFoldNames[static_cast<int>(fold)]));
-      passes_.push_back({kernel, l.outer, length, l.inner, pieces, to, fold, fused, pieces == 1});
+      passes_.push_back({kernel, l.outer, length, l.inner, pieces, to, fold, fused, finish});
       if (pieces == 1) break;
-      from = to;
       length = pieces;
     }
   }
@@ -357,10 +336,8 @@ class ReductionKernel final : public PreparedKernel {
 
   Context& context_;
   bool mean_;
-  std::size_t bytes_;
   std::int64_t count_ = 0;
   std::optional<RegionInput> region_;
-  std::vector<StridedCopy> transpose_;  // none or one
   std::vector<Pass> passes_;
 };
 
