@@ -34,6 +34,19 @@ TEST(DistributedDataset, GlobalBatchesAreDividedBySpeed) {
   EXPECT_EQ(numbers(batches), expected) << "a second pass";
 }
 
+TEST(DistributedDataset, ShardsAreEvenWhateverWasMeasuredUnlessSpeedsAreSet) {
+  const MirroredStrategy strategy({"/CPU:0", "/GPU:0"});
+  strategy.division()->take_measured({900, 100});
+  EXPECT_EQ(strategy.shard_rows(20), (std::vector<std::int64_t>{18, 2}));
+  const auto rows = [&] {
+    const PerReplica parts = strategy.distribute({zeros({20, 3})});
+    return std::pair(parts[0][0].shape()[0], parts[1][0].shape()[0]);
+  };
+  EXPECT_EQ(rows(), (std::pair<std::int64_t, std::int64_t>(10, 10)));
+  strategy.set_speeds({3, 1});
+  EXPECT_EQ(rows(), (std::pair<std::int64_t, std::int64_t>(15, 5)));
+}
+
 TEST(DistributedDataset, EveryReplicaTakesTheNextBatchOfItsOwn) {
   const MirroredStrategy strategy({"/GPU:0", "/CPU:0"});
   const auto batches = strategy.distribute_datasets_from_function(
