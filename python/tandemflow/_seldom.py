@@ -30,6 +30,7 @@ from ._ops import (
     where,
     zeros_like,
 )
+from .errors import InvalidArgumentError
 
 
 def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
@@ -40,6 +41,8 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
 def cumulative_logsumexp(x, axis=0, exclusive=False, reverse=False, name=None):
     """log(exp(x[0]) + … + exp(x[i])) along an axis."""
     x = _tandem.to_tensor(x)
+    if not -x.ndim <= axis < x.ndim:
+        raise InvalidArgumentError(f"E0103 cumulative_logsumexp: axis {axis} is outside a tensor of {x.ndim} axes")
     axis, size = axis % x.ndim, x.shape[axis]
     nothing = [[0, 0] for _ in range(x.ndim)]
 
