@@ -25,12 +25,12 @@ from ._ops import (
     reduce_sum,
     relu,
     reshape,
-    slice,
     square,
     stop_gradient,
     where,
     zeros_like,
 )
+from .errors import InvalidArgumentError
 
 
 def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
@@ -44,8 +44,9 @@ def cumulative_logsumexp(x, axis=0, exclusive=False, reverse=False, name=None):
     Sums of 1, 2, 4, … neighbours: each step adds what the step before has found as far away as it reaches.
     """
     x = _tandem.to_tensor(x)
-    axis = axis + x.ndim if axis < 0 else axis
-    count = x.shape[axis]
+    if not -x.ndim <= axis < x.ndim:
+        raise InvalidArgumentError(f"E0103 cumulative_logsumexp: axis {axis} is outside a tensor of {x.ndim} axes")
+    axis, count = axis % x.ndim, x.shape[axis]
     nothing = constant(-math.inf, x.dtype)
 
     def moved(values, by):

@@ -28,6 +28,24 @@ def list_faults():
     return dict(_tandem.fault_list())
 
 
+_filtering = {"on": True}
+
+
+def enable_traceback_filtering():
+    """Says that tracebacks should leave out the library's own lines; here they always show the program's."""
+    _filtering["on"] = True
+
+
+def disable_traceback_filtering():
+    """The opposite; tracebacks stay as they are."""
+    _filtering["on"] = False
+
+
+def is_traceback_filtering_enabled():
+    """Which of both was called last; True at first."""
+    return _filtering["on"]
+
+
 def enable_check_numerics(stack_height_limit=30, path_length_limit=50):
     """From now on the first op that produces NaN or Inf is an error that names it (E0703)."""
     _tandem.check_numerics(True)

@@ -116,7 +116,7 @@ class FailedPreconditionError(OpError, RuntimeError):
 
     def __new__(cls, *args):
         leaked = cls is FailedPreconditionError and args and "belongs to a trace which has ended" in str(args[0])
-        return super().__new__(InaccessibleTensorError if leaked else cls, *args)
+        return super().__new__(OutOfScopeError if leaked else cls, *args)
 
 
 class StateError(FailedPreconditionError):
@@ -125,6 +125,10 @@ class StateError(FailedPreconditionError):
 
 class InaccessibleTensorError(FailedPreconditionError, ValueError, TypeError):
     """A tensor of a traced function, or of a branch or a loop of it, is used outside of that."""
+
+
+class OutOfScopeError(InaccessibleTensorError):
+    """The same as it is raised: TensorFlow says TypeError, but of branches and loops InaccessibleTensorError."""
 
 
 class OperatorNotAllowedInGraphError(FailedPreconditionError, TypeError):
@@ -204,7 +208,7 @@ class UnknownError(OpError):
 for _class, _shown in [
     (UnfitValueError, "ValueError"), (DTypeError, "InvalidArgumentError"), (ConversionError, "TypeError"), (NothingToConvertError, "ValueError"),
     (SignatureError, "TypeError"), (IndexOutOfRangeError, "InvalidArgumentError"), (BadFileError, "DataLossError"), (NoKernelError, "InvalidArgumentError"),
-    (NoGradientError, "LookupError"), (StateError, "RuntimeError"), (SymbolicArrayError, "AttributeError"),
+    (NoGradientError, "LookupError"), (StateError, "RuntimeError"), (OutOfScopeError, "TypeError"), (SymbolicArrayError, "AttributeError"),
 ]:  # fmt: skip
     _class.__name__ = _shown
 

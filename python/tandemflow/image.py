@@ -165,7 +165,10 @@ def resize_with_pad(image, target_height, target_width, method=ResizeMethod.BILI
     new = old / (old / wanted).max()  # TensorFlow rounds down the size and the margin, each from these
     top, left = (max(int(margin), 0) for margin in np.floor((wanted - new) / 2))
     sizes = [max(int(size), 1) for size in np.floor(new)]
-    return pad_to_bounding_box(resize(image, sizes, method, antialias=antialias), top, left, *target)
+    resized = resize(image, sizes, method, antialias=antialias)
+    if ResizeMethod(method) is not ResizeMethod.NEAREST_NEIGHBOR:
+        resized = cast(resized, _dtypes.float32)
+    return pad_to_bounding_box(resized, top, left, *target)
 
 
 def _places(first, last, count, size):

@@ -110,3 +110,24 @@ def test_folders_of_sounds(tmp_path, capsys):
     assert "Found 6 files belonging to 2 classes." in capsys.readouterr().out
     with pytest.raises(ValueError, match="both `ragged` and `output_sequence_length`"):
         read(ragged=True, output_sequence_length=5)
+
+
+def test_windows_of_a_time_series_come_with_the_target_that_follows_them():
+    made = keras.preprocessing.sequence.TimeseriesGenerator(np.arange(10), np.arange(10), length=4, sampling_rate=2, batch_size=3, reverse=True, start_index=1, end_index=8)
+    assert len(made) == 2
+    np.testing.assert_array_equal(made[0][0], [[3, 1], [4, 2], [5, 3]])
+    np.testing.assert_array_equal(made[0][1], [5, 6, 7])
+    np.testing.assert_array_equal(made[1][0], [[6, 4]])
+    with pytest.raises(ValueError, match="of same length"):
+        keras.preprocessing.sequence.TimeseriesGenerator([1, 2], [1], 1)
+    with pytest.raises(ValueError, match="is disallowed"):
+        keras.preprocessing.sequence.TimeseriesGenerator([1, 2], [1, 2], 5)
+
+
+def test_the_backend_decodes_probabilities_whose_last_class_is_the_blank():
+    steps = [0, 0, 2, 1, 2]  # 2 is the blank
+    probabilities = np.full((1, 5, 3), 0.1, "float32")
+    probabilities[0, range(5), steps] = 0.8
+    labels, scores = keras.backend.ctc_decode(probabilities, np.array([5]))
+    np.testing.assert_array_equal(labels[0], [[0, 1, -1, -1, -1]])
+    np.testing.assert_allclose(scores, [[-5 * np.log(0.8 + 1e-7)]], rtol=1e-6)

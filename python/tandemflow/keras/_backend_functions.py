@@ -131,6 +131,16 @@ def _ctc_batch_cost(y_true, y_pred, input_length, label_length):
     return tf.expand_dims(ctc_loss(tf.cast(y_true, "int32"), y_pred, *lengths, mask_index=y_pred.shape[-1] - 1), 1)
 
 
+def _ctc_decode(y_pred, input_length, greedy=True, beam_width=100, top_paths=1):
+    """([labels, -1 where there is none], negated log probabilities) of probabilities (batch, steps, classes); the last class is the blank."""
+    if not greedy:
+        raise NotImplementedError("ctc_decode: greedy=True is supported; for beams see keras.ops.ctc_decode(strategy='beam_search')")
+    y_pred = tf.math.log(tf.transpose(tf.convert_to_tensor(y_pred), [1, 0, 2]) + epsilon())
+    decoded, scores = tf.nn.ctc_greedy_decoder(y_pred, tf.cast(tf.reshape(input_length, [-1]), "int32"))
+    shape = [y_pred.shape[1], y_pred.shape[0]]
+    return [tf.sparse.to_dense(tf.SparseTensor(part.indices, part.values, shape), default_value=-1) for part in decoded], scores
+
+
 def _moving_average_update(x, value, momentum):
     return x.assign(x * momentum + tf.cast(value, x.dtype) * (1.0 - momentum))
 
@@ -146,7 +156,7 @@ functions = {
     "categorical_crossentropy": _loss("categorical_crossentropy"), "clip": _clip,
     "concatenate": lambda tensors, axis=-1: tf.concat(tensors, axis), "constant": tf.constant, "cos": tf.cos,
     "cumprod": lambda x, axis=0: tf.math.cumprod(x, axis), "cumsum": lambda x, axis=0: tf.cumsum(x, axis),
-    "count_params": lambda x: int(tf.size(x)), "ctc_batch_cost": _ctc_batch_cost, "dot": _dot,
+    "count_params": lambda x: int(tf.size(x)), "ctc_batch_cost": _ctc_batch_cost, "ctc_decode": _ctc_decode, "dot": _dot,
     "dropout": lambda x, level, noise_shape=None, seed=None: tf.nn.dropout(x, level, noise_shape, seed), "elu": lambda x, alpha=1.0: tf.where(x > 0, x, alpha * (tf.exp(x) - 1.0)), "dtype": lambda x: x.dtype.name, "equal": tf.equal, "eval": _get_value, "exp": tf.exp,
     "expand_dims": lambda x, axis=-1: tf.expand_dims(x, axis), "eye": tf.eye, "flatten": lambda x: tf.reshape(x, [-1]),
     "foldl": tf.foldl, "foldr": tf.foldr, "gather": lambda reference, indices: tf.gather(reference, indices), "get_value": _get_value, "greater": tf.greater,
