@@ -79,7 +79,8 @@ class OpLayer final : public Layer {
     Tensors inputs;
     std::size_t next = 0;
     for (const GivenOperand& operand : operands_) {
-      if (operand.kind == GivenOperand::Kind::tensor) inputs.push_back(tensors.at(next++));
+      if (operand.kind == GivenOperand::Kind::tensor && next >= tensors.size()) config().refuse("more tensors are needed than the ", tensors.size(), " given");
+      if (operand.kind == GivenOperand::Kind::tensor) inputs.push_back(tensors[next++]);
       else if (operand.kind == GivenOperand::Kind::constant) inputs.push_back(operand.constant);
       else inputs.push_back(like(tensors, operand.number));
     }

@@ -39,7 +39,7 @@ Tensor without_nan(const KerasCall& call, double instead) {
 template <Tensor (*kOp)(const Tensor&, std::int64_t, DType)>
 Tensor place_of(const KerasCall& call) {
   if (!call.config.has("axis")) return kOp(reshape(call.x(), Ints{-1}), 0, DType::i32);
-  const std::int64_t axis = call.axes().at(0);
+  const std::int64_t axis = call.axis();
   const Tensor place = kOp(call.x(), axis, DType::i32);
   return call.keeps() ? expand_dims(place, axis) : place;
 }
@@ -66,8 +66,8 @@ Tensor averaged(const KerasCall& call) {
 /// What stands at the part `q` of the sorted elements.
 Tensor quantile_of(const KerasCall& call, double q, std::string_view method) {
   const bool all = !call.config.has("axis");
-  if (!all && call.axes().size() > 1) call.config.refuse("one axis is supported in C++, got ", shown(call.config.json().value.at("axis")));
-  const int axis = all ? 0 : static_cast<int>(call.axes().at(0));
+  if (!all && call.axes().size() != 1) call.config.refuse("one axis is supported in C++, got ", shown(call.config.json().value.at("axis")));
+  const int axis = all ? 0 : static_cast<int>(call.axes()[0]);
   const Tensor x = as_float(call.x());
   const Tensor row = sort(all ? reshape(x, Ints{-1}) : with_last(x, axis));
   const std::int64_t size = row.shape()[-1];

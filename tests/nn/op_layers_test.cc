@@ -56,6 +56,9 @@ TEST(OpLayers, ArgumentsThatDoNotFitAreRefusedByName) {
   EXPECT_NE(refused(LayerConfig("Einsum").set("subscripts", std::string("aa->a"))).find("letter twice"), std::string::npos);
   EXPECT_NE(refused(LayerConfig("Einsum").set("subscripts", std::string("ab,bc->ac"))).find("is not for 1 operands"), std::string::npos);
   EXPECT_NE(refused(LayerConfig("Quantile").set("axis", 1), Json::array({kTensor, 2.0})).find("between 0 and 1"), std::string::npos);
+  EXPECT_NE(refused(LayerConfig("Argmax").set_json("axis", "[]")).find("'axis' must be an integer"), std::string::npos);
+  EXPECT_NE(refused(LayerConfig("Median").set_json("axis", "[0, 1]")).find("one axis is supported"), std::string::npos);
+  EXPECT_NE(refused(LayerConfig("Add"), Json::array({kTensor, kTensor})).find("more tensors are needed"), std::string::npos);
   EXPECT_NE(refused(LayerConfig("Cumsun")).find("did you mean 'Cumsum'"), std::string::npos);
 }
 
