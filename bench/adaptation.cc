@@ -2,16 +2,12 @@
 // Each in a process of its own, the CPU on one core and PoCL as a GPU on the other.
 #include "bench/adaptation.h"
 
-#include <sched.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <sstream>
 #include <thread>
 
 #include "bench/child.h"
+#include "bench/competitor.h"
 #include "bench/harness.h"
 #include "tandem/tandem.h"
 
@@ -127,27 +123,6 @@ void never_worse_child() {
     std::printf("%s %g %g %g\n", model.name, ways.automatic, ways.cpu, ways.gpu);
   }
 }
-
-/// A process that keeps a core at work.
-class Competitor {
- public:
-  explicit Competitor(int core) : pid_(fork()) {
-    if (pid_ != 0) return;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(core, &set);
-    sched_setaffinity(0, sizeof set, &set);
-    for (volatile bool go = true; go;) {
-    }
-  }
-  ~Competitor() {
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-  }
-
- private:
-  pid_t pid_;
-};
 
 void contention_child() {
   default_runtime().devices();

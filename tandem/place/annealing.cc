@@ -19,6 +19,7 @@ class Annealing : DeviceMoves<Annealing> {
   Annealing(const Problem& problem, Decoder& decoder, const Plan& best, const Plan& start, std::int64_t work, std::uint64_t seed, const Cooling& cooling)
       : DeviceMoves(problem, seed), now_(problem), decoder_(decoder), work_(work), cooling_(cooling), ends_(at(problem.nodes)), free_(at(problem.devices)),
         loads_(at(problem.devices)), prices_(at(problem.devices)), moving_(at(problem.nodes)) {
+    tabu_until_.resize(at(problem.nodes) * at(problem.devices));
     now_.set(start.order, start.assignment);
     best_ = best;
     if (p_.any_limited && start.makespan < best.makespan) fine_weight_ = kFineWeightBeyond;
@@ -72,33 +73,55 @@ class Annealing : DeviceMoves<Annealing> {
   void step() {
     changed_.clear();
     moved_from_ = -1;
-    const std::uint32_t kind = random_.below(16);
+    if (random_.below(kTabuOf) == 0) return step_to_best();
     // Makespan and effort together may grow by so much. Where all devices are busy to the end no single move shortens the
     // plan, but those that make less effort leave room for the next.
     const double sum = (now_.makespan() + kept_effort_ + kept_fine_ + heat_ * random_.exponential()) * (1 + 1e-12);
-    const bool one_node = kind < kInsertionShare;
-    if (one_node) insert_somewhere(sum - kept_effort_);
-    else if (kind == kInsertionShare) elsewhere_with_neighbours(some_node());
-    else if (kind <= kInsertionShare + kComponentShare) elsewhere_with_component(some_node());
+    const std::uint32_t kind = random_.below(kSetKinds);
+    if (kind == 0) elsewhere_with_neighbours(some_node());
+    else if (kind <= kComponentShare) elsewhere_with_component(some_node());
     else elsewhere_with_cluster(some_node());
-    if (!one_node) idle_ += kSetWork;
-    if (changed_.empty() && moved_from_ < 0) return;
+    idle_ += kSetWork;
+    if (changed_.empty()) return;
     if (!follow_links()) return take_back();
     const double limit = sum - effort_;
-    if (!one_node && hopeless(limit)) return take_back();
-    const double makespan = now_.evaluate(limit);
-    if (makespan == kNever) return take_back();
-    const double tried_fine = p_.any_limited ? fine() : 0;
-    if (makespan + tried_fine >= limit) return take_back();
+    if (hopeless(limit)) return take_back();
+    keep_below(limit);
+  }
+
+  /// As in tabu search: of all insertions of nodes without slack the most promising, even if it makes the plan somewhat longer. Where
+  /// a plan is poor and yet no move shortens it, steps at random are nearly all refused; this one leads on. What was tried, and where
+  /// the node was before, is not tried again for a while.
+  void step_to_best() {
+    ++tabu_steps_;
+    Insertion best;
+    for (const std::int32_t node : critical_) consider_insertions(node, best);
+    consider_insertions(static_cast<std::int32_t>(random_.below(at(p_.nodes))), best);
+    idle_ += 1 + static_cast<std::int64_t>(critical_.size()) * p_.devices;
+    if (best.node < 0) return;
+    const int before = now_.assignment[at(best.node)];
+    const std::int64_t until = tabu_steps_ + kTabuSteps + random_.below(kTabuSteps + 1);
+    tabu_until_[p_.index(best.node, best.device)] = until;
+    insert(best);
+    if (changed_.empty() && moved_from_ < 0) return;
+    if (!follow_links()) return take_back();
+    if (keep_below(now_.makespan() * (1 + kMostGrowth) + kept_effort_ + kept_fine_ - effort_)) tabu_until_[p_.index(best.node, before)] = until;
+  }
+
+  /// Decodes what was changed and keeps it if makespan and fine are less than `limit`; else takes it back.
+  bool keep_below(double limit) {
+    const double makespan = now_.evaluate(limit), tried_fine = p_.any_limited && makespan != kNever ? fine() : 0;
+    if (makespan + tried_fine >= limit) return take_back(), false;
     kept_fine_ = tried_fine;
     keep();
+    return true;
   }
 
   void keep() {
-    const Order decoded = now_.order;
+    if (now_.tried_makespan() < best_.makespan) decoded_ = now_.order;
     now_.accept();
     kept_effort_ = effort_;
-    if (now_.makespan() < best_.makespan && kept_fine_ < fine_weight_ * kMostFine * now_.makespan()) note_best(decoded);
+    if (now_.makespan() < best_.makespan && kept_fine_ < fine_weight_ * kMostFine * now_.makespan()) note_best(decoded_);
     find_critical();
   }
 
@@ -198,34 +221,41 @@ class Annealing : DeviceMoves<Annealing> {
     Insertion best{.node = node, .device = device};
     if (ready == kNever || after == kNever) return best;
     const auto queue = now_.queue(device);
+    const auto ends = now_.queue_ends(device), rests = now_.queue_rests(device);
     // Earlier places start no sooner, later ones leave no more time: between them the best is found.
-    auto next = std::ranges::upper_bound(queue, ready, {}, [&](std::int32_t v) { return now_.end(v); });
+    auto next = static_cast<std::size_t>(std::ranges::upper_bound(ends, ready) - ends.begin());
     double start = ready;
     for (bool there_already = false;; ++next) {
-      if (next != queue.end() && *next == node) {
+      const bool last = next == queue.size();
+      if (!last && queue[next] == node) {
         there_already = true;
         continue;
       }
-      const double rest = next == queue.end() ? 0 : rest_from(*next), us = start + std::max(after, rest);
-      if (!std::exchange(there_already, false) && us < best.us) best.us = us, best.before = next == queue.end() ? -1 : *next;
+      const double rest = last ? 0 : rests[next], us = start + std::max(after, rest);
+      if (!std::exchange(there_already, false) && us < best.us) best.us = us, best.before = last ? -1 : queue[next];
       if (rest <= after) break;
-      start = std::max(ready, now_.end(*next));
+      start = std::max(ready, ends[next]);
     }
     best.us += p_.us(node, device);
     return best;
   }
 
-  /// The most promising of a few nodes, on any device and at the best place there.
-  void insert_somewhere(double limit) {
-    Insertion best;
-    for (int i = 0; i < kInsertions; ++i) {
-      const std::int32_t node = some_node();
-      Insertion found = best_insertion(node, one_of(p_.allowed[at(node)]));
-      found.us += price_of_moving(node, found.device);
+  /// Those on every device that are not tabu; `best` becomes the better.
+  void consider_insertions(std::int32_t node, Insertion& best) {
+    for (std::uint64_t devices = p_.allowed[at(node)]; devices; devices &= devices - 1) {
+      const int device = __builtin_ctzll(devices);
+      if (tabu_until_[p_.index(node, device)] > tabu_steps_) continue;
+      const double price = price_of_moving(node, device);
+      // Without waiting for the device: most are seen not to be the best from this alone.
+      if (now_.ready(node, device) + p_.us(node, device) + now_.after(node, device) + price >= best.us) continue;
+      Insertion found = best_insertion(node, device);
+      found.us += price;
+      idle_ += kInsertionWork;
       if (found.us < best.us) best = found;
     }
-    idle_ += kInsertionWork * kInsertions;
-    if (best.node < 0 || best.us >= limit) return;
+  }
+
+  void insert(const Insertion& best) {
     if (now_.assignment[at(best.node)] != best.device) assign(best.node, best.device);
     const auto queue = now_.queue(best.device);
     const std::int32_t from = now_.position[at(best.node)];
@@ -251,19 +281,23 @@ class Annealing : DeviceMoves<Annealing> {
   static constexpr double kMostFine = 0.02;   // in makespans: with more a plan is not even looked at
   static constexpr double kFineGrowth = 2, kMostFineWeight = 64;
   static constexpr double kFineWeightBeyond = 6;  // for a start that does not fit
-  static constexpr int kInsertions = 4;
   // What takes how long, in nodes decoded: measured. The first two for each node.
   static constexpr std::int64_t kAcceptWork = 2, kExactWork = 8, kSetWork = 8, kMovedWork = 2, kInsertionWork = 4;
-  static constexpr std::uint32_t kInsertionShare = 10, kComponentShare = 3;  // of 16 steps
+  static constexpr std::uint32_t kTabuOf = 10;     // one of so many steps, which takes as long as several others
+  static constexpr std::uint32_t kSetKinds = 6, kComponentShare = 3;
+  static constexpr std::uint32_t kTabuSteps = 20;  // of these steps, to twice as many
+  static constexpr double kMostGrowth = 0.01;      // by such a step, of makespan and effort in makespans
 
   QuickDecoder now_;
+  Order decoded_;  // before it was sorted by start
   Decoder& decoder_;
   Plan best_;
   double kept_fine_ = 0, fine_weight_ = 1;  // for memory: of what is kept, weighed
   const std::int64_t work_;
   const std::int64_t size_ = now_.size();
   std::int64_t idle_ = 0;  // all that is not decoding, as work of decoding
-  std::int64_t steps_ = -1;
+  std::int64_t steps_ = -1, tabu_steps_ = 0;
+  std::vector<std::int64_t> tabu_until_;  // [node, device]: not before this of such steps
   const Cooling cooling_;
   double heat_ = 0;
   double effort_ = 0, kept_effort_ = 0;  // the time of all nodes at the prices of their devices: as tried, as kept

@@ -25,6 +25,8 @@ QuickDecoder::QuickDecoder(const Problem& problem) : p_(problem), lanes_(at(prob
   after_.resize(pairs);
   position.resize(nodes);
   queues_.resize(pairs);
+  queue_ends_.resize(pairs);
+  queue_rests_.resize(pairs);
   queue_sizes_.resize(at(problem.devices));
   loads_.resize(at(problem.devices));
   copy_bytes_.resize(nodes);
@@ -178,9 +180,12 @@ void QuickDecoder::look_back() {
   std::fill(loads_.begin(), loads_.end(), 0.0);
   for (std::int32_t i = 0; i < p_.nodes; ++i) {
     const int device = assignment[at(order[at(i)])];
-    queues_[at(device) * at(p_.nodes) + queue_sizes_[at(device)]++] = order[at(i)];
+    const std::size_t place = at(device) * at(p_.nodes) + queue_sizes_[at(device)]++;
+    queues_[place] = order[at(i)];
+    queue_ends_[place] = kept_.end[at(order[at(i)])];
     loads_[at(device)] += p_.us(order[at(i)], device);
   }
+  queue_left_ = queue_sizes_;
   std::size_t copy = kept_.copies.size();
   const auto copies_from = [&](double time) {
     while (copy > 0 && kept_.copies[copy - 1].start >= time) {
@@ -203,6 +208,7 @@ void QuickDecoder::look_back() {
     }
     next = rest;
     rest_[at(node)] = rest;
+    queue_rests_[at(device) * at(p_.nodes) + --queue_left_[at(device)]] = rest;
     for (const Neighbour& input : p_.inputs[node]) {
       double& value = needed_[p_.index(input.node, device)];
       value = std::max(value, rest);

@@ -39,9 +39,14 @@ class QuickDecoder {
   double ready(std::int32_t node, int device) const { return ready_[p_.index(node, device)]; }
   double after(std::int32_t node, int device) const { return after_[p_.index(node, device)]; }
   double makespan() const { return makespan_; }
+  /// Of what was evaluated last.
+  double tried_makespan() const { return tried_.makespan; }
   bool critical(std::int32_t node, double slack) const { return start(node) + rest_from(node) >= makespan_ - slack; }
   /// What a device does, by time.
   std::span<const std::int32_t> queue(int device) const { return {queues_.data() + device * p_.nodes, queue_sizes_[static_cast<std::size_t>(device)]}; }
+  /// When each of them ends, and how long it takes from its latest start to the end of all.
+  std::span<const double> queue_ends(int device) const { return {queue_ends_.data() + device * p_.nodes, queue(device).size()}; }
+  std::span<const double> queue_rests(int device) const { return {queue_rests_.data() + device * p_.nodes, queue(device).size()}; }
   double load(int device) const { return loads_[static_cast<std::size_t>(device)]; }
   /// What has been decoded so far, in nodes with one or two inputs; what decoding all takes.
   std::int64_t work() const { return work_ / 4; }
@@ -83,7 +88,8 @@ class QuickDecoder {
   std::vector<double> needed_;            // [node, device]: time from when the value has to be there to the end
   std::vector<double> next_;              // devices, then links: time from the latest start of what comes next to the end
   std::vector<std::int32_t> queues_;      // [device, place]
-  std::vector<std::size_t> queue_sizes_;
+  std::vector<double> queue_ends_, queue_rests_;  // [device, place]
+  std::vector<std::size_t> queue_sizes_, queue_left_;
   std::vector<double> loads_;
   double makespan_ = kNever;
   static constexpr std::int64_t kEdgeWork = 2;

@@ -30,7 +30,7 @@ constexpr int kNodesForRounds = 1000;
 constexpr int kRounds = 6, kRoundsLater = 3;
 // What all crossings count in the partitions that are tried as starts, and the part of the work that each may take.
 constexpr double kCrossingWeights[] = {0.02, 0.1, 0.3};
-constexpr std::int64_t kPartitionShare = 12;
+constexpr std::int64_t kPartitionShare = 16;
 
 // Edges smaller than this share of all may be cut; how many devices are tried for all parts together.
 constexpr double kEdgeShares[] = {0.1, 0.3, 0.6};
@@ -161,7 +161,7 @@ class Solver {
     if (effort_.local_work >= 0) return effort_.local_work;
     if (p_.nodes <= kExactNodes) return 20'000;
     const std::int64_t nodes = p_.nodes;
-    return 215'000 + 5500 * std::clamp<std::int64_t>(nodes - 100, 0, 150) + 200 * std::max<std::int64_t>(nodes - 250, 0);
+    return 250'000 + 6300 * std::clamp<std::int64_t>(nodes - 100, 0, 150) + 200 * std::max<std::int64_t>(nodes - 250, 0);
   }
 
   /// The best list as if there were memory enough: a search that has to make it fit ends elsewhere than one from lists that never left

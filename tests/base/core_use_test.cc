@@ -3,14 +3,13 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <memory>
 #include <thread>
 #include <vector>
+
+#include "bench/competitor.h"
 
 namespace tandem {
 namespace {
@@ -20,27 +19,6 @@ void spin(double seconds) {
   while (std::chrono::steady_clock::now() < end) {
   }
 }
-
-/// A program that never rests, on one core.
-class Competitor {
- public:
-  explicit Competitor(int core) : pid_(fork()) {
-    if (pid_ != 0) return;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(core, &set);
-    sched_setaffinity(0, sizeof set, &set);
-    for (;;) spin(1);
-  }
-  ~Competitor() {
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-  }
-  Competitor(const Competitor&) = delete;
-
- private:
-  const pid_t pid_;
-};
 
 /// Of this thread on the first core it may use: beside others a share of it is theirs.
 CoreUse use_of_one_core(int competitors) {
@@ -53,8 +31,8 @@ CoreUse use_of_one_core(int competitors) {
     CPU_ZERO(&set);
     CPU_SET(core, &set);
     sched_setaffinity(0, sizeof set, &set);
-    std::vector<std::unique_ptr<Competitor>> others;
-    for (int i = 0; i < competitors; ++i) others.push_back(std::make_unique<Competitor>(core));
+    std::vector<std::unique_ptr<bench::Competitor>> others;
+    for (int i = 0; i < competitors; ++i) others.push_back(std::make_unique<bench::Competitor>(core));
     CoreWatch watch;
     spin(0.2);
     use = watch.take();
