@@ -12,9 +12,10 @@ thread_local Meanwhile* innermost = nullptr;
 Meanwhile::Meanwhile(Task task) : task_(std::move(task)), outer_(std::exchange(innermost, this)) {}
 Meanwhile::~Meanwhile() { innermost = outer_; }
 
+bool Meanwhile::has_task() { return innermost && innermost->task_; }
+
 void Meanwhile::call(const Plan& running) {
-  if (!innermost || !innermost->task_) return;
-  std::exchange(innermost->task_, nullptr)(running);
+  if (has_task()) std::exchange(innermost->task_, nullptr)(running);
 }
 
 }  // namespace tandem

@@ -18,6 +18,8 @@ class Meanwhile {
 
   /// Now is the time.
   static void call(const Plan& running);
+  /// Has this thread a task that no plan has called yet?
+  static bool has_task();
 
  private:
   Task task_;

@@ -5,6 +5,7 @@
 
 #include "tandem/core/device_copy.h"
 #include "tandem/core/run_queue.h"
+#include "tandem/exec/meanwhile.h"
 
 namespace tandem {
 namespace {
@@ -65,6 +66,7 @@ bool leaves_little_to_place(const Graph& graph) {
 
 bool RunAhead::may(const Plan& plan) {
   if ((plan.own_memory_.empty() && plan.lanes_.empty()) || !plan.calls_.empty() || !RunQueue::available()) return false;
+  if (Meanwhile::has_task()) return false;  // this thread makes use of the time
   std::size_t bytes = 0;
   for (const Plan::Output& result : plan.results_) {
     if (!result.decision || result.spec.dtype() == DType::string) return false;  // an argument or a variable as it is
