@@ -195,15 +195,7 @@ template <class Result>
 [[gnu::target("amx-tile,amx-bf16")]] void multiply(const Gemm<BFloat16, Result>& g) {
   _tile_loadconfig(&kTileShapes);
   for (std::int64_t row = 0; row < g.m; row += kRows)
-    for (std::int64_t column = 0; column < g.n; column += kColumns) {
-      Gemm<BFloat16, Result> block = g;
-      block.m = std::min(kRows, g.m - row);
-      block.n = std::min(kColumns, g.n - column);
-      block.a += g.transpose_a ? row : row * g.lda;
-      block.b += g.transpose_b ? column * g.ldb : column;
-      block.c += row * g.ldc + column;
-      multiply_block(block);
-    }
+    for (std::int64_t column = 0; column < g.n; column += kColumns) multiply_block(g.block(row, column, kRows, kColumns));
   _tile_release();
 }
 

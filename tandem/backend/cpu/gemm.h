@@ -1,5 +1,6 @@
 // One matrix product in row-major order: what the libraries and our own loops are asked for.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 
 #include "tandem/core/half.h"
@@ -23,6 +24,17 @@ struct Gemm {
 
   T factor() const { return static_cast<T>(subtract ? -1 : 1); }
   T of_c() const { return static_cast<T>(accumulate || subtract ? 1 : 0); }
+
+  /// The product that makes up to (rows, columns) of c, from (row, column) on.
+  Gemm block(std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns) const {
+    Gemm part = *this;
+    part.m = std::min(rows, m - row);
+    part.n = std::min(columns, n - column);
+    part.a += transpose_a ? row : row * lda;
+    part.b += transpose_b ? column * ldb : column;
+    part.c += row * ldc + column;
+    return part;
+  }
 };
 
 /// On the calling thread only, with OpenBLAS; products with a vector go to gemv.

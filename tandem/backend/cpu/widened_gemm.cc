@@ -40,15 +40,7 @@ void multiply_block(const Gemm<T>& g) {
 template <class T>
 void multiply(const Gemm<T>& g) {
   for (std::int64_t row = 0; row < g.m; row += kRows)
-    for (std::int64_t column = 0; column < g.n; column += kColumns) {
-      Gemm<T> block = g;
-      block.m = std::min(kRows, g.m - row);
-      block.n = std::min(kColumns, g.n - column);
-      block.a += g.transpose_a ? row : row * g.lda;
-      block.b += g.transpose_b ? column * g.ldb : column;
-      block.c += row * g.ldc + column;
-      multiply_block(block);
-    }
+    for (std::int64_t column = 0; column < g.n; column += kColumns) multiply_block(g.block(row, column, kRows, kColumns));
 }
 
 }  // namespace
