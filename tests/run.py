@@ -27,6 +27,8 @@ OCLGRIND_STYLES = {"gpu": ("gpu", "8", [""]), "cpu": ("cpu", "8", [""]),
                    "wide cpu": ("cpu", "16", ["/add", "/exp", "/cast", "/select", "/matmul", "/conv2d", "/apply_adam"])}
 # Suites whose time goes into the OpenCL driver's compiler, which uses one core: a process for each of two.
 COMPILING = "*OpenClConformance*:DevicesFusion*:DevicesPasses*:OpenClClblast*"
+# Python's tests of how fast something is or how busy the machine is; all others run in two processes at once.
+ALONE = ["python/test_adaptation.py", "python/test_names.py", "cli/test_calibrate.py"]
 # The suites that use several threads: what ThreadSanitizer looks at.
 THREADED = "*Threads*:*Lanes*:*Cores*:*Eager*:*EventSink*:*Decision*:*Pool*:*Variable*:*Library*:DatasetThreads*"
 # Of the driver's suites it looks at those in which several threads use a GPU: our side of the driver is instrumented.
@@ -180,10 +182,16 @@ def tally_oclgrind(style, shard, output, findings, tally):
 
 
 def run_pytest(folders, filters, tally):
+    alone = [ROOT / "tests" / name for name in ALONE]
+    pytest(["-n", "2", "--dist", "loadfile", *(f"--ignore={path}" for path in alone), *folders], filters, tally)
+    pytest(alone, filters, tally)
+
+
+def pytest(words, filters, tally):
     environment = dict(os.environ, PYTHONPATH=str(ROOT / "build" / "python"))
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch) / "report.xml"
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", *map(str, folders)]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", *map(str, words)]
         if filters:
             command += ["-k", " or ".join(filters)]
         code = subprocess.run(command, cwd=ROOT, env=environment).returncode
