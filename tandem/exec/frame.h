@@ -38,6 +38,7 @@ class Frame {
   void perform_call(const Plan::Call& call);
   Tensor made(const Plan::Action& action);
   void bind(std::uint32_t first, std::uint32_t last, const void* address);
+  void await_devices();
   void open_writes();
   Tensor new_value(const Plan::Write& write) const;
   void commit();

@@ -24,8 +24,9 @@ class ReplicaContext:
     Replicas run one at a time, each giving its device work to do; at the calls below they wait for one another.
     """
 
-    def __init__(self, strategy, replica, begin=0, rows=None, total=None):
+    def __init__(self, strategy, replica, begin=0, rows=None, total=None, device=None):
         self._strategy = strategy
+        self._device = device
         self.replica_id_in_sync_group = replica
         self.begin, self.rows, self.total = begin, rows, total  # of the global batch: its rows here, and all
         self.leads = True  # runs before the others
@@ -43,7 +44,7 @@ class ReplicaContext:
 
     @property
     def devices(self):
-        return (self._strategy.devices[self.replica_id_in_sync_group],)
+        return (self._device or self._strategy.replica_devices[self.replica_id_in_sync_group],)
 
     def _meet(self, what, value, merge):
         """merge(values of all replicas) -> a result for each; returns this one's."""
@@ -108,11 +109,10 @@ class ReplicaContext:
         there is one replica only."""
         aggregation = getattr(variable, "aggregation", "NONE")
         how = getattr(aggregation, "name", str(aggregation).upper())
-        on_read = getattr(getattr(variable, "synchronization", None), "name", "") == "ON_READ"
         if self._runner is None:
             return False
-        if how == "NONE" or (on_read and how == "SUM" and method != "assign"):  # what is added one after another is the sum
-            if self.leads or how == "SUM" or not getattr(variable, "_mirrored", False):
+        if how == "NONE":
+            if self.leads or not getattr(variable, "_mirrored", False):
                 with replica_left(), device(self._strategy.home):
                     getattr(variable, method)(value)
             return True

@@ -77,13 +77,13 @@ def learn(model, data):
             with device(_HOST):  # where it is added up: one kernel less for a GPU
                 losses[i] = share * (sizes[i] / rows)
             scaled = model.optimizer.scale_loss(losses[i])
-        if not model.trainable_weights:
-            return
         if not variables:  # made by the first call of the model
             variables.extend(model.trainable_weights)
-        model.optimizer.apply_gradients(zip(tape.gradient(scaled, variables), variables))
+        if variables:
+            model.optimizer.apply_gradients(zip(tape.gradient(scaled, variables), variables))
+        return outputs[i]
 
-    strategy.run_replicas(replica, sizes)
+    strategy.run_replicas(replica, sizes, strategy.devices)
     with device(_HOST):
         loss = _ops.add_n([losses[i] for i in sorted(losses)])
         model._loss_tracker.update_state(loss, sample_weight=rows)
@@ -100,8 +100,9 @@ def infer(model, x):
     def replica(i):
         outputs[i] = model(shards[i], training=False)
         added[i] = [list(layer._losses) for layer in model._flatten_layers()]
+        return outputs[i], added[i]
 
-    strategy.run_replicas(replica, sizes)
+    strategy.run_replicas(replica, sizes, strategy.devices)
     _join_losses(model, [added[i] for i in sorted(added)], [sizes[i] for i in sorted(added)])
     return _joined([outputs[i] for i in sorted(outputs)])
 
@@ -143,8 +144,9 @@ def _in_replicas(model, step, data):
     def replica(i):
         current_replica().in_step = True
         results[i] = step(shards[i])
+        return results[i]
 
-    strategy.run_replicas(replica, sizes)
+    strategy.run_replicas(replica, sizes, strategy.replica_devices)
     return [sizes[i] for i in sorted(results)], [results[i] for i in sorted(results)]
 
 
@@ -161,7 +163,8 @@ def _average(values, sizes, rows):
 class Division:
     """How one fit divides its batches: by the speed of the devices at first, then by how long steps take.
 
-    While a model is tested or predicts nothing is measured; a device that fails may leave the group there, too.
+    While a model is tested or predicts nothing is measured. When a device has left the group, those that are left divide what it
+    had; until then one of them stands in for it.
     """
 
     STRETCH = _tandem.Tuner.STRETCH
@@ -178,8 +181,7 @@ class Division:
     def begin(self):
         """Before an epoch. At the first one its order has been drawn, as without a strategy; later a device may have left."""
         if self._begun:
-            if self._devices not in (None, self._strategy.devices):
-                self._divide_for_those_left()
+            self._notice_departure()
             return
         self._begun = True
         if self._strategy.adapts() and not self._own:
@@ -211,6 +213,8 @@ class Division:
 
     def note(self, steps, seconds):
         """Takes how long some steps were; True when batches are divided in another way from now on."""
+        if self._notice_departure():
+            return True
         if self._tuner is None:
             return False
         if self._tuner.note(steps, seconds):
@@ -229,20 +233,18 @@ class Division:
         """Whether single steps are being timed: then each is waited for."""
         return self._tuner is not None and not self._tuner.settled
 
-    def recover(self, error):
-        """Whether the step can be done again, without the device that failed."""
-        if not self._strategy.leave(error):
+    def _notice_departure(self):
+        """Whether a device has left since this was last asked: then batches are divided among the others."""
+        if self._devices in (None, self._strategy.devices):
             return False
-        self._model._retrace()
-        self._divide_for_those_left()
-        return True
-
-    def _divide_for_those_left(self):
-        if self._devices is not None:
-            self._devices = self._strategy.devices
-            if self._source.loop is not None:
-                self._source.divide(self._sizes if len(self._strategy.devices) > 1 else None)
+        self._devices = self._strategy.devices
         self._tuner = self._model._mirrored_tuner = None  # the next fit measures again
+        if self._own:
+            return False  # as many replicas as ever
+        self._model._retrace()
+        if self._source.loop is not None:
+            self._source.divide(self._sizes if len(self._devices) > 1 else None)
+        return True
 
 
 def _gradients(model, x, y, sample_weight):

@@ -208,6 +208,11 @@ class Trainer:
     def _replicas(self):
         """How many devices a batch is for; inside of a replica it is for that one."""
         strategy = self._distribute_strategy
+        return 1 if strategy is None or current_replica() is not None else len(strategy.devices)
+
+    def _own_replicas(self):
+        """In how many replicas a step that users have written runs: as many as ever, also when a device has left."""
+        strategy = self._distribute_strategy
         return 1 if strategy is None or current_replica() is not None else strategy.num_replicas_in_sync
 
     def _division(self, source, measures=True):
@@ -243,13 +248,13 @@ class Trainer:
 
     def _predict_body(self, data):
         step = converted(self.predict_step)
-        if self._overrides("predict_step") and self._replicas() > 1:
+        if self._overrides("predict_step") and self._own_replicas() > 1:
             return mirrored.predict(self, step, data)
         return step(data)
 
     def _own_step(self, step, data):
         """A step that users may have written: once, or once in each replica. None where it gives what the metrics say."""
-        if self._replicas() == 1:
+        if self._own_replicas() == 1:
             return converted(step)(data)
         return mirrored.own_step(self, converted(step), data)
 
@@ -258,7 +263,7 @@ class Trainer:
 
         def on_device(data):
             strategy = self._distribute_strategy
-            if strategy is None or strategy.num_replicas_in_sync > 1:
+            if strategy is None or len(strategy.devices) > 1:
                 return body(data)
             with strategy.on_device():
                 return body(data)
