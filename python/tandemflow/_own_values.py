@@ -3,13 +3,18 @@ from . import _ops, _tandem
 from ._replica import current
 
 
-def made(value, name):
-    """For tf.Variable in the scope of a strategy: a variable for each replica; None where there is one replica only."""
+def made(value, name, aggregation, on_read):
+    """For tf.Variable in the scope of a strategy: a variable for each replica; None where replicas have one value in common."""
     from .distribute import get_strategy
 
     strategy = get_strategy()
     count = strategy.num_replicas_in_sync
-    if count == 1 or current() is not None:
+    if count > 1 and _name(aggregation) == "MEAN" and not value.dtype.is_floating:
+        raise ValueError(
+            "creating distributed tf.Variable with aggregation=MEAN and a non-floating dtype is not supported, please use a "
+            "different aggregation or dtype"
+        )
+    if not on_read or count == 1 or current() is not None:
         return None
     _tandem.set_strategy_scope(False)
     try:
@@ -57,4 +62,8 @@ def assign(variable, method, value):
 
 
 def _aggregation(variable):
-    return getattr(variable.aggregation, "name", str(variable.aggregation).upper())
+    return _name(variable.aggregation)
+
+
+def _name(aggregation):
+    return getattr(aggregation, "name", str(aggregation).upper())

@@ -89,10 +89,10 @@ Tensor where_it_was_asked_for(const Tensor& value) {
 
 bool is_on_read(PyObject* synchronization) { return text_of(synchronization).ends_with("ON_READ"); }
 
-/// A strategy and a variable for each of its replicas; null where it has one.
-PyObject* own_values(const Tensor& value, const std::string& name) {
+/// A strategy and a variable for each of its replicas; null where they have one value in common.
+PyObject* own_values(const Tensor& value, const std::string& name, PyObject* aggregation, bool on_read) {
   const Object module(checked(PyImport_ImportModule("tandemflow._own_values"))), initial(wrap(value));
-  Object made(checked(PyObject_CallMethod(module.get(), "made", "Os", initial.get(), name.c_str())));
+  Object made(checked(PyObject_CallMethod(module.get(), "made", "OsOO", initial.get(), name.c_str(), aggregation ? aggregation : Py_None, on_read ? Py_True : Py_False)));
   return made.get() == Py_None ? nullptr : made.release();
 }
 
@@ -119,10 +119,7 @@ PyObject* make(PyTypeObject*, PyObject* args, PyObject* keywords) {
       initial = made.get();
     }
     const bool on_read = synchronization && is_on_read(synchronization);
-    if (on_read && trainable != Py_None && PyObject_IsTrue(trainable) == 1)
-      raise(PyExc_ValueError, "Synchronization value can be set to VariableSynchronization.ON_READ only for non-trainable variables. You have specified "
-                              "trainable=True and synchronization=VariableSynchronization.ON_READ.");
-    const bool is_trainable = !on_read && (trainable == Py_None || PyObject_IsTrue(trainable) == 1);
+    const bool is_trainable = trainable == Py_None ? !on_read : PyObject_IsTrue(trainable) == 1;
     const std::string full_name = name_scope() + (name ? name : "Variable");
     Tensor value;
     try {
@@ -139,7 +136,7 @@ PyObject* make(PyTypeObject*, PyObject* args, PyObject* keywords) {
     keep(variable.get(), "synchronization", synchronization);
     keep(variable.get(), "aggregation", aggregation);
     if (in_strategy_scope) keep(variable.get(), "_mirrored", Py_True);
-    if (in_strategy_scope && on_read) reinterpret_cast<VariableObject*>(variable.get())->own_values = own_values(value, full_name);
+    if (in_strategy_scope && (on_read || aggregation)) reinterpret_cast<VariableObject*>(variable.get())->own_values = own_values(value, full_name, aggregation, on_read);
     return variable.release();
   });
 }

@@ -50,8 +50,8 @@ Left train(const MirroredStrategy& strategy, How how, std::string_view faults = 
   };
   const Function traced(step);
   const Function twice([&](const Tensors& batch) -> Tensors {
-    return while_loop([](const Tensors& v) { return less(v[0], Tensor::scalar(2, DType::i32)); },
-                      [&](const Tensors& v) -> Tensors { return {v[0] + Tensor::scalar(1, DType::i32), step(batch)[0]}; }, {Tensor::scalar(0, DType::i32), zeros({})});
+    return while_loop([](const Tensors& v) { return less(v[0], Tensor::scalar(std::int64_t{2}, DType::i64)); },
+                      [&](const Tensors& v) -> Tensors { return {v[0] + Tensor::scalar(std::int64_t{1}, DType::i64), step(batch)[0]}; }, {Tensor::scalar(std::int64_t{0}, DType::i64), zeros({})});
   });
   const Dataset batches = Dataset::from_tensor_slices(Value::tuple({x, y})).batch(8);
   const FaultScope failing(faults);
