@@ -69,6 +69,7 @@ void Frame::start_copies(const Plan& plan, const std::function<const Tensor*(con
 
 void Frame::begin(std::span<const TensorRef> arguments, std::span<Tensor* const> own) {
   next_action_ = 0;
+  used_time_ = false;
   drawn_.clear();
   watch_devices();
   for (std::size_t s = 0; s < plan_.slots_.size(); ++s) {
@@ -274,7 +275,9 @@ void Frame::perform(const Plan::Action& action, WorkingSet& held) {
     case Kind::await:
       if (!times_) progress_->await(action.tensor, action.first);
       return;
-    case Kind::meanwhile: return Meanwhile::call(plan_);
+    case Kind::meanwhile:
+      if (!std::exchange(used_time_, true)) Meanwhile::call(plan_);
+      return;
   }
 }
 
@@ -313,8 +316,11 @@ void Frame::await_devices() {
     const MemorySpace& at = tensor.storage().space();
     if (!at.is_host() && &at != to) held_.read(tensor, host_memory());
   };
-  for (std::size_t i = next_action_; i < plan_.actions_.size(); ++i)
-    if (plan_.actions_[i].kind == Plan::Action::Kind::bind) bring(plan_.actions_[i].tensor, plan_.actions_[i].space);
+  const auto rest = std::span(plan_.actions_).subspan(next_action_);
+  for (const Plan::Action& action : rest)
+    if (action.kind == Plan::Action::Kind::meanwhile) perform(action, held_);  // now is when the host would wait
+  for (const Plan::Action& action : rest)
+    if (action.kind == Plan::Action::Kind::bind) bring(action.tensor, action.space);
   if (!plan_.brings_results_) return;
   for (const Plan::Output& result : plan_.results_) bring(result.slot, nullptr);
 }

@@ -56,6 +56,7 @@ class Frame {
   std::unique_ptr<LaneProgress> progress_;
   std::vector<KernelArgs> together_;  // of ops that run as one
   std::size_t next_action_ = 0;
+  bool used_time_ = false;          // has Meanwhile been called?
   RunTimes* times_ = nullptr;       // null: nobody wants to know
 };
 

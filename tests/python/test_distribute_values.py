@@ -70,6 +70,26 @@ told(lambda: strategy.run(lambda: variable.assign(1.0) if context().replica_id_i
     assert lines[-1].startswith("RuntimeError: Some replicas made a different number of replica_context().merge_call() calls. One is at assign of Variable")
 
 
+def test_what_some_replicas_give_is_theirs_in_the_next_run():
+    lines = run(BEGIN + """
+strategy.set_speeds([0, 1])
+batch = next(iter(strategy.experimental_distribute_dataset(tf.data.Dataset.range(4).batch(4))))
+
+
+def twice(batch):
+    doubled = strategy.run(lambda x: {"rows": x * 2, "sum": tf.reduce_sum(x)}, args=(batch,))
+    return strategy.run(lambda x, more: x + more["rows"] + more["sum"], args=(batch, doubled)), doubled
+
+
+for run in (twice, tf.function(twice)):
+    made, doubled = run(batch)
+    assert strategy.gather(made, 0).numpy().tolist() == [6, 9, 12, 15]
+    assert [one["rows"].numpy().tolist() for one in strategy.experimental_local_results(doubled)] == [[0, 2, 4, 6]]
+print("kept apart")
+""", gpus=0)  # fmt: skip
+    assert lines == ["kept apart"]
+
+
 def test_datasets_are_divided_also_in_loops_of_traced_functions():
     lines = run(BEGIN + """
 batches = tf.data.Dataset.range(10).batch(4)

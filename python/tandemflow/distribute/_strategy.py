@@ -91,7 +91,8 @@ class Strategy:
             return body
 
         results = dict(zip(active, run_together([body_of(i) for i in active])))
-        return regroup([results[i] for i in sorted(active)])
+        numbers = tuple(sorted(active))
+        return regroup([results[i] for i in numbers], None if len(numbers) == len(devices) else numbers)
 
     @property
     def home(self):
@@ -121,7 +122,7 @@ class Strategy:
             raise RuntimeError(CROSS_REPLICA.format("strategy.reduce", "all_reduce"))
         if getattr(value, "_own_values", None) is not None:
             return one(value._own_values[1])
-        if _has_replicas(value):
+        if _per_replica_in(value):
             return map_replicas(one, value)
         if axis is None and self.num_replicas_in_sync > 1 and reduce_op is ReduceOp.SUM:
             raise ValueError(f"A non-DistributedValues value {value!s} cannot be reduced with the given reduce op {reduce_op}.")
@@ -150,7 +151,8 @@ class Strategy:
         if getattr(value, "_own_values", None) is not None:
             return value._own_values[1]
         if isinstance(value, (list, tuple, dict)):
-            return tuple(select(value, i) for i in range(self.num_replicas_in_sync))
+            there = _with_values(_per_replica_in(value), self.num_replicas_in_sync)
+            return tuple(select(value, i) for i, has in enumerate(there) if has)
         return (value,) * (self.num_replicas_in_sync if isinstance(value, _tandem.Variable) else 1)
 
     def experimental_distribute_values_from_function(self, value_fn):
@@ -190,21 +192,26 @@ def _order(devices):
     return sorted(range(len(devices)), key=lambda i: "CPU" in (devices[i] or "CPU"))
 
 
-def _has_replicas(structure):
+def _per_replica_in(structure):
     found = []
     map_replicas(lambda values: found.append(values) or values, structure)
-    return bool(found)
+    return found
+
+
+def _with_values(found, replicas):
+    """Which replicas have a value in all of them."""
+    return [all(values.replicas is None or i in values.replicas for values in found) for i in range(replicas)]
 
 
 def _rows_of(structure, replicas):
-    """The number of rows each replica was given; one where nothing tells."""
-    rows = [1] * replicas
-    found = []
-    map_replicas(lambda values: found.append(values) or values, structure)
+    """The number of rows each replica was given; one where nothing tells, none where a value is missing."""
+    found = _per_replica_in(structure)
+    rows = [int(has) for has in _with_values(found, replicas)]
     for values in found:
         sizes = [getattr(flatten(v)[0], "shape", ()) if flatten(v) else () for v in values]
         if all(len(s) for s in sizes):
-            return [int(s[0]) for s in sizes]
+            given = dict(zip(values.replicas or range(replicas), sizes))
+            return [int(given[i][0]) if rows[i] else 0 for i in range(replicas)]
     return rows
 
 

@@ -121,12 +121,13 @@ def own_step(model, step, data):
     Gradients are added up when the replicas apply them; a loss of Keras is its replica's share of that of the whole batch.
     """
     sizes, results = _in_replicas(model, step, data)
+    leaves_of_all = list(zip(*(flatten(result) for result in results)))
     names = results[0].keys() if isinstance(results[0], dict) else None
-    if names is not None and names == model.get_metrics_result().keys():
+    if names is not None and names == model.get_metrics_result().keys() and len(results) > 1 and all(map(_in_common, leaves_of_all)):
         return None
     rows = sum(sizes)
     with device(_HOST):
-        averages = [_average(leaves, sizes, rows) for leaves in zip(*(flatten(result) for result in results))]
+        averages = [_average(leaves, sizes, rows) for leaves in leaves_of_all]
     return pack_like(results[0], iter(averages))
 
 
@@ -150,9 +151,14 @@ def _in_replicas(model, step, data):
     return [sizes[i] for i in sorted(results)], [results[i] for i in sorted(results)]
 
 
+def _in_common(values):
+    """Whether all replicas give the same object: the result of a metric, for which they meet."""
+    return all(value is values[0] for value in values)
+
+
 def _average(values, sizes, rows):
     """By rows, of what the replicas log; whole numbers stay whole, as in Keras; what is no number, and what all have in common, is as it is."""
-    if all(value is values[0] for value in values) or isinstance(values[0], str):
+    if _in_common(values) or isinstance(values[0], str):
         return values[0]
     numbers = [_tandem.to_tensor(value) for value in values]
     if not numbers[0].dtype.is_floating:
