@@ -30,6 +30,7 @@ class ReplicaContext:
         self.replica_id_in_sync_group = replica
         self.begin, self.rows, self.total = begin, rows, total  # of the global batch: its rows here, and all
         self.leads = True  # runs before the others
+        self._begun_eagerly = _tandem.executing_eagerly()
         self.in_step = False  # of a model: losses are those of the whole batch
         self.weighs_losses = False  # whether who runs it weighs its loss by its rows; else losses are shares already
         self._runner = None  # what lets it meet the others; None: it is the only one
@@ -50,6 +51,11 @@ class ReplicaContext:
         """merge(values of all replicas) -> a result for each; returns this one's."""
         if self._runner is None:
             return merge([value])[0]
+        if self._begun_eagerly and not _tandem.executing_eagerly():
+            raise RuntimeError(
+                f"{what}: replicas cannot meet inside a `tf.function` that each of them calls by itself: it is traced for one. Put "
+                "`@tf.function` around `strategy.run`, or give the traced function itself to `strategy.run`."
+            )
         return self._runner.meet(Meeting(what, value, merge))
 
     def merge_call(self, merge_fn, args=(), kwargs=None):

@@ -3,6 +3,7 @@ import contextlib
 
 from .. import _tandem
 from .._device import device
+from .._function import Function
 from .._gradient import flatten
 from ._context import CROSS_REPLICA, ReplicaContext, current_replica, entered, replica_entered
 from ._extended import StrategyExtended
@@ -60,8 +61,17 @@ class Strategy:
         if self.num_replicas_in_sync == 1:
             with replica_entered(ReplicaContext(self, 0)), self.on_device():
                 return fn(*select(args, 0), **select(kwargs, 0))
+        if isinstance(fn, Function) and _tandem.executing_eagerly() and not _tandem.functions_run_eagerly():
+            return self._traced_run(fn)(tuple(args), kwargs)
         rows = _rows_of((args, kwargs), self.num_replicas_in_sync)
         return self.run_replicas(lambda i: fn(*select(args, i), **select(kwargs, i)), rows, self.replica_devices)
+
+    def _traced_run(self, fn):
+        """The run as one traced function: replicas of what is traced meet while it is traced."""
+        runs = fn.__dict__.setdefault("_runs", {})  # by strategy; it goes with the function
+        if self not in runs:
+            runs[self] = Function(lambda args, kwargs: self.run(fn, args, kwargs), name=fn.name)
+        return runs[self]
 
     def on_device(self):
         """Where the only replica runs."""

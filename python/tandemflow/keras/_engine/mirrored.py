@@ -36,7 +36,13 @@ def _shards(structure, sizes_of):
     return sizes, [pack_like(structure, iter(part)) for part in cut]
 
 
-def _whole(structure):
+def _devices(strategy, sizes):
+    """Those that are left in the group; for what was divided before one has left, those of the replicas."""
+    left = strategy.devices
+    return left if len(sizes) == len(left) else strategy.replica_devices
+
+
+def whole(structure):
     """The structure with the parts of divided tensors put together."""
     from ...distribute._values import map_replicas
 
@@ -83,11 +89,11 @@ def learn(model, data):
             model.optimizer.apply_gradients(zip(tape.gradient(scaled, variables), variables))
         return outputs[i]
 
-    strategy.run_replicas(replica, sizes, strategy.devices)
+    strategy.run_replicas(replica, sizes, _devices(strategy, sizes))
     with device(_HOST):
         loss = _ops.add_n([losses[i] for i in sorted(losses)])
         model._loss_tracker.update_state(loss, sample_weight=rows)
-    x, y, sample_weight = unpack_x_y_sample_weight(_whole(data))
+    x, y, sample_weight = unpack_x_y_sample_weight(whole(data))
     return x, y, _joined([outputs[i] for i in sorted(outputs)]), sample_weight
 
 
@@ -102,7 +108,7 @@ def infer(model, x):
         added[i] = [list(layer._losses) for layer in model._flatten_layers()]
         return outputs[i], added[i]
 
-    strategy.run_replicas(replica, sizes, strategy.devices)
+    strategy.run_replicas(replica, sizes, _devices(strategy, sizes))
     _join_losses(model, [added[i] for i in sorted(added)], [sizes[i] for i in sorted(added)])
     return _joined([outputs[i] for i in sorted(outputs)])
 

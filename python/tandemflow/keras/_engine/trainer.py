@@ -169,7 +169,7 @@ class Trainer:
     def _learn(self, data):
         if self._replicas() > 1:
             return mirrored.learn(self, data)
-        x, y, sample_weight = unpack_x_y_sample_weight(data)
+        x, y, sample_weight = unpack_x_y_sample_weight(self._undivided(data))
         with GradientTape() as tape:
             y_pred = self(x, training=True)
             loss = self._observed_loss(x, y, y_pred, sample_weight, True)
@@ -193,8 +193,8 @@ class Trainer:
         return loss
 
     def test_step(self, data):
-        x, y, sample_weight = unpack_x_y_sample_weight(data)
-        y_pred = self._infer(x)
+        y_pred = self._infer(unpack_x_y_sample_weight(data)[0])
+        x, y, sample_weight = unpack_x_y_sample_weight(self._undivided(data))
         self._observed_loss(x, y, y_pred, sample_weight, False)
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
@@ -203,12 +203,16 @@ class Trainer:
         return self._infer(x)
 
     def _infer(self, x):
-        return mirrored.infer(self, x) if self._replicas() > 1 else self(x, training=False)
+        return mirrored.infer(self, x) if self._replicas() > 1 else self(self._undivided(x), training=False)
 
     def _replicas(self):
         """How many devices a batch is for; inside of a replica it is for that one."""
         strategy = self._distribute_strategy
         return 1 if strategy is None or current_replica() is not None else len(strategy.devices)
+
+    def _undivided(self, data):
+        """The whole batch, also where a distributed dataset has divided it."""
+        return mirrored.whole(data) if self._own_replicas() > 1 else data
 
     def _own_replicas(self):
         """In how many replicas a step that users have written runs: as many as ever, also when a device has left."""
@@ -239,8 +243,8 @@ class Trainer:
     def _test_body(self, data):
         if self._overrides("test_step", "compute_metrics", "get_metrics_result"):
             return self._own_step(self.test_step, data)
-        x, y, sample_weight = unpack_x_y_sample_weight(data)
-        y_pred = self._infer(x)
+        y_pred = self._infer(unpack_x_y_sample_weight(data)[0])
+        x, y, sample_weight = unpack_x_y_sample_weight(self._undivided(data))
         if self._compiled_loss is not None or self.losses or self._overrides("compute_loss"):
             self._observed_loss(x, y, y_pred, sample_weight, False)
         self._update_metrics(y, y_pred, sample_weight)
