@@ -11,7 +11,7 @@ from .errors import InvalidArgumentError
 
 
 class VariableSynchronization(enum.Enum):
-    """When the copies of a variable are brought together; here after every step."""
+    """When replicas agree about a variable: at every assignment, or each has its own value until it is read outside of them."""
 
     AUTO = 0
     NONE = 1

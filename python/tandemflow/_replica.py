@@ -96,6 +96,12 @@ def update_device(variable):
 
 
 def assigned_together(variable, method, value):
-    """Assigns a variable that was made with an aggregation or in a scope, inside a replica: once, for all. False: it is not for all."""
+    """Assigns a variable that was made with an aggregation or in a scope: inside a replica once, for all, or the replica's own value.
+    False: it is not for all."""
+    if variable._own_values is not None:
+        from ._own_values import assign
+
+        assign(variable, method, value)
+        return True
     context = current()
     return context is not None and context.assign_together(variable, method, value)

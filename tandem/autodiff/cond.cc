@@ -46,7 +46,7 @@ struct CondOp final : OpDef {
   static void execute_cond(OpCall& call) { static_cast<const CondOp&>(call.op).run(call); }
   void run(OpCall& call) const {
     const std::size_t k = call.inputs[0]->item<bool>();
-    branches[k]->plan(call.requested, call.near)->run(call.inputs.subspan(1 + first[k], count[k]), call.outputs);
+    branches[k]->run(call.requested, call.near, call.inputs.subspan(1 + first[k], count[k]), call.outputs);
   }
 
   /// Which one it will be is not known when it is placed.

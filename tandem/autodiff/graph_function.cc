@@ -5,7 +5,9 @@
 #include "tandem/autodiff/gradient_graph.h"
 #include "tandem/autodiff/made_op.h"
 #include "tandem/autodiff/tape.h"
+#include "tandem/exec/device_error.h"
 #include "tandem/exec/eager.h"
+#include "tandem/exec/effect_log.h"
 #include "tandem/exec/run_ahead.h"
 #include "tandem/graph/passes.h"
 #include "tandem/graph/replay.h"
@@ -24,6 +26,8 @@ Specs result_specs(const Graph& graph) {
   for (GraphValue result : graph.results) specs.push_back(graph.spec(result));
   return specs;
 }
+
+std::optional<DeviceName> copy_of(const DeviceName* name) { return name ? std::optional(*name) : std::nullopt; }
 
 }  // namespace
 
@@ -153,7 +157,9 @@ GraphFunction::Differentiable::Differentiable(const GraphFunction& function) : n
 
   std::vector<GraphValue> boundary;
   const auto depends = dependents(joint.graph, joint.gradient_parameters);
-  backward = GraphFunction::make(backward_part(joint, depends, boundary), name_storage + " gradient");
+  Graph back = backward_part(joint, depends, boundary);
+  back.group = graph.group;
+  backward = GraphFunction::make(std::move(back), name_storage + " gradient");
 
   Graph front;
   std::vector<std::int32_t> moved(joint.graph.nodes.size(), -1);
@@ -175,6 +181,7 @@ GraphFunction::Differentiable::Differentiable(const GraphFunction& function) : n
   for (std::size_t i = 0; i < results; ++i) front.results.push_back(to_front(joint.graph.results[i]));
   for (GraphValue value : boundary) front.results.push_back(to_front(value));
   for (const Graph::Write& write : joint.graph.writes) front.writes.push_back({write.cell, to_front(write.value)});
+  front.group = graph.group;
   forward = GraphFunction::make(std::move(front), name_storage);
 
   static_cast<OpDef&>(*this) = {
@@ -267,12 +274,46 @@ const Graph& GraphFunction::optimized() const {
   return *optimized_;
 }
 
+void GraphFunction::until_done(const std::function<void()>& attempt) const {
+  if (!graph_.group) return attempt();
+  EffectLog effects;
+  const RandomState::Position numbers = random_state().position();
+  for (;;) {
+    const std::uint64_t before = graph_.group->departures();
+    try {
+      return attempt();
+    } catch (const Error& error) {
+      // Another run may have made it leave since this one was planned.
+      if (!is_by_device(error) || (graph_.group->departures() == before && !graph_.group->leave(error))) throw;
+    }
+    random_state().set_position(numbers);
+    effects.rewind();
+  }
+}
+
 void GraphFunction::run(OpCall& call) const {
   const CachedPlan found = cached_plan(call.requested, call.near, call.inputs);
-  if (found.adaptive) found.adaptive->run(call.inputs, call.outputs);
-  else if (RunAhead::may(*found.plan) && asks_for_several_devices(graph_)) RunAhead::run(found.plan, call.inputs, call.outputs);
-  else found.plan->run(call.inputs, call.outputs);
+  const auto run_at_once = [&call](const CachedPlan& now) {
+    if (now.adaptive) now.adaptive->run(call.inputs, call.outputs);
+    else now.plan->run(call.inputs, call.outputs);
+  };
+  if (!found.adaptive && RunAhead::may(*found.plan) && asks_for_several_devices(graph_)) hand_over(found.plan, call);
+  else if (!graph_.group) run_at_once(found);
+  else until_done([&] { run_at_once(cached_plan(call.requested, call.near, call.inputs)); });
   if (found.large_work_us > 0) default_runtime().dispatcher().note_large_work(found.large_work_us);
+}
+
+void GraphFunction::run(const DeviceName* scope, const DeviceName* near, std::span<const TensorRef> arguments, std::span<Tensor> results) const {
+  until_done([&] { plan(scope, near)->run(arguments, results); });
+}
+
+void GraphFunction::hand_over(const std::shared_ptr<const Plan>& plan, OpCall& call) const {
+  RunAhead::Attempts attempts;
+  if (graph_.group)
+    attempts = [self = shared_from_this(), scope = copy_of(call.requested), near = copy_of(call.near)](const auto& run_plan) {
+      self->until_done([&] { run_plan(*self->plan(scope ? &*scope : nullptr, near ? &*near : nullptr)); });
+    };
+  RunAhead::run(plan, call.inputs, call.outputs, std::move(attempts));
 }
 
 std::shared_ptr<const Plan> GraphFunction::plan(const DeviceName* scope, const DeviceName* near, std::span<const TensorRef> arguments) const {
@@ -280,28 +321,36 @@ std::shared_ptr<const Plan> GraphFunction::plan(const DeviceName* scope, const D
   return found.adaptive ? found.adaptive->current() : found.plan;
 }
 
+Graph GraphFunction::for_those_left() const {
+  Graph graph = optimized();
+  for (Node& node : graph.nodes)
+    if (node.requested) node.requested = graph_.group->stand_in(*node.requested);
+  return graph;
+}
+
 GraphFunction::CachedPlan GraphFunction::cached_plan(const DeviceName* scope, const DeviceName* near,
                                                      std::span<const TensorRef> arguments) const {
   EagerDispatcher& eager = default_runtime().dispatcher();
-  const std::uint64_t epoch = eager.epoch();
+  const std::uint64_t epoch = eager.epoch(), departures = graph_.group ? graph_.group->departures() : 0;
   const std::string key = scope ? scope->short_name() : near ? "near " + near->short_name() : "";
   {
     std::lock_guard lock(mutex_);
     const CachedPlan& cached = plans_[key];
-    if ((cached.plan || cached.adaptive) && cached.epoch == epoch) return cached;
+    if ((cached.plan || cached.adaptive) && cached.epoch == epoch && cached.departures == departures) return cached;
   }
-  std::optional<Graph> locked;
-  if (!near) locked = locked_graph(optimized(), name_storage_);
-  const Graph& graph = locked ? *locked : optimized();
-  LowerOptions options{.devices = eager.devices(), .rules = eager.rules()};
+  std::optional<Graph> instead;
+  if (departures > 0) instead = for_those_left();
+  else if (!near) instead = locked_graph(optimized(), name_storage_);
+  const Graph& graph = instead ? *instead : optimized();
+  LowerOptions options{.devices = eager.devices(), .rules = eager.rules(), .brings_results = graph_.group != nullptr};
   Device* beside = scope || !near ? nullptr : eager.devices().find(*near);
   if (scope) options.scope = *scope;
   else if (beside) options.rules.chosen = DeviceChoice{beside, ReasonCode::colocated};
   else options.placement = default_runtime().place(graph, homes_of(arguments));
   std::shared_ptr<const GraphPlacement> split;
-  if (!locked && options.placement) split = default_runtime().place_split(graph_, *options.placement, homes_of(arguments));
+  if (!instead && options.placement) split = default_runtime().place_split(graph_, *options.placement, homes_of(arguments));
   CachedPlan made;
-  const bool adapts = !locked && options.placement && default_runtime().adapts() && !leaves_little_to_place(graph);
+  const bool adapts = !instead && options.placement && default_runtime().adapts() && !leaves_little_to_place(graph);
   if (adapts && AdaptivePlans::pays(*options.placement)) {
     made.adaptive = std::make_shared<AdaptivePlans>(graph, options, homes_of(arguments), AdaptivePlans::Split{split, graph_});
   } else {
@@ -309,6 +358,7 @@ GraphFunction::CachedPlan GraphFunction::cached_plan(const DeviceName* scope, co
     made.plan = lower(split ? *split->graph : graph, options);
   }
   if (!scope && !near && !options.placement && !eager.devices().searched()) made.large_work_us = large_work_us(graph.work());
+  made.departures = departures;
   made.epoch = eager.epoch();  // looking for devices may have changed it
   std::lock_guard lock(mutex_);
   return plans_[key] = made;

@@ -1,5 +1,6 @@
 // A graph that can be called like an op: it runs as a plan, on any device, under any tape.
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -31,8 +32,11 @@ class GraphFunction final : public OpDef, public std::enable_shared_from_this<Gr
   /// it runs on `near`, or where the placer puts it, who counts with arguments where those given are now.
   std::shared_ptr<const Plan> plan(const DeviceName* scope, const DeviceName* near = nullptr,
                                    std::span<const TensorRef> arguments = {}) const;
-  /// Runs that plan. One that the placer made may give way to another while it is being run (tandem/runtime/adaptive_plans.h).
+  /// Runs that plan. One that the placer made may give way to another while it is being run (tandem/runtime/adaptive_plans.h). Where
+  /// a device of the graph's group fails, the run is done again without it.
   void run(OpCall& call) const;
+  /// The same for a part of a function, such as the body of a loop.
+  void run(const DeviceName* scope, const DeviceName* near, std::span<const TensorRef> arguments, std::span<Tensor> results) const;
 
   /// Runs the graph as one op: scopes and tapes see it.
   Tensors operator()(std::span<const Tensor> arguments) const;
@@ -45,12 +49,18 @@ class GraphFunction final : public OpDef, public std::enable_shared_from_this<Gr
     std::uint64_t epoch = 0;
     std::shared_ptr<const Plan> plan = nullptr;
     std::shared_ptr<AdaptivePlans> adaptive = nullptr;  // instead of the plan
+    std::uint64_t departures = 0;  // from the group, when it was made
     double large_work_us = 0;  // of a plan for the only device known, while others have not been looked for
   };
 
   GraphFunction(Graph graph, std::string name);
   static void execute_call(OpCall& call);
   CachedPlan cached_plan(const DeviceName* scope, const DeviceName* near, std::span<const TensorRef> arguments) const;
+  /// The optimized graph for the devices that are left in its group.
+  Graph for_those_left() const;
+  void hand_over(const std::shared_ptr<const Plan>& plan, OpCall& call) const;
+  /// attempt() until none of the group's devices fails in it. Variables are replaced last, so that each begins with the same values.
+  void until_done(const std::function<void()>& attempt) const;
   std::shared_ptr<const Differentiable> differentiable() const;
   Tensors gradients(GradContext& context) const;
 

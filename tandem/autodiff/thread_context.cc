@@ -18,6 +18,7 @@ ThreadContext ThreadContext::exchange() const {
   before.tracing_ = std::exchange(RandomState::tracing(), tracing_);
   before.large_shapes_ = std::exchange(large_shapes_allowed(), large_shapes_);
   before.sizes_ = std::exchange(size_notes(), sizes_);
+  before.journal_ = std::exchange(WriteJournal::current(), journal_);
   before.tapes_ = GradientTape::exchange(tapes_);
   return before;
 }

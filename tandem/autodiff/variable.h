@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tandem/core/cell.h"
+#include "tandem/core/write_journal.h"
 #include "tandem/graph/trace.h"
 
 namespace tandem {
@@ -40,6 +41,7 @@ class Variable {
     RunQueue::await_variable(cell_.get(), true);  // a run that was handed over before reads the old value
     std::lock_guard writing(cell_->writing);
     std::lock_guard lock(cell_->mutex);
+    WriteJournal::note(cell_);
     cell_->value = cell_->own(make(cell_->value));
   }
 

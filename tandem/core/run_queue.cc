@@ -23,7 +23,6 @@ namespace {
 
 thread_local bool on_its_thread = false;
 thread_local RunQueue::Counts counted;
-thread_local std::size_t dropped = 0;
 void (*around_waits)(const std::function<void()>&) = nullptr;
 
 }  // namespace
@@ -144,7 +143,6 @@ class RunThread {
   /// Throws what kept runs from ending, to the first who asks.
   void tell(std::vector<RunQueue::Run>& ended) {
     if (!failure_) return;
-    dropped = dropped_.size();
     for (; !dropped_.empty(); dropped_.pop_back()) {
       if (dropped_.back().undo) dropped_.back().undo();
       ended.push_back(std::move(dropped_.back()));
@@ -247,7 +245,6 @@ void RunQueue::await_claims(const void* variable, bool users) {
   await_end(RunThread::get().last_run(variable, users));
 }
 
-std::size_t RunQueue::take_dropped() { return std::exchange(dropped, 0); }
 RunQueue::Counts RunQueue::counts() { return counted; }
 void RunQueue::set_around_waits(void (*around)(const std::function<void()>&)) { around_waits = around; }
 

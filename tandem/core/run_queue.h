@@ -53,8 +53,6 @@ class RunQueue {
   /// May this thread hand something over? Neither the queue's own nor one of a child process, where that thread is not.
   static bool available();
 
-  /// How many runs did not happen because of the failure that this thread was told of last; asked once.
-  static std::size_t take_dropped();
   /// Calls that had to wait for a run, and runs, since the process began; of the calls of this thread.
   struct Counts {
     std::uint64_t waits = 0, runs = 0;

@@ -17,15 +17,6 @@ std::vector<std::string> known_devices(std::string_view kind = "") {
   return out;
 }
 
-/// Does the text name this device, and not only one whose number begins with its?
-bool names(std::string_view message, std::string_view device) {
-  for (std::size_t at = message.find(device); at != std::string_view::npos; at = message.find(device, at + 1)) {
-    const std::size_t after = at + device.size();
-    if (after == message.size() || message[after] < '0' || message[after] > '9') return true;
-  }
-  return false;
-}
-
 std::vector<std::string> checked(std::vector<std::string> devices) {
   if (devices.empty()) devices = known_devices("GPU");
   if (devices.empty()) devices = known_devices("CPU");  // one, unless a program has asked for more
@@ -46,11 +37,8 @@ std::vector<std::string> checked(std::vector<std::string> devices) {
 MirroredStrategy::MirroredStrategy(std::vector<std::string> devices, const MirroredOptions& options)
     : shards_(std::make_shared<Shards>(checked(std::move(devices)))), options_(options) {
   if (!options_.reduce_to.empty()) options_.reduce_to = checked({options_.reduce_to})[0];
-}
-
-std::string MirroredStrategy::home() const {
-  if (devices().size() == 1) return devices()[0];
-  return options_.reduce_to.empty() ? "/CPU:0" : options_.reduce_to;
+  const bool may_leave = options_.on_failure == MirroredOptions::OnFailure::leave && !options_.sharded;  // or variables are lost with it
+  replicas_ = std::make_shared<ReplicaDevices>(shards_, may_leave, options_.reduce_to);
 }
 
 std::vector<std::string> MirroredStrategy::homes(std::span<const std::size_t> bytes) const {
@@ -60,19 +48,14 @@ std::vector<std::string> MirroredStrategy::homes(std::span<const std::size_t> by
 
 bool MirroredStrategy::adapts() const { return devices().size() > 1 && !shards_->fixed() && !config::is_op_determinism_enabled(); }
 
-std::string MirroredStrategy::leave(ErrorCode code, std::string_view message) const {
-  const bool by_device = code == ErrorCode::device_lost || code == ErrorCode::device_failed;
-  if (!by_device || options_.on_failure == MirroredOptions::OnFailure::stop || devices().size() == 1) return "";
-  const auto found = std::ranges::find_if(devices(), [&](const std::string& device) { return names(message, device); });
-  if (found == devices().end() || options_.sharded || *found == home()) return "";  // variables that lived there are lost
-  const std::string gone = *found;
-  shards_->leave(static_cast<std::size_t>(found - devices().begin()), "it failed");
-  return text("MirroredStrategy: ", gone, " failed and has left the group; its rows go to ", join(devices()), " and the step is done again. ", message);
-}
+std::shared_ptr<DeviceGroup> MirroredStrategy::device_group() const { return replicas_->may_leave() && replicas_->count() > 1 ? replicas_ : nullptr; }
 
 bool works_alone(std::string_view device) { return device.find("CPU") == std::string_view::npos; }
 
-std::vector<Shard> MirroredStrategy::shards(std::int64_t rows) const { return shards_of(*this, shard_rows(rows)); }
+std::vector<Shard> MirroredStrategy::shards(std::int64_t rows) const {
+  const Shards::State now = shards_->now();
+  return shards_of(now.devices, shard_sizes(rows, now.speeds));
+}
 
 PerReplica MirroredStrategy::experimental_distribute_values_from_function(const std::function<Tensors(const ReplicaContext&)>& make) const {
   PerReplica out;

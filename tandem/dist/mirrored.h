@@ -17,6 +17,7 @@
 #include "tandem/core/tensor.h"
 #include "tandem/dist/communicator.h"
 #include "tandem/dist/replica.h"
+#include "tandem/dist/replica_devices.h"
 #include "tandem/dist/shards.h"
 
 namespace tandem {
@@ -41,11 +42,15 @@ class MirroredStrategy {
   /// Throws for devices that do not exist and for one that is given twice.
   explicit MirroredStrategy(std::vector<std::string> devices = {}, const MirroredOptions& options = {});
 
-  int num_replicas_in_sync() const { return static_cast<int>(devices().size()); }
-  const std::vector<std::string>& devices() const { return shards_->devices(); }
+  /// As many as there were devices, also when one has left.
+  int num_replicas_in_sync() const { return static_cast<int>(replicas_->count()); }
+  /// The group: without those that have left.
+  std::vector<std::string> devices() const { return shards_->devices(); }
+  /// One a replica: its own, or the one that stands in for it.
+  std::vector<std::string> replica_devices() const { return replicas_->names(); }
   /// Where gradients are added up and variables updated: the host, where they survive the loss of a GPU, unless the options say
   /// otherwise; or the only device.
-  std::string home() const;
+  std::string home() const { return replicas_->home(); }
   /// Where each of some variables of these sizes is updated; one name holds for all.
   std::vector<std::string> homes(std::span<const std::size_t> bytes) const;
 
@@ -55,8 +60,8 @@ class MirroredStrategy {
   /// must be deterministic.
   bool adapts() const;
   const std::shared_ptr<Shards>& division() const { return shards_; }
-  /// Takes the device that an error names out of the group. What is to be told to people; empty when none has left.
-  std::string leave(ErrorCode code, std::string_view message) const;
+  /// What lets runs go on without a device that fails; null where none may leave.
+  std::shared_ptr<DeviceGroup> device_group() const;
   /// How many rows of a batch each device gets.
   std::vector<std::int64_t> shard_rows(std::int64_t rows) const { return shards_->sizes(rows); }
   /// Shards that have rows; devices that work on their own first, the CPU, which works on the calling thread, last.
@@ -96,6 +101,7 @@ class MirroredStrategy {
  private:
   std::shared_ptr<Shards> shards_;
   MirroredOptions options_;
+  std::shared_ptr<ReplicaDevices> replicas_;
 };
 
 /// Everything on one device.

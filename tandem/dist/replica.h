@@ -3,12 +3,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tandem/core/tensor.h"
 #include "tandem/dist/communicator.h"
+#include "tandem/graph/device_group.h"
 
 namespace tandem {
 
@@ -64,11 +66,16 @@ struct ReplicaGroup {
   std::vector<Shard> shards;
   std::int64_t total = 0;
   std::string home;
+  std::shared_ptr<DeviceGroup> device_group = {};  // lets the run be done again without a device that fails
 
   std::vector<std::string> devices() const;
 };
 /// function() in each replica, on its device and with its random numbers; what each returns, in the group's order. Throws what
-/// the first one to fail throws, and an error where some come to a meeting and others do not.
+/// the first one to fail throws, and an error where some come to a meeting and others do not. When a device of the device group fails, all
+/// replicas run again, another device in its place, with the variables and the random numbers that they began with.
 std::vector<Tensors> run_replicas(ReplicaGroup group, const std::function<Tensors(const Shard&)>& function);
+
+/// While ops run at once: what lies on a device other than its home gets a copy on the host, and survives that device.
+void bring_home(std::span<const Tensor> tensors, std::string_view home);
 
 }  // namespace tandem

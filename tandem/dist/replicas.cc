@@ -3,11 +3,15 @@
 #include <numeric>
 
 #include "tandem/autodiff/custom_gradient.h"
+#include "tandem/core/write_journal.h"
 #include "tandem/dist/even_shards.h"
 #include "tandem/dist/mirrored.h"
 #include "tandem/dist/replica_threads.h"
+#include "tandem/exec/device_error.h"
+#include "tandem/graph/trace.h"
 #include "tandem/op/dispatcher.h"
 #include "tandem/op/ops.h"
+#include "tandem/op/random_state.h"
 #include "tandem/op/shared_draws.h"
 
 namespace tandem {
@@ -77,9 +81,10 @@ std::vector<std::string> ReplicaGroup::devices() const {
   return out;
 }
 
-std::vector<Tensors> run_replicas(ReplicaGroup given, const std::function<Tensors(const Shard&)>& function) {
-  if (current_context) fail(ErrorCode::invalid_argument, "a replica was begun inside a replica; call run outside, once for all");
-  const auto group = std::make_shared<const ReplicaGroup>(std::move(given));
+namespace {
+
+std::vector<Tensors> run_once(const ReplicaGroup& given, const std::function<Tensors(const Shard&)>& function) {
+  const auto group = std::make_shared<const ReplicaGroup>(given);
   std::vector<Tensors> results(group->shards.size());
   SharedDraws draws;
   if (group->shards.size() == 1) {
@@ -96,6 +101,60 @@ std::vector<Tensors> run_replicas(ReplicaGroup given, const std::function<Tensor
     }));
   run_together(threads);
   return results;
+}
+
+/// Puts a journal in force while it lives.
+class Journalled {
+ public:
+  explicit Journalled(WriteJournal& journal) : before_(std::exchange(WriteJournal::current(), &journal)) {}
+  ~Journalled() { WriteJournal::current() = before_; }
+  Journalled(const Journalled&) = delete;
+  Journalled& operator=(const Journalled&) = delete;
+
+ private:
+  WriteJournal* before_;
+};
+
+/// For ops that run at once.
+std::vector<Tensors> run_until_done(ReplicaGroup group, const std::function<Tensors(const Shard&)>& function) {
+  DeviceGroup& devices = *group.device_group;
+  const RandomState::Position numbers = random_state().position();
+  for (;;) {
+    const std::uint64_t before = devices.departures();
+    WriteJournal journal;
+    try {
+      const Journalled writes(journal);
+      std::vector<Tensors> results = run_once(group, function);
+      for (const Tensors& made : results) bring_home(made, group.home);
+      bring_home(journal.values(), group.home);
+      return results;
+    } catch (const Error& error) {
+      if (!is_by_device(error) || (devices.departures() == before && !devices.leave(error))) throw;
+    }
+    journal.undo();
+    random_state().set_position(numbers);
+    for (Shard& shard : group.shards) shard.device = devices.stand_in(DeviceName::parse(shard.device)).short_name();
+  }
+}
+
+}  // namespace
+
+std::vector<Tensors> run_replicas(ReplicaGroup group, const std::function<Tensors(const Shard&)>& function) {
+  if (current_context) fail(ErrorCode::invalid_argument, "a replica was begun inside a replica; call run outside, once for all");
+  if (!group.device_group) return run_once(group, function);
+  if (Trace* trace = Trace::current()) {
+    trace->note_group(group.device_group);
+    return run_once(group, function);
+  }
+  return run_until_done(std::move(group), function);
+}
+
+void bring_home(std::span<const Tensor> tensors, std::string_view home) {
+  for (const Tensor& tensor : tensors) {
+    if (!tensor.defined() || tensor.is_symbolic()) continue;
+    const Device* device = tensor.storage().space().device();
+    if (device && device->name().short_name() != home) tensor.raw_data();
+  }
 }
 
 Tensors ReplicaContext::all_reduce(ReduceOp op, const Tensors& values) const {
@@ -189,15 +248,15 @@ PerReplica MirroredStrategy::distribute(const Tensors& batch) const {
 }
 
 PerReplica MirroredStrategy::run(const std::function<Tensors(const Tensors&)>& function, const PerReplica& inputs) const {
-  if (inputs.size() != devices().size())
-    fail(ErrorCode::wrong_arity, "run: there are ", devices().size(), " replicas, inputs for ", inputs.size());
-  ReplicaGroup group{.home = home()};
+  const std::vector<std::string> devices = replica_devices();
+  if (inputs.size() != devices.size()) fail(ErrorCode::wrong_arity, "run: there are ", devices.size(), " replicas, inputs for ", inputs.size());
+  ReplicaGroup group{.home = home(), .device_group = device_group()};
   const bool tells = std::any_of(inputs.begin(), inputs.end(), [](const Tensors& one) { return !one.empty(); });
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (tells && inputs[i].empty()) continue;
     const bool has_rows = !inputs[i].empty() && inputs[i][0].rank() > 0;
     const std::int64_t rows = has_rows ? inputs[i][0].shape()[0] : 1;
-    if (rows > 0) group.shards.push_back({devices()[i], group.total, rows, static_cast<int>(i)});
+    if (rows > 0) group.shards.push_back({devices[i], group.total, rows, static_cast<int>(i)});
     group.total += rows;
   }
   std::ranges::stable_partition(group.shards, works_alone, &Shard::device);
@@ -236,10 +295,11 @@ Tensor MirroredStrategy::gather(const PerReplica& values, int axis, std::size_t 
 Tensors MirroredStrategy::sum(const PerReplica& values) const {
   PerReplica brought;
   std::vector<std::string> from;
+  const std::vector<std::string> devices = replica_devices();
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i].empty()) continue;
     brought.push_back(values[i]);
-    from.push_back(devices()[i]);
+    from.push_back(Trace::current() ? devices.at(i) : home());  // what has run at once is at home already
   }
   return LocalCommunicator(from, {home()}).all_reduce(brought, ReduceOp::sum);
 }

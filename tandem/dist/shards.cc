@@ -25,6 +25,13 @@ std::string milliseconds(double seconds, int digits) {
 
 std::string share(const std::string& device, double part) { return text(device, " ", std::lround(100 * part), " %"); }
 
+std::string shares_of(const std::vector<std::string>& devices, std::span<const double> speeds) {
+  const double total = sum(speeds);
+  std::string out;
+  for (std::size_t i = 0; i < std::min(devices.size(), speeds.size()); ++i) out += (i ? ", " : "") + share(devices[i], speeds[i] / total);
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> shard_sizes(std::int64_t rows, std::span<const double> speeds) {
@@ -46,60 +53,71 @@ std::vector<std::int64_t> shard_sizes(std::int64_t rows, std::span<const double>
   return sizes;
 }
 
-Shards::Shards(std::vector<std::string> devices) : devices_(std::move(devices)), speeds_(devices_.size(), 1.0) {}
+Shards::Shards(std::vector<std::string> devices) {
+  state_.speeds.assign(devices.size(), 1.0);
+  state_.devices = std::move(devices);
+}
+
+Shards::State Shards::now() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
 
 bool Shards::take_measured(std::vector<double> speeds) {
-  const double before = sum(speeds_), now = sum(speeds);
-  if (speeds.size() != speeds_.size() || now <= 0) return false;
+  const State old = now();
+  const double before = sum(old.speeds), all = sum(speeds);
+  if (speeds.size() != old.speeds.size() || all <= 0) return false;
   double moved = 0;
   for (std::size_t i = 0; i < speeds.size(); ++i)
-    moved = std::max(moved, std::abs(speeds[i] / now - speeds_[i] / before) / std::max(speeds_[i] / before, 1e-9));
+    moved = std::max(moved, std::abs(speeds[i] / all - old.speeds[i] / before) / std::max(old.speeds[i] / before, 1e-9));
   if (moved <= kChange) return false;
   std::string reason = "by measured speed: ";
   for (std::size_t i = 0; i < speeds.size(); ++i)
-    reason += text(i ? ", " : "", share(devices_[i], speeds[i] / now), " (", std::llround(speeds[i]), " rows/s)");
+    reason += text(i ? ", " : "", share(old.devices[i], speeds[i] / all), " (", std::llround(speeds[i]), " rows/s)");
   set(std::move(speeds), std::move(reason));
   return true;
 }
 
 void Shards::set(std::vector<double> speeds, std::string reason) {
-  speeds_ = std::move(speeds);
-  reason_ = std::move(reason);
+  const std::lock_guard lock(mutex_);
+  if (speeds.size() != state_.devices.size()) return;
+  state_.speeds = std::move(speeds);
+  state_.reason = std::move(reason);
 }
 
 void Shards::fix(std::vector<double> speeds) {
-  const bool fits = speeds.size() == devices_.size() && std::ranges::all_of(speeds, [](double s) { return s >= 0; }) && sum(speeds) > 0;
+  const std::size_t count = devices().size();
+  const bool fits = speeds.size() == count && std::ranges::all_of(speeds, [](double s) { return s >= 0; }) && sum(speeds) > 0;
   if (!fits) {
     std::string given;
     for (const double speed : speeds) given += text(given.empty() ? "" : ", ", speed);
-    fail(ErrorCode::invalid_argument, "set_speeds needs ", devices_.size(), " numbers that are not all 0, got [", given, "]");
+    fail(ErrorCode::invalid_argument, "set_speeds needs ", count, " numbers that are not all 0, got [", given, "]");
   }
   std::string reason = "as set: " + shares(speeds);
   set(std::move(speeds), std::move(reason));
-  fixed_ = true;
+  const std::lock_guard lock(mutex_);
+  state_.fixed = true;
 }
 
 void Shards::leave(std::size_t replica, std::string_view why) {
-  const std::string gone = devices_.at(replica);
-  devices_.erase(devices_.begin() + static_cast<std::ptrdiff_t>(replica));
-  speeds_.erase(speeds_.begin() + static_cast<std::ptrdiff_t>(replica));
-  if (sum(speeds_) <= 0) speeds_.assign(devices_.size(), 1.0);
-  reason_ = text(shares(speeds_), ": ", gone, " has left the group (", why, ")");
+  const std::lock_guard lock(mutex_);
+  auto& [devices, speeds, reason, fixed] = state_;
+  const std::string gone = devices.at(replica);
+  devices.erase(devices.begin() + static_cast<std::ptrdiff_t>(replica));
+  speeds.erase(speeds.begin() + static_cast<std::ptrdiff_t>(replica));
+  if (sum(speeds) <= 0) speeds.assign(devices.size(), 1.0);
+  reason = text(shares_of(devices, speeds), ": ", gone, " has left the group (", why, ")");
 }
 
-std::string Shards::shares(std::span<const double> speeds) const {
-  const double total = sum(speeds);
-  std::string out;
-  for (std::size_t i = 0; i < devices_.size(); ++i) out += (i ? ", " : "") + share(devices_[i], speeds[i] / total);
-  return out;
-}
+std::string Shards::shares(std::span<const double> speeds) const { return shares_of(devices(), speeds); }
 
 std::string Shards::key() const {
+  const State state = now();
   std::string out;
   char number[32];
-  for (std::size_t i = 0; i < devices_.size(); ++i) {
-    std::snprintf(number, sizeof number, " %a ", speeds_[i]);
-    out += devices_[i] + number;
+  for (std::size_t i = 0; i < state.devices.size(); ++i) {
+    std::snprintf(number, sizeof number, " %a ", state.speeds[i]);
+    out += state.devices[i] + number;
   }
   return out;
 }
@@ -110,7 +128,8 @@ void Tuner::begin(std::string cause) {
   cause_ = std::move(cause);
   best_.reset();
   rival_.reset();
-  const bool all_work = std::ranges::all_of(shards_->speeds(), [](double s) { return s > 0; });
+  const std::vector<double> speeds = shards_->speeds();
+  const bool all_work = std::ranges::all_of(speeds, [](double s) { return s > 0; });
   factors_.assign(std::begin(kFactors), all_work ? std::end(kFactors) : std::begin(kFactors));
   to_try_.clear();
   seen_.clear();

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,22 +15,32 @@ namespace tandem {
 /// Rows for each replica, their sum `rows`: by speed, so that the last finishes as early as it can.
 std::vector<std::int64_t> shard_sizes(std::int64_t rows, std::span<const double> speeds);
 
-/// The devices of a group, their speeds as last measured (rows a second), and why shards are as they are.
+/// The devices of a group, their speeds as last measured (rows a second), and why shards are as they are. Any thread may ask, and
+/// tell that a device has left.
 class Shards {
  public:
   static constexpr double kChange = 0.15;  // shares move only when one has changed by more: every new division is traced anew
 
   explicit Shards(std::vector<std::string> devices);
 
-  const std::vector<std::string>& devices() const { return devices_; }
-  const std::vector<double>& speeds() const { return speeds_; }
-  const std::string& reason() const { return reason_; }
+  std::vector<std::string> devices() const { return now().devices; }
+  std::vector<double> speeds() const { return now().speeds; }
+  std::string reason() const { return now().reason; }
   /// Whether somebody has set them by hand.
-  bool fixed() const { return fixed_; }
-  std::vector<std::int64_t> sizes(std::int64_t rows) const { return shard_sizes(rows, speeds_); }
+  bool fixed() const { return now().fixed; }
+  std::vector<std::int64_t> sizes(std::int64_t rows) const { return shard_sizes(rows, speeds()); }
+
+  struct State {
+    std::vector<std::string> devices;
+    std::vector<double> speeds;  // one a device
+    std::string reason = "equal shards: nothing has been measured yet";
+    bool fixed = false;
+  };
+  State now() const;
 
   /// Takes new speeds; says whether the shards change.
   bool take_measured(std::vector<double> speeds);
+  /// What was found for devices of which one has left since is not taken.
   void set(std::vector<double> speeds, std::string reason);
   /// By hand. Throws when they are not one a device, or none is above 0.
   void fix(std::vector<double> speeds);
@@ -42,10 +53,8 @@ class Shards {
   std::string key() const;
 
  private:
-  std::vector<std::string> devices_;
-  std::vector<double> speeds_;
-  std::string reason_ = "equal shards: nothing has been measured yet";
-  bool fixed_ = false;
+  mutable std::mutex mutex_;
+  State state_;
 };
 
 /// Finds the shards with which steps are fastest, while training goes on: results do not depend on the division.

@@ -6,10 +6,14 @@
 
 namespace tandem {
 
+/// Did a device report it?
+inline bool is_by_device(const Error& error) {
+  return error.code() == ErrorCode::device_lost || error.code() == ErrorCode::device_failed;
+}
+
 /// Throws `error` again; when a device reported it, with the op's name in front.
 [[noreturn]] inline void rethrow_naming(const Error& error, std::string_view op) {
-  const bool by_device = error.code() == ErrorCode::device_lost || error.code() == ErrorCode::device_failed;
-  if (!by_device || error.message().starts_with(text(op, ":"))) throw error;
+  if (!is_by_device(error) || error.message().starts_with(text(op, ":"))) throw error;
   fail(error.code(), op, ": ", error.message());
 }
 

@@ -5,7 +5,9 @@
 
 #include "tandem/base/event_sink.h"
 #include "tandem/base/fault.h"
+#include "tandem/core/write_journal.h"
 #include "tandem/exec/device_error.h"
+#include "tandem/exec/effect_log.h"
 #include "tandem/exec/meanwhile.h"
 #include "tandem/exec/numerics.h"
 #include "tandem/exec/write_locks.h"
@@ -35,8 +37,10 @@ void Frame::run(std::span<const TensorRef> arguments, std::span<Tensor> results,
   begin(arguments, own);
   if (plan_.lanes_.empty() || times_) execute(0, plan_.commit_);  // what is timed runs op by op
   else execute_lanes();
+  if (!plan_.own_memory_.empty()) await_devices();
   if (!plan_.writes_.empty()) {
     locks.close();
+    for (const Plan::Write& write : plan_.writes_) WriteJournal::note(write.cell);
     open_writes();
   }
   execute(plan_.commit_, static_cast<std::uint32_t>(plan_.instructions_.size()));
@@ -65,6 +69,7 @@ void Frame::start_copies(const Plan& plan, const std::function<const Tensor*(con
 
 void Frame::begin(std::span<const TensorRef> arguments, std::span<Tensor* const> own) {
   next_action_ = 0;
+  used_time_ = false;
   drawn_.clear();
   watch_devices();
   for (std::size_t s = 0; s < plan_.slots_.size(); ++s) {
@@ -270,7 +275,9 @@ void Frame::perform(const Plan::Action& action, WorkingSet& held) {
     case Kind::await:
       if (!times_) progress_->await(action.tensor, action.first);
       return;
-    case Kind::meanwhile: return Meanwhile::call(plan_);
+    case Kind::meanwhile:
+      if (!std::exchange(used_time_, true)) Meanwhile::call(plan_);
+      return;
   }
 }
 
@@ -291,11 +298,31 @@ void Frame::perform_call(const Plan::Call& call) {
   OpCall op_call{.op = *call.op, .inputs = inputs, .attrs = call.attrs, .outputs = outputs,
                  .requested = call.requested ? &*call.requested : nullptr, .near = call.near ? &*call.near : nullptr,
                  .owner = &call.owner};
-  call.op->execute(op_call);
+  const auto execute = [&] { call.op->execute(op_call); };
+  if (EffectLog* log = call.op->like == &effects_op ? EffectLog::current() : nullptr) log->once(outputs, execute);
+  else execute();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     tensors_[call.outputs[i]] = std::move(outputs[i]);
     storages_[call.outputs[i]] = &tensors_[call.outputs[i]].storage();
   }
+}
+
+/// What is read from here on comes to the host first: once a variable has been overwritten the run cannot be done again, so a
+/// device that fails must do so before.
+void Frame::await_devices() {
+  const auto bring = [this](std::uint32_t slot, const MemorySpace* to) {
+    const Tensor& tensor = tensors_[slot];
+    if (plan_.slots_[slot].kind != Plan::Slot::Kind::computed || !tensor.defined()) return;  // or it is made later
+    const MemorySpace& at = tensor.storage().space();
+    if (!at.is_host() && &at != to) held_.read(tensor, host_memory());
+  };
+  const auto rest = std::span(plan_.actions_).subspan(next_action_);
+  for (const Plan::Action& action : rest)
+    if (action.kind == Plan::Action::Kind::meanwhile) perform(action, held_);  // now is when the host would wait
+  for (const Plan::Action& action : rest)
+    if (action.kind == Plan::Action::Kind::bind) bring(action.tensor, action.space);
+  if (!plan_.brings_results_) return;
+  for (const Plan::Output& result : plan_.results_) bring(result.slot, nullptr);
 }
 
 void Frame::open_writes() {

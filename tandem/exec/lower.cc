@@ -386,6 +386,7 @@ class Lowering {
     }
     plan_->stepwise_ = std::make_unique<const Stepwise>(graph_, std::move(devices));
     plan_->too_large_ = plan_->is_too_large();
+    plan_->brings_results_ = options_.brings_results;
   }
 
   const Graph& graph_;

@@ -182,6 +182,7 @@ class Plan {
   std::vector<ArenaOperand> arena_operands_;
   std::uint32_t operand_count_ = 0;
   std::unique_ptr<const Stepwise> stepwise_;  // null: all is in the host's memory
+  bool brings_results_ = false;               // to the host, before variables are replaced
   bool too_large_ = false;                    // for a device's memory, whatever else is there
   mutable std::atomic<std::uint32_t> full_{0};  // runs since it was last seen not to fit; 0: it did fit
 
@@ -195,6 +196,9 @@ struct LowerOptions {
   std::optional<DeviceName> scope = {};  // for nodes that ask for no device themselves
   /// Where the placer puts them, and in what order they start; none: near their data, in the order of the graph.
   std::shared_ptr<const GraphPlacement> placement = {};
+  /// A run may have to be done again, without a device that fails: what it gives is brought to the host before variables are
+  /// replaced, and survives the device.
+  bool brings_results = false;
 };
 
 /// Chooses device and kernel of every node and plans the memory.

@@ -5,6 +5,7 @@
 
 #include "tandem/core/device_copy.h"
 #include "tandem/core/run_queue.h"
+#include "tandem/core/write_journal.h"
 #include "tandem/exec/meanwhile.h"
 
 namespace tandem {
@@ -21,6 +22,7 @@ Tensor promised(const TensorSpec& spec, const Decision* decision, const Event& p
 /// One run, from when it is handed over until its results are there.
 struct Handed {
   std::shared_ptr<const Plan> plan;
+  RunAhead::Attempts attempts = {};
   Tensors arguments = {}, results = {};
   std::size_t draws = 0;
   RandomState::Position first = {};  // of the numbers that its random ops take
@@ -41,7 +43,9 @@ struct Handed {
     ScopedRandomState::current()->set_position(first);
     const std::vector<TensorRef> refs(arguments.begin(), arguments.end());
     Tensors made(results.size());
-    plan->run(refs, made);
+    const auto once = [&](const Plan& now) { now.run(refs, made); };
+    if (attempts) attempts(once);
+    else once(*plan);
     for (std::size_t i = 0; i < made.size(); ++i)
       std::memcpy(Residency::promised_bytes(results[i].storage()), made[i].raw_data(), results[i].spec().bytes());
   }
@@ -67,6 +71,7 @@ bool leaves_little_to_place(const Graph& graph) {
 bool RunAhead::may(const Plan& plan) {
   if ((plan.own_memory_.empty() && plan.lanes_.empty()) || !plan.calls_.empty() || !RunQueue::available()) return false;
   if (Meanwhile::has_task()) return false;  // this thread makes use of the time
+  if (WriteJournal::current()) return false;  // what it replaces is noted on this thread
   std::size_t bytes = 0;
   for (const Plan::Output& result : plan.results_) {
     if (!result.decision || result.spec.dtype() == DType::string) return false;  // an argument or a variable as it is
@@ -82,9 +87,9 @@ void RunAhead::await_others(const Plan& plan) {
   for (const Plan::Write& write : plan.writes_) RunQueue::await_variable(write.cell.get(), true);
 }
 
-void RunAhead::run(const std::shared_ptr<const Plan>& plan, std::span<const TensorRef> arguments, std::span<Tensor> results) {
+void RunAhead::run(const std::shared_ptr<const Plan>& plan, std::span<const TensorRef> arguments, std::span<Tensor> results, Attempts attempts) {
   const Event promise = RunQueue::promise();
-  const auto handed = std::make_shared<Handed>(Handed{.plan = plan, .draws = plan->draws_.size()});
+  const auto handed = std::make_shared<Handed>(Handed{.plan = plan, .attempts = std::move(attempts), .draws = plan->draws_.size()});
   for (const TensorRef& argument : arguments) handed->arguments.push_back(*argument);
   for (const Plan::Output& result : plan->results_) handed->results.push_back(promised(result.spec, result.decision, promise));
   std::vector<RunQueue::Claim> claims;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tandem/core/write_journal.h"
 #include "tandem/exec/key_word.h"
 #include "tandem/exec/write_locks.h"
 
@@ -49,7 +50,10 @@ void Stepwise::run(std::span<const TensorRef> arguments, std::span<Tensor> resul
   }
   locks.close();
   for (std::size_t i = 0; i < results.size(); ++i) results[i] = at(values, graph_.results[i]);
-  for (std::size_t i = 0; i < writes.size(); ++i) writes[i].cell->value = std::move(written[i]);
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    WriteJournal::note(writes[i].cell);
+    writes[i].cell->value = std::move(written[i]);
+  }
 }
 
 std::vector<Tensors> Stepwise::compute(std::span<const TensorRef> arguments, std::span<const RandomState::Call> drawn) const {

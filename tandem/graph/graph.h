@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tandem/core/cell.h"
+#include "tandem/graph/device_group.h"
 #include "tandem/op/op_def.h"
 
 namespace tandem {
@@ -76,6 +77,7 @@ class Graph {
   std::vector<std::int32_t> parameters;
   std::vector<GraphValue> results;
   std::vector<Write> writes;
+  std::shared_ptr<DeviceGroup> group = {};  // whose replicas it was divided among; as traced, passes need not keep it
 
   const TensorSpec& spec(GraphValue value) const {
     return nodes[static_cast<std::size_t>(value.node)].outputs[static_cast<std::size_t>(value.output)];

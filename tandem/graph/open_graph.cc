@@ -27,6 +27,7 @@ class Instance {
     for (std::size_t at = 0; at < open_.nodes.size(); ++at)
       if (all_[at].empty()) all_[at] = outputs(open_.nodes[at]);
     for (const Graph::Write& write : open_.writes) trace_.write(write.cell, pick(all_, {&write.value, 1})[0]);
+    trace_.note_group(open_.group);
     return trace_.finish(pick(all_, open_.results));
   }
 

@@ -39,6 +39,8 @@ class Trace final : public Dispatcher {
   /// The variable's value at this point of the function.
   Tensor read(const Ref<Cell>& cell);
   void write(const Ref<Cell>& cell, const Tensor& value);
+  /// What is traced is divided among the devices of a group.
+  void note_group(std::shared_ptr<DeviceGroup> group) { graph_.group = std::move(group); }
   /// For tracing again what was traced inside another function that has ended: parameters in the places of a tensor of that
   /// one, of a variable, and of a variable that was read there.
   Tensor stand_in(const Tensor& outer);

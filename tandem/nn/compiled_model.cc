@@ -190,7 +190,7 @@ void CompiledModel::minimize(GradientTape& tape, const Tensor& loss) const {
     for (std::size_t i = 0; i < brought.size(); ++i) {
       if (brought[i].empty()) continue;
       present.push_back(brought[i]);
-      devices.push_back(strategy_->devices()[i]);
+      devices.push_back(strategy_->replica_devices()[i]);
     }
     if (!present.empty()) apply(variables, present, devices);  // a model without variables has nothing to bring
     return {};
@@ -240,7 +240,9 @@ Tensors CompiledModel::gradients(const Tensors& arrays) const {
 
 ReplicaGroup CompiledModel::replicas_for(const Batch& batch) const {
   const std::int64_t rows = batch.inputs[0].shape()[0];
-  return {own_steps_ ? shards_of(*strategy_, even_rows(*strategy_, rows)) : strategy_->shards(rows), rows, strategy_->home()};
+  // Steps of one's own may average over their rows: as many replicas as ever. Ours are divided among the devices that are left.
+  std::vector<Shard> shards = own_steps_ ? shards_of(strategy_->replica_devices(), even_rows(*strategy_, rows)) : strategy_->shards(rows);
+  return {.shards = std::move(shards), .total = rows, .home = strategy_->home(), .device_group = strategy_->device_group()};
 }
 
 Tensor CompiledModel::run_own_steps(const Batch& batch, bool training) const {
@@ -261,7 +263,7 @@ Tensor CompiledModel::run_mirrored(const Batch& batch, bool training) const {
   const std::int64_t rows = group.total;
   std::map<std::int64_t, Outputs> parts;  // by first row
   std::vector<Variable> variables;
-  Tensors costs;  // what layers added
+  std::map<std::int64_t, Tensor> costs;  // what layers added
   const PerReplica brought = run_replicas(group, [&](const Shard& shard) -> Tensors {
     const Batch mine = rows_of(batch, shard);
     std::optional<GradientTape> tape;
@@ -271,7 +273,8 @@ Tensor CompiledModel::run_mirrored(const Batch& batch, bool training) const {
     parts[shard.begin] = {outputs, masks};
     Tensor loss;
     for (const Tensor& one : added.values()) loss = sum_of(loss, one * (static_cast<double>(shard.rows) / static_cast<double>(rows)));
-    if (loss.defined()) costs.push_back(loss);
+    if (loss.defined()) costs[shard.begin] = loss;
+    bring_home(outputs, group.home);
     if (!training) return {};
     if (shard.begin == group.shards[0].begin) loss = sum_of(loss, penalties({}));  // of the variables: once
     for (std::size_t i = 0; i < outputs_.size(); ++i)
@@ -290,7 +293,9 @@ Tensor CompiledModel::run_mirrored(const Batch& batch, bool training) const {
     whole.values.push_back(joined(outputs));
     whole.masks.push_back(masks[0].defined() ? joined(masks) : Tensor());
   }
-  const Tensor loss = loss_of(batch, whole, costs);
+  Tensors added;
+  for (const auto& [begin, cost] : costs) added.push_back(cost);
+  const Tensor loss = loss_of(batch, whole, added);
   update_metrics(batch, whole);
   if (training) apply(variables, brought, group.devices());
   return loss;

@@ -32,7 +32,8 @@ double seconds_on(const std::string& device, const Function& gradients, const Te
 
 void Division::begin(const Tensors& batch) {
   const MirroredStrategy& strategy = *model_.strategy();
-  const std::string kind = text(join(strategy.devices()), " ", batch.empty() ? -1 : batch[0].shape()[0]);
+  devices_ = join(strategy.devices());
+  const std::string kind = text(devices_, " ", batch.empty() ? -1 : batch[0].shape()[0]);
   if (!strategy.adapts() || own_steps_) {
     tuner_ = nullptr;
   } else if (!tuner_ || kind != kind_) {
@@ -60,16 +61,9 @@ std::pair<double, std::string> Division::measure(const Tensors& batch) {
 double Division::stretch() const { return tuner_ ? Tuner::kStretch : std::numeric_limits<double>::infinity(); }
 
 void Division::note(std::int64_t steps, double seconds) {
+  if (tuner_ && join(model_.strategy()->devices()) != devices_) tuner_ = nullptr;
   if (!tuner_ || tuner_->note(steps, seconds)) return;
   if (const std::string line = tuner_->slower_together(); !line.empty()) log(LogLevel::warning, line);
-}
-
-bool Division::recover(const Error& error) {
-  const std::string line = model_.strategy()->leave(error.code(), error.message());
-  if (line.empty()) return false;
-  log(LogLevel::warning, line);
-  tuner_ = nullptr;  // the next training measures again
-  return true;
 }
 
 }  // namespace tandem

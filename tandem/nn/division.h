@@ -1,12 +1,11 @@
 // How the batches of a mirrored model are divided while it is trained: by the speed of the devices at first, then by how long steps
-// take; and what becomes of a device that fails.
+// take.
 #pragma once
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "tandem/base/error.h"
 #include "tandem/core/tensor.h"
 #include "tandem/dist/shards.h"
 
@@ -24,10 +23,8 @@ class Division {
   void begin(const Tensors& batch);
   /// Steps are to be told of after about so many seconds.
   double stretch() const;
-  /// Takes how long some steps were.
+  /// Takes how long some steps were. When a device has left, the search ends; the next training measures again.
   void note(std::int64_t steps, double seconds);
-  /// Whether the step can be done again, without the device that failed.
-  bool recover(const Error& error);
 
  private:
   /// Divides by the speed of each device alone; gives the fastest, with the seconds it takes for the batch.
@@ -35,7 +32,7 @@ class Division {
 
   const CompiledModel& model_;
   const bool own_steps_;
-  std::string kind_;  // of the batches that tuner_ is for
+  std::string devices_, kind_;  // of the batches that tuner_ is for
   std::unique_ptr<Tuner> tuner_;
 };
 

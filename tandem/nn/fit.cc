@@ -13,15 +13,10 @@ namespace {
 constexpr double kNoLimit = 1e9;        // seconds
 constexpr double kBetweenLooks = 0.05;  // seconds from one drawing of the bar to the next
 
-/// Tests on all batches; a device that fails may leave the group.
+/// Tests on all batches.
 void run_all(StepSource& source, const CompiledModel& state) {
   source.begin();
-  for (;;) {
-    try {
-      if (source.run(state.test_step(), source.steps() < 0 ? 1 : source.steps(), kNoLimit) == 0) return;
-    } catch (const Error& error) {
-      if (!state.strategy() || !state.division().recover(error)) throw;
-    }
+  while (source.run(state.test_step(), source.steps() < 0 ? 1 : source.steps(), kNoLimit) > 0) {
   }
 }
 
@@ -117,18 +112,13 @@ class Training {
     return done;
   }
 
-  /// Runs some steps; false at the end. A device that fails may leave the group: its step is done again by the others.
+  /// Runs some steps; false at the end.
   bool run_stretch(StepSource& source, std::int64_t at_once) {
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
     const std::int64_t before = source.done();
     const double limit = std::min(options_.verbose == 1 ? kBetweenLooks : kNoLimit, division_ ? division_->stretch() : kNoLimit);
-    try {
-      if (!source.run(state_.train_step(), at_once, limit)) return false;
-    } catch (const Error& error) {
-      if (!division_ || !division_->recover(error)) throw;
-      return source.done() > before || run_stretch(source, at_once);
-    }
+    if (!source.run(state_.train_step(), at_once, limit)) return false;
     if (division_) division_->note(source.done() - before, std::chrono::duration<double>(Clock::now() - begin).count());
     return true;
   }

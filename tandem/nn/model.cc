@@ -92,11 +92,7 @@ Tensors Model::predict(const Tensors& inputs, std::int64_t batch_size) const {
     const std::string key = compiled_ ? compiled_->key() : "";
     const auto full = predict_->concrete(loop.batch(0), key);
     const auto rest = loop.remainder() ? predict_->concrete(loop.batch(loop.steps() - 1), key) : nullptr;
-    try {
-      loop.run(*full, rest.get(), loop.done(), loop.steps(), kNoLimit);
-    } catch (const Error& error) {
-      if (!compiled_ || !compiled_->strategy() || !compiled_->division().recover(error)) throw;
-    }
+    loop.run(*full, rest.get(), loop.done(), loop.steps(), kNoLimit);
   }
   return loop.collected();
 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <deque>
+#include <optional>
 #include <utility>
 
 #include "tandem/core/run_queue.h"
@@ -43,14 +43,9 @@ class ArraySteps final : public StepSource {
     const auto full = step.traced.concrete(loop_.batch(0), step.key);
     const auto rest = loop_.remainder() ? step.traced.concrete(loop_.batch(loop_.steps() - 1), step.key) : nullptr;
     const std::int64_t first = next_;
-    try {
-      const auto steps = [&] { next_ = loop_.run(*full, rest.get(), first, std::min(steps_, first + most), seconds); };
-      if (asks_for_several_devices(full->graph())) RunQueue::perform(steps);  // waits for all of them, not for each
-      else steps();
-    } catch (...) {
-      next_ = loop_.done();
-      throw;
-    }
+    const auto steps = [&] { next_ = loop_.run(*full, rest.get(), first, std::min(steps_, first + most), seconds); };
+    if (asks_for_several_devices(full->graph())) RunQueue::perform(steps);  // waits for all of them, not for each
+    else steps();
     return next_ - first;
   }
   std::int64_t done() const override { return next_; }
@@ -74,75 +69,43 @@ class DatasetSteps final : public StepSource {
 
   void begin() override {
     done_ = 0;
-    batch_.clear();
-    again_.clear();
     if (limit_ <= 0 || !iterator_) iterator_.emplace(dataset_.iterate());
   }
   std::int64_t run(const ModelStep& step, std::int64_t most, double seconds) override {
     using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
     const std::int64_t first = done_;
-    RunQueue::take_dropped();
-    try {
-      while (done_ - first < most && (limit_ <= 0 || done_ < limit_)) {
-        if (batch_.empty() && !take()) break;
-        step.call(batch_);
-        note_done();
-        if (std::chrono::duration<double>(Clock::now() - start).count() > seconds) break;
-      }
-      RunQueue::await_all();
-    } catch (...) {
-      take_back(RunQueue::take_dropped());
-      throw;
+    while (done_ - first < most && (limit_ <= 0 || done_ < limit_)) {
+      const std::optional<Tensors> batch = take();
+      if (!batch) break;
+      step.call(*batch);
+      ++done_;
+      if (std::chrono::duration<double>(Clock::now() - start).count() > seconds) break;
     }
-    under_way_.clear();
+    RunQueue::await_all();
     return done_ - first;
   }
   std::int64_t done() const override { return done_; }
   std::int64_t steps() const override { return limit_ > 0 ? limit_ : dataset_.cardinality(); }
 
  private:
-  /// The batch is done, or a step that nobody waits for yet has it.
-  void note_done() {
-    if (RunQueue::idle()) under_way_.clear();
-    else under_way_.push_back(std::move(batch_));
-    if (under_way_.size() > RunQueue::kMost) under_way_.pop_front();
-    batch_.clear();
-    ++done_;
-  }
-  /// The steps of the last batches did not happen: they come again, before the one that is not done yet.
-  void take_back(std::size_t count) {
-    if (!batch_.empty()) again_.push_front(std::exchange(batch_, {}));
-    for (; count > 0 && !under_way_.empty(); --count, --done_) {
-      again_.push_front(std::move(under_way_.back()));
-      under_way_.pop_back();
-    }
-    under_way_.clear();
-  }
-  /// The next batch; false at the end.
-  bool take() {
-    if (!again_.empty()) {
-      batch_ = std::move(again_.front());
-      again_.pop_front();
-      return true;
-    }
+  /// The next batch; none at the end.
+  std::optional<Tensors> take() {
     std::optional<Value> element = iterator_->next();
     if (!element && limit_ > 0 && done_ > 0) {
       iterator_.emplace(dataset_.iterate());
       element = iterator_->next();
     }
-    if (!element) return false;
-    for (const Leaf& leaf : element->leaves()) batch_.push_back(leaf.tensor);
-    if (change_) batch_ = change_(std::move(batch_));
-    return true;
+    if (!element) return std::nullopt;
+    Tensors batch;
+    for (const Leaf& leaf : element->leaves()) batch.push_back(leaf.tensor);
+    return change_ ? change_(std::move(batch)) : batch;
   }
 
   Dataset dataset_;
   std::int64_t limit_;
   BatchChange change_;
   std::int64_t done_ = 0;
-  Tensors batch_;  // that is not done yet
-  std::deque<Tensors> under_way_, again_;
   std::optional<DatasetIterator> iterator_;
 };
 

@@ -325,7 +325,7 @@ Tensor value_of(PyObject* object) {
   require_no_trace_of(object);
   const Variable& variable = variable_of(object);
   const DType dtype = read_dtype(object);
-  return dtype == variable.dtype() ? variable.value() : cast(variable.value(), dtype);
+  return dtype == variable.dtype() ? held_by(object) : cast(held_by(object), dtype);
 }
 
 bool has_own_dtype(PyObject* value) { return is_tensor(value) || is_variable(value); }

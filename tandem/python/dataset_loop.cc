@@ -93,7 +93,7 @@ struct DatasetLoop final : OpDef {
       for (std::size_t i = values.size(); i < results_.size(); ++i) arguments.emplace_back(state[i]);
       for (std::size_t i = results_.size(); i < call.inputs.size(); ++i) arguments.push_back(call.inputs[i]);
       Tensors made(results_.size());
-      body_for(specs_of(*element))->plan(call.requested, call.near)->run(arguments, made);
+      body_for(specs_of(*element))->run(call.requested, call.near, arguments, made);
       state = std::move(made);
     }
     std::move(state.begin(), state.end(), call.outputs.begin());

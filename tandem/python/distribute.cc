@@ -4,9 +4,14 @@
 #include <nanobind/stl/vector.h>
 
 #include "tandem/autodiff/thread_context.h"
+#include "tandem/base/log.h"
 #include "tandem/core/run_queue.h"
+#include "tandem/core/write_journal.h"
 #include "tandem/dist/communicator.h"
+#include "tandem/dist/even_shards.h"
 #include "tandem/dist/mirrored.h"
+#include "tandem/exec/device_error.h"
+#include "tandem/op/random_state.h"
 #include "tandem/op/shared_draws.h"
 #include "tandem/python/function_object.h"
 #include "tandem/python/module.h"
@@ -66,7 +71,6 @@ void add_runs(nb::module_& module) {
     wait();
   });
   module.def("await_runs", [] { RunQueue::await_all(); });
-  module.def("dropped_runs", RunQueue::take_dropped);
   module.def("run_counts", [] {
     const RunQueue::Counts counts = RunQueue::counts();
     return nb::make_tuple(counts.runs, counts.waits);
@@ -74,8 +78,59 @@ void add_runs(nb::module_& module) {
   module.attr("MOST_RUNS") = RunQueue::kMost;
 }
 
+/// An attempt at what replicas do op by op; `with attempt:` while they do it. Where a device fails, it is undone.
+class Attempt {
+ public:
+  explicit Attempt(const MirroredStrategy& strategy)
+      : group_(strategy.device_group()), home_(strategy.home()), departures_(group_->departures()), numbers_(random_state().position()) {}
+
+  void enter() { before_ = std::exchange(WriteJournal::current(), &journal_); }
+  void exit() { WriteJournal::current() = before_; }
+  /// These, and what variables hold now, survive the devices.
+  void keep(nb::handle tensors) const {
+    bring_home(tensors_of(tensors), home_);
+    bring_home(journal_.values(), home_);
+  }
+  /// Whether there is to be another, with the variables and random numbers that this one began with.
+  bool repeats(int code, const std::string& message) {
+    const Error error(static_cast<ErrorCode>(code), message);
+    if (!is_by_device(error) || (group_->departures() == departures_ && !group_->leave(error))) return false;
+    journal_.undo();
+    random_state().set_position(numbers_);
+    return true;
+  }
+  std::string stand_in(const std::string& device) const { return group_->stand_in(DeviceName::parse(device)).short_name(); }
+
+ private:
+  std::shared_ptr<DeviceGroup> group_;
+  std::string home_;
+  std::uint64_t departures_;
+  RandomState::Position numbers_;
+  WriteJournal journal_;
+  WriteJournal* before_ = nullptr;
+};
+
+/// People are told by Python's logger, on its main thread: whoever notices that a device fails does not wait for the interpreter.
+void tell_in_python(const std::string& line) {
+  const auto tell = [](void* given) {
+    const std::unique_ptr<std::string> text(static_cast<std::string*>(given));
+    nb::module_::import_("tandemflow._logging").attr("get_logger")().attr("warning")("%s", *text);
+    return 0;
+  };
+  auto text = std::make_unique<std::string>(line);
+  if (Py_AddPendingCall(tell, text.get()) == 0) static_cast<void>(text.release());
+  else log(LogLevel::warning, line);
+}
+
 /// How a group of devices divides batches, and which of them are left.
 void add_group(nb::module_& module) {
+  ReplicaDevices::set_teller(tell_in_python);
+  nb::class_<Attempt>(module, "Attempt")
+      .def("__enter__", &Attempt::enter)
+      .def("__exit__", [](Attempt& self, nb::args) { self.exit(); })
+      .def("keep", &Attempt::keep)
+      .def("repeats", &Attempt::repeats)
+      .def("stand_in", &Attempt::stand_in);
   nb::class_<Shards>(module, "Shards")
       .def(nb::init<Names>())
       .def_prop_ro("speeds", &Shards::speeds)
@@ -98,6 +153,9 @@ void add_group(nb::module_& module) {
         new (self) MirroredStrategy(devices, {.on_failure = stops ? OnFailure::stop : OnFailure::leave, .sharded = sharded, .reduce_to = reduce_to});
       })
       .def_prop_ro("devices", &MirroredStrategy::devices)
+      .def_prop_ro("replica_devices", &MirroredStrategy::replica_devices)
+      .def_prop_ro("num_replicas_in_sync", &MirroredStrategy::num_replicas_in_sync)
+      .def("even_sizes", [](const MirroredStrategy& self, std::int64_t rows) { return even_rows(self, rows); })
       .def_prop_ro("division", &MirroredStrategy::division)
       .def_prop_ro("home", &MirroredStrategy::home)
       .def("homes", [](const MirroredStrategy& self, const std::vector<std::size_t>& bytes) { return self.homes(bytes); })
@@ -105,7 +163,8 @@ void add_group(nb::module_& module) {
       .def("set_speeds", &MirroredStrategy::set_speeds)
       .def("adapts", &MirroredStrategy::adapts)
       .def("explain", &MirroredStrategy::explain)
-      .def("leave", [](const MirroredStrategy& self, int code, const std::string& message) { return self.leave(static_cast<ErrorCode>(code), message); });
+      .def("note_in_trace", [](const MirroredStrategy& self) { Trace::current()->note_group(self.device_group()); })
+      .def("attempt", [](const MirroredStrategy& self) { return self.device_group() ? new Attempt(self) : nullptr; }, nb::rv_policy::take_ownership);
 }
 
 }  // namespace

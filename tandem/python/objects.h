@@ -18,6 +18,7 @@ struct VariableObject {
   PyObject* attributes;  // a dict once somebody has set one
   PyObject* weak_references;
   PyObject* open_shape;  // the TensorShape of a variable that may take values of several shapes, else null
+  PyObject* own_values;  // of replicas: a strategy and a variable for each (tandemflow/_own_values.py), else null
 };
 
 extern PyTypeObject tensor_type;
@@ -63,6 +64,8 @@ PyObject* iterate(PyObject* self);
 /// tensor[key]: integers, slices, Ellipsis and None.
 Tensor index_tensor(const Tensor& tensor, PyObject* key);
 
+/// What a variable holds; of one that replicas have by themselves, the replica's own or what all make together.
+Tensor held_by(PyObject* variable);
 /// What a tensor or variable holds; floating variables are read in the dtype of `autocast`, if there is
 /// one and the variable does not say `autocast = False`.
 Tensor value_of(PyObject* object);

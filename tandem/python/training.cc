@@ -49,7 +49,6 @@ void add_training(nb::module_& module) {
       .def_prop_ro("rows", &ArrayLoop::rows)
       .def_prop_ro("steps", &ArrayLoop::steps)
       .def_prop_ro("remainder", &ArrayLoop::remainder)
-      .def_prop_ro("done", &ArrayLoop::done)
       .def("shuffle", &ArrayLoop::shuffle)
       .def("divide", &ArrayLoop::divide)
       .def("batch", batch)

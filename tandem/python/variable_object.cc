@@ -25,6 +25,7 @@ void dealloc(PyObject* self) {
   if (object->weak_references) PyObject_ClearWeakRefs(self);
   Py_CLEAR(object->attributes);
   Py_CLEAR(object->open_shape);
+  Py_CLEAR(object->own_values);
   const auto known = living_variables().find(variable_of(self).id());
   if (known != living_variables().end() && known->second == self) living_variables().erase(known);
   variable_of(self).~Variable();
@@ -86,6 +87,17 @@ Tensor where_it_was_asked_for(const Tensor& value) {
   return identity(value);
 }
 
+bool is_on_read(PyObject* synchronization) { return text_of(synchronization).ends_with("ON_READ"); }
+
+/// A strategy and a variable for each of its replicas; null where they have one value in common.
+PyObject* own_values(const Tensor& value, const std::string& name, PyObject* aggregation, bool on_read) {
+  const Object module(checked(PyImport_ImportModule("tandemflow._own_values"))), initial(wrap(value));
+  Object made(checked(PyObject_CallMethod(module.get(), "made", "OsOO", initial.get(), name.c_str(), aggregation ? aggregation : Py_None, on_read ? Py_True : Py_False)));
+  return made.get() == Py_None ? nullptr : made.release();
+}
+
+PyObject* own_values_of(PyObject* variable) { return reinterpret_cast<VariableObject*>(variable)->own_values; }
+
 PyObject* make(PyTypeObject*, PyObject* args, PyObject* keywords) {
   return guarded([&] {
     static const char* names[] = {"initial_value", "trainable",       "validate_shape", "caching_device",
@@ -106,7 +118,8 @@ PyObject* make(PyTypeObject*, PyObject* args, PyObject* keywords) {
       made = Object(checked(PyObject_CallNoArgs(initial)));
       initial = made.get();
     }
-    const bool is_trainable = trainable == Py_None || PyObject_IsTrue(trainable) == 1;
+    const bool on_read = synchronization && is_on_read(synchronization);
+    const bool is_trainable = trainable == Py_None ? !on_read : PyObject_IsTrue(trainable) == 1;
     const std::string full_name = name_scope() + (name ? name : "Variable");
     Tensor value;
     try {
@@ -123,6 +136,7 @@ PyObject* make(PyTypeObject*, PyObject* args, PyObject* keywords) {
     keep(variable.get(), "synchronization", synchronization);
     keep(variable.get(), "aggregation", aggregation);
     if (in_strategy_scope) keep(variable.get(), "_mirrored", Py_True);
+    if (in_strategy_scope && (on_read || aggregation)) reinterpret_cast<VariableObject*>(variable.get())->own_values = own_values(value, full_name, aggregation, on_read);
     return variable.release();
   });
 }
@@ -137,7 +151,7 @@ PyObject* path_of(PyObject* self) {
 std::string described_by(PyObject* path, PyObject* self) {
   const Variable& variable = variable_of(self);
   const std::string start = "<Variable path=" + text_of(path) + ", shape=" + tuple_text(variable.shape()) + ", dtype=" + std::string(dtype_name(variable.dtype()));
-  if (variable.value().is_symbolic()) return start + ">";
+  if (held_by(self).is_symbolic()) return start + ">";
   const Object array(checked(PyObject_CallMethod(self, "numpy", nullptr)));
   return start + ", value=" + text_of(array.get()) + ">";
 }
@@ -147,8 +161,9 @@ std::string described(PyObject* self) {
   const Variable& variable = variable_of(self);
   const std::string shape = open_shape_of(self) ? text_of(open_shape_of(self)) : tuple_text(variable.shape());
   const std::string start = "<tf.Variable '" + variable.name() + ":0' shape=" + shape + " dtype=" + std::string(dtype_name(variable.dtype()));
-  if (variable.value().is_symbolic()) return start + ">";
-  const std::string value = numpy_value_repr(variable.value());
+  const Tensor held = held_by(self);
+  if (held.is_symbolic()) return start + ">";
+  const std::string value = numpy_value_repr(held);
   return start + ", numpy=" + (value.find('\n') == value.npos ? "" : "\n") + value + ">";
 }
 
@@ -214,7 +229,10 @@ int set_how(PyObject* self, PyObject* value, void* which) {
   return value ? PyDict_SetItemString(attributes.get(), name, value) : PyDict_DelItemString(attributes.get(), name);
 }
 
+PyObject* get_own_values(PyObject* self, void*) { return Py_NewRef(own_values_of(self) ? own_values_of(self) : Py_None); }
+
 PyGetSetDef properties[] = {
+    {"_own_values", get_own_values, nullptr, nullptr, nullptr},
     {"dtype", get_dtype, nullptr, "The dtype of the elements.", nullptr},
     {"shape", get_shape, nullptr, "The sizes of the axes.", nullptr},
     {"ndim", get_ndim, nullptr, "The number of axes.", nullptr},
@@ -268,19 +286,19 @@ PyObject* assign(PyObject* self, PyObject* args, PyObject* keywords) {
 PyObject* read(PyObject* self, PyObject*) {
   return guarded([&] {
     require_no_trace_of(self);
-    return wrap(variable_of(self).value());
+    return wrap(held_by(self));
   });
 }
 PyObject* numpy(PyObject* self, PyObject*) {
   return guarded([&] {
-    const Tensor value = variable_of(self).value();
+    const Tensor value = held_by(self);
     require_value(value, "as a NumPy array", "return it from the function and read it outside");
     return to_numpy(value);
   });
 }
 PyObject* array(PyObject* self, PyObject* args, PyObject* keywords) {
   return guarded([&] {
-    const Object value(wrap(variable_of(self).value()));
+    const Object value(wrap(held_by(self)));
     const Object method(checked(PyObject_GetAttrString(value.get(), "__array__")));
     return checked(PyObject_Call(method.get(), args, keywords));
   });
@@ -345,7 +363,7 @@ PyObject* wrap(Variable value) {
   auto* object = PyObject_New(VariableObject, &variable_type);
   if (!object) throw PythonErrorSet{};
   new (&object->value) Variable(std::move(value));
-  object->attributes = object->weak_references = object->open_shape = nullptr;
+  object->attributes = object->weak_references = object->open_shape = object->own_values = nullptr;
   living_variables().emplace(object->value.id(), reinterpret_cast<PyObject*>(object));
   return reinterpret_cast<PyObject*>(object);
 }
@@ -355,6 +373,13 @@ void require_no_trace_of(PyObject* variable) {
   const Object errors(checked(PyImport_ImportModule("tandemflow.errors")));
   const Object type(checked(PyObject_GetAttrString(errors.get(), "OpByOpError")));
   raise(type.get(), "variable '", variable_of(variable).name(), "' takes values of several shapes (", text_of(open_shape_of(variable)), ")");
+}
+
+Tensor held_by(PyObject* variable) {
+  if (!own_values_of(variable)) [[likely]] return variable_of(variable).value();
+  const Object module(checked(PyImport_ImportModule("tandemflow._own_values")));
+  const Object value(checked(PyObject_CallMethod(module.get(), "value_of", "O", variable)));
+  return tensor_of(value.get());
 }
 
 PyObject* find_variable(std::uint64_t id) {

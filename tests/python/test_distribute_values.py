@@ -70,6 +70,67 @@ told(lambda: strategy.run(lambda: variable.assign(1.0) if context().replica_id_i
     assert lines[-1].startswith("RuntimeError: Some replicas made a different number of replica_context().merge_call() calls. One is at assign of Variable")
 
 
+def test_what_some_replicas_give_is_theirs_in_the_next_run():
+    lines = run(BEGIN + """
+strategy.set_speeds([0, 1])
+batch = next(iter(strategy.experimental_distribute_dataset(tf.data.Dataset.range(4).batch(4))))
+
+
+def twice(batch):
+    doubled = strategy.run(lambda x: {"rows": x * 2, "sum": tf.reduce_sum(x)}, args=(batch,))
+    return strategy.run(lambda x, more: x + more["rows"] + more["sum"], args=(batch, doubled)), doubled
+
+
+for run in (twice, tf.function(twice)):
+    made, doubled = run(batch)
+    assert strategy.gather(made, 0).numpy().tolist() == [6, 9, 12, 15]
+    assert [one["rows"].numpy().tolist() for one in strategy.experimental_local_results(doubled)] == [[0, 2, 4, 6]]
+print("kept apart")
+""", gpus=0)  # fmt: skip
+    assert lines == ["kept apart"]
+
+
+def test_a_traced_function_may_be_given_to_run_but_not_be_called_by_each_replica_to_meet_the_others():
+    lines = run(BEGIN + """
+together = tf.function(lambda x: context().all_reduce("SUM", x * 2))
+assert [local(strategy.run(together, args=(tf.constant(n),))) for n in (1.0, 2.0)] == [[4, 4], [8, 8]]
+told(lambda: strategy.run(lambda: together(tf.constant(1.0))))
+""", gpus=0)  # fmt: skip
+    assert len(lines) == 1 and lines[0].startswith("RuntimeError: all_reduce: replicas cannot meet inside a `tf.function` that each of them calls by itself")
+
+
+def test_a_model_learns_from_and_is_tested_on_a_distributed_dataset_also_when_a_device_has_left():
+    lines = run("""
+import numpy as np
+import tandemflow as tf
+from tandemflow import _tandem
+
+keras = tf.keras
+x = np.random.RandomState(0).rand(20, 3).astype("float32")
+batches = tf.data.Dataset.from_tensor_slices((x, x.sum(1, keepdims=True))).batch(8)
+
+
+def program(strategy, fault=""):
+    with strategy.scope():
+        tf.random.set_seed(1)
+        model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+        model.compile(keras.optimizers.SGD(0.1), "mse")
+    distributed = strategy.experimental_distribute_dataset(batches)
+    _tandem.set_faults(fault)
+    seen = model.fit(distributed, epochs=3, verbose=0).history["loss"]
+    _tandem.set_faults("")
+    return np.concatenate([seen, [model.evaluate(distributed, verbose=0)], model.predict(distributed, verbose=0).ravel()])
+
+
+one = program(tf.distribute.OneDeviceStrategy("/CPU:0"))
+for fault in ("", "plan.device:4"):
+    strategy = tf.distribute.MirroredStrategy(["/CPU:0", "/GPU:0"])
+    np.testing.assert_allclose(program(strategy, fault), one, rtol=1e-5)
+    print(len(strategy.devices))
+""", gpus=1)  # fmt: skip
+    assert lines == ["2", "1"]
+
+
 def test_datasets_are_divided_also_in_loops_of_traced_functions():
     lines = run(BEGIN + """
 batches = tf.data.Dataset.range(10).batch(4)

@@ -24,11 +24,13 @@ class ReplicaContext:
     Replicas run one at a time, each giving its device work to do; at the calls below they wait for one another.
     """
 
-    def __init__(self, strategy, replica, begin=0, rows=None, total=None):
+    def __init__(self, strategy, replica, begin=0, rows=None, total=None, device=None):
         self._strategy = strategy
+        self._device = device
         self.replica_id_in_sync_group = replica
         self.begin, self.rows, self.total = begin, rows, total  # of the global batch: its rows here, and all
         self.leads = True  # runs before the others
+        self._begun_eagerly = _tandem.executing_eagerly()
         self.in_step = False  # of a model: losses are those of the whole batch
         self.weighs_losses = False  # whether who runs it weighs its loss by its rows; else losses are shares already
         self._runner = None  # what lets it meet the others; None: it is the only one
@@ -43,12 +45,17 @@ class ReplicaContext:
 
     @property
     def devices(self):
-        return (self._strategy.devices[self.replica_id_in_sync_group],)
+        return (self._device or self._strategy.replica_devices[self.replica_id_in_sync_group],)
 
     def _meet(self, what, value, merge):
         """merge(values of all replicas) -> a result for each; returns this one's."""
         if self._runner is None:
             return merge([value])[0]
+        if self._begun_eagerly and not _tandem.executing_eagerly():
+            raise RuntimeError(
+                f"{what}: replicas cannot meet inside a `tf.function` that each of them calls by itself: it is traced for one. Put "
+                "`@tf.function` around `strategy.run`, or give the traced function itself to `strategy.run`."
+            )
         return self._runner.meet(Meeting(what, value, merge))
 
     def merge_call(self, merge_fn, args=(), kwargs=None):
@@ -108,11 +115,10 @@ class ReplicaContext:
         there is one replica only."""
         aggregation = getattr(variable, "aggregation", "NONE")
         how = getattr(aggregation, "name", str(aggregation).upper())
-        on_read = getattr(getattr(variable, "synchronization", None), "name", "") == "ON_READ"
         if self._runner is None:
             return False
-        if how == "NONE" or (on_read and how == "SUM" and method != "assign"):  # what is added one after another is the sum
-            if self.leads or how == "SUM" or not getattr(variable, "_mirrored", False):
+        if how == "NONE":
+            if self.leads or not getattr(variable, "_mirrored", False):
                 with replica_left(), device(self._strategy.home):
                     getattr(variable, method)(value)
             return True

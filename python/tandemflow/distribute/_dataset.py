@@ -2,6 +2,7 @@
 import itertools
 
 from .._dataset import Dataset
+from .._device import device
 from .._gradient import flatten, pack_like
 from .._optional import Optional, only_at_run_time
 from ._values import PerReplica, regroup
@@ -97,7 +98,8 @@ def split_element(element, strategy):
             )
     sizes = strategy.even_sizes(leaves[0].shape[0])
     bounds = [0, *itertools.accumulate(sizes)]
-    parts = [PerReplica(*(leaf[a:b] for a, b in zip(bounds, bounds[1:]))) for leaf in leaves]
+    with device("/CPU:0"):  # where they survive the loss of a device
+        parts = [PerReplica(*(leaf[a:b] for a, b in zip(bounds, bounds[1:]))) for leaf in leaves]
     return pack_like(element, iter(parts))
 
 

@@ -19,7 +19,7 @@ class StrategyExtended:
 
     @property
     def worker_devices(self):
-        return tuple(self._strategy.devices)
+        return tuple(self._strategy.replica_devices)
 
     @property
     def parameter_devices(self):

@@ -1,6 +1,6 @@
 """The same model on several devices, each with its part of every batch."""
 from .. import _tandem, config
-from .._logging import get_logger
+from .._gradient import flatten
 from ..errors import OpError
 from ._cross_device_ops import reduction_device
 from ._strategy import Strategy
@@ -50,8 +50,19 @@ class MirroredStrategy(Strategy):
             devices = config.list_logical_devices("GPU") or config.list_logical_devices("CPU")
         if on_failure not in ("leave", "stop"):
             raise ValueError(f'on_failure must be "leave" or "stop", got {on_failure!r}')
-        super().__init__(check_devices(devices))
-        self._group = _tandem.MirroredGroup(self.devices, on_failure == "stop", bool(sharded), reduction_device(cross_device_ops))
+        names = check_devices(devices)
+        super().__init__(names)
+        self._group = _tandem.MirroredGroup(names, on_failure == "stop", bool(sharded), reduction_device(cross_device_ops))
+
+    @property
+    def devices(self):
+        """The group: without those that have left."""
+        return self._group.devices
+
+    @property
+    def replica_devices(self):
+        """One a replica: its own, or the one that stands in for it."""
+        return self._group.replica_devices
 
     @property
     def home(self):
@@ -65,7 +76,7 @@ class MirroredStrategy(Strategy):
         return self._group.sizes(rows)
 
     def even_sizes(self, rows):
-        return self._group.sizes(rows) if self._group.division.fixed else super().even_sizes(rows)
+        return self._group.even_sizes(rows)
 
     def set_speeds(self, speeds):
         """Divides batches by these speeds from now on (rows a second, one a replica), whatever is measured."""
@@ -89,13 +100,23 @@ class MirroredStrategy(Strategy):
         """Why the shards are as they are."""
         return self._group.explain()
 
-    def leave(self, error):
-        """Takes the device that an error names out of the group; False when there is none, or when told to stop."""
-        line = self._group.leave(error.code, str(error)) if isinstance(error, OpError) else ""
-        self.devices = self._group.devices
-        if line:
-            get_logger().warning("%s", line)
-        return bool(line)
+    def attempts(self, run, devices):
+        if not _tandem.executing_eagerly():
+            self._group.note_in_trace()  # whoever runs the graph repeats what a device has failed in
+            return run(devices)
+        while True:
+            attempt = self._group.attempt()
+            if attempt is None:
+                return run(devices)
+            try:
+                with attempt:
+                    results = run(devices)
+                    attempt.keep([leaf for leaf in flatten(results) if isinstance(leaf, _tandem.Tensor)])
+                return results
+            except OpError as error:
+                if not attempt.repeats(error.code, str(error)):
+                    raise
+            devices = [attempt.stand_in(name) for name in devices]
 
 
 def _count(shape):

@@ -3,6 +3,7 @@ import contextlib
 
 from .. import _tandem
 from .._device import device
+from .._function import Function
 from .._gradient import flatten
 from ._context import CROSS_REPLICA, ReplicaContext, current_replica, entered, replica_entered
 from ._extended import StrategyExtended
@@ -15,11 +16,21 @@ class Strategy:
     """Runs a function on replicas; subclasses say on which devices."""
 
     def __init__(self, devices):
-        self.devices = list(devices)  # one a replica; None: wherever the caller's scope says
+        self._devices = list(devices)  # one a replica; None: wherever the caller's scope says
+
+    @property
+    def devices(self):
+        return self._devices
+
+    @property
+    def replica_devices(self):
+        """Where each replica computes."""
+        return self._devices
 
     @property
     def num_replicas_in_sync(self):
-        return len(self.devices)
+        """It stays the same when a device leaves the group: another computes for its replica."""
+        return len(self._devices)
 
     @property
     def extended(self):
@@ -35,11 +46,6 @@ class Strategy:
 
     # --- Running ---
 
-    def _order(self):
-        """Devices that work on their own first: the CPU computes on the calling thread, while they are busy."""
-        replicas = range(len(self.devices))
-        return sorted(replicas, key=lambda i: "CPU" in (self.devices[i] or "CPU"))
-
     def run(self, fn, args=(), kwargs=None, options=None):
         """fn(*args) in each replica, with its part of every PerReplica value; results as PerReplica values."""
         if current_replica() is not None:
@@ -52,38 +58,60 @@ class Strategy:
         if not isinstance(kwargs or {}, dict):
             raise ValueError(f"keyword args must be a dict, got {type(kwargs)}")
         kwargs = kwargs or {}
-        if len(self.devices) == 1:
+        if self.num_replicas_in_sync == 1:
             with replica_entered(ReplicaContext(self, 0)), self.on_device():
                 return fn(*select(args, 0), **select(kwargs, 0))
-        rows = _rows_of((args, kwargs), len(self.devices))
-        return self.run_replicas(lambda i: fn(*select(args, i), **select(kwargs, i)), rows)
+        if isinstance(fn, Function) and _tandem.executing_eagerly() and not _tandem.functions_run_eagerly():
+            return self._traced_run(fn)(tuple(args), kwargs)
+        rows = _rows_of((args, kwargs), self.num_replicas_in_sync)
+        return self.run_replicas(lambda i: fn(*select(args, i), **select(kwargs, i)), rows, self.replica_devices)
+
+    def _traced_run(self, fn):
+        """The run as one traced function: replicas of what is traced meet while it is traced."""
+        runs = fn.__dict__.setdefault("_runs", {})  # by strategy; it goes with the function
+        if self not in runs:
+            runs[self] = Function(lambda args, kwargs: self.run(fn, args, kwargs), name=fn.name)
+        return runs[self]
 
     def on_device(self):
         """Where the only replica runs."""
         return device(self.devices[0]) if self.devices[0] else contextlib.nullcontext()
 
-    def run_replicas(self, function, rows):
+    def run_replicas(self, function, rows, devices):
         """function(replica) in each replica that has rows; a replica without any brings nothing."""
+        return self.attempts(lambda devices: self._run_once(function, rows, devices), devices)
+
+    def attempts(self, run, devices):
+        """run(devices), and again with others where one of them fails and may leave."""
+        return run(devices)
+
+    def _run_once(self, function, rows, devices):
         begins = [sum(rows[:i]) for i in range(len(rows))]
-        active = [i for i in self._order() if rows[i] > 0] or self._order()
+        order = _order(devices)
+        active = [i for i in order if rows[i] > 0] or order
         draws = _tandem.SharedDraws()
 
         def body_of(i):
             def body(runner):
-                context = ReplicaContext(self, i, begins[i], rows[i], sum(rows))
+                context = ReplicaContext(self, i, begins[i], rows[i], sum(rows), devices[i])
                 context._runner, context.leads = runner, i == active[0]
-                with replica_entered(context), device(self.devices[i]), _tandem.Draws(draws, begins[i], rows[i], sum(rows)):
+                with replica_entered(context), device(devices[i]), _tandem.Draws(draws, begins[i], rows[i], sum(rows)):
                     return function(i)
 
             return body
 
         results = dict(zip(active, run_together([body_of(i) for i in active])))
-        return regroup([results[i] for i in sorted(active)])
+        numbers = tuple(sorted(active))
+        return regroup([results[i] for i in numbers], None if len(numbers) == len(devices) else numbers)
 
     @property
     def home(self):
         """Where gradients are added up and variables updated."""
         return self.devices[0]
+
+    def at_home(self):
+        """Where what is made of all replicas survives the loss of a device."""
+        return device(self.home) if self.num_replicas_in_sync > 1 else contextlib.nullcontext()
 
     def homes_of(self, variables):
         """Where each variable is updated; one name holds for all."""
@@ -97,15 +125,18 @@ class Strategy:
 
         def one(values):
             tensors = [_tandem.to_tensor(v) for v in values]
-            return reduced(reduce_op, tensors) if axis is None else reduced_along(reduce_op, tensors, axis)
+            with self.at_home():
+                return reduced(reduce_op, tensors) if axis is None else reduced_along(reduce_op, tensors, axis)
 
         if current_replica() is not None:
             raise RuntimeError(CROSS_REPLICA.format("strategy.reduce", "all_reduce"))
-        if _has_replicas(value):
+        if getattr(value, "_own_values", None) is not None:
+            return one(value._own_values[1])
+        if _per_replica_in(value):
             return map_replicas(one, value)
-        if axis is None and len(self.devices) > 1 and reduce_op is ReduceOp.SUM:
+        if axis is None and self.num_replicas_in_sync > 1 and reduce_op is ReduceOp.SUM:
             raise ValueError(f"A non-DistributedValues value {value!s} cannot be reduced with the given reduce op {reduce_op}.")
-        return value if axis is None else one((value,) * len(self.devices))  # every replica has it
+        return value if axis is None else one((value,) * self.num_replicas_in_sync)  # every replica has it
 
     def gather(self, value, axis):
         """The values of all replicas, one after another along an axis."""
@@ -118,7 +149,8 @@ class Strategy:
             tensors = [_tandem.to_tensor(v) for v in values]
             if not tensors[0].ndim:
                 raise ValueError("Expected non-scalar values: strategy.gather puts values together along an axis, and a scalar has none")
-            return joined(tensors, axis)
+            with self.at_home():
+                return joined(tensors, axis)
 
         return map_replicas(join, value)
 
@@ -126,12 +158,15 @@ class Strategy:
         """The values of all replicas as a tuple; a variable is the same in each, and a structure is taken apart."""
         if isinstance(value, DistributedValues):
             return value.values
+        if getattr(value, "_own_values", None) is not None:
+            return value._own_values[1]
         if isinstance(value, (list, tuple, dict)):
-            return tuple(select(value, i) for i in range(len(self.devices)))
-        return (value,) * (len(self.devices) if isinstance(value, _tandem.Variable) else 1)
+            there = _with_values(_per_replica_in(value), self.num_replicas_in_sync)
+            return tuple(select(value, i) for i, has in enumerate(there) if has)
+        return (value,) * (self.num_replicas_in_sync if isinstance(value, _tandem.Variable) else 1)
 
     def experimental_distribute_values_from_function(self, value_fn):
-        contexts = [ReplicaContext(self, i) for i in range(len(self.devices))]
+        contexts = [ReplicaContext(self, i) for i in range(self.num_replicas_in_sync)]
         values = [value_fn(context) for context in contexts]
         return values[0] if len(values) == 1 else PerReplica(*values)
 
@@ -147,7 +182,7 @@ class Strategy:
         """A dataset of batches for one replica each: every replica takes the next."""
         from ._dataset import DatasetByReplica, check_dataset
 
-        made = dataset_fn(InputContext(1, 0, len(self.devices)))
+        made = dataset_fn(InputContext(1, 0, self.num_replicas_in_sync))
         return DatasetByReplica(check_dataset(made, "distribute_datasets_from_function: the function must return"), self)
 
     experimental_distribute_datasets_from_function = distribute_datasets_from_function
@@ -158,25 +193,35 @@ class Strategy:
 
     def even_sizes(self, rows):
         """The same in code that a user has written: a mean over a replica's rows counts on shards of one size."""
-        base, rest = divmod(rows, len(self.devices))
-        return [base + (i < rest) for i in range(len(self.devices))]
+        base, rest = divmod(rows, self.num_replicas_in_sync)
+        return [base + (i < rest) for i in range(self.num_replicas_in_sync)]
 
 
-def _has_replicas(structure):
+def _order(devices):
+    """Devices that work on their own first: the CPU computes on the calling thread, while they are busy."""
+    return sorted(range(len(devices)), key=lambda i: "CPU" in (devices[i] or "CPU"))
+
+
+def _per_replica_in(structure):
     found = []
     map_replicas(lambda values: found.append(values) or values, structure)
-    return bool(found)
+    return found
+
+
+def _with_values(found, replicas):
+    """Which replicas have a value in all of them."""
+    return [all(values.replicas is None or i in values.replicas for values in found) for i in range(replicas)]
 
 
 def _rows_of(structure, replicas):
-    """The number of rows each replica was given; one where nothing tells."""
-    rows = [1] * replicas
-    found = []
-    map_replicas(lambda values: found.append(values) or values, structure)
+    """The number of rows each replica was given; one where nothing tells, none where a value is missing."""
+    found = _per_replica_in(structure)
+    rows = [int(has) for has in _with_values(found, replicas)]
     for values in found:
         sizes = [getattr(flatten(v)[0], "shape", ()) if flatten(v) else () for v in values]
         if all(len(s) for s in sizes):
-            return [int(s[0]) for s in sizes]
+            given = dict(zip(values.replicas or range(replicas), sizes))
+            return [int(given[i][0]) if rows[i] else 0 for i in range(replicas)]
     return rows
 
 

@@ -1,10 +1,12 @@
 """Values that differ from replica to replica."""
+import functools
 
 
 class DistributedValues(tuple):
     """One value for each replica, in the order of the replicas."""
 
     _fields = ()  # so that traced functions take it apart and put it together again
+    replicas = None  # the numbers of those whose values these are; None: all
 
     def __new__(cls, *values):
         return super().__new__(cls, values)
@@ -22,6 +24,12 @@ class DistributedValues(tuple):
 
 class PerReplica(DistributedValues):
     """What `run` returned in each replica, or what each is given."""
+
+
+@functools.lru_cache(maxsize=None)
+def _per_replica_of(replicas):
+    """For values of these replicas alone: the others had no rows. A class, because traced functions keep that of a value."""
+    return type("PerReplica", (PerReplica,), {"replicas": replicas, "__qualname__": f"PerReplica of {replicas}"})
 
 
 class InputContext:
@@ -78,19 +86,21 @@ def map_replicas(function, structure):
 
 def select(structure, replica):
     """What one replica sees."""
-    return map_replicas(lambda values: values[replica], structure)
+    return map_replicas(lambda values: values[replica if values.replicas is None else values.replicas.index(replica)], structure)
 
 
-def regroup(results):
-    """Nested results of all replicas -> one nested structure of PerReplica values; what is the same object in all is not
-    repeated."""
+def regroup(results, replicas=None):
+    """Nested results of all replicas, or of those with these numbers -> one nested structure of PerReplica values; what is the same
+    object in all is not repeated."""
     first = results[0]
     if isinstance(first, dict):
-        return {key: regroup([result[key] for result in results]) for key in first}
+        return {key: regroup([result[key] for result in results], replicas) for key in first}
     if isinstance(first, (list, tuple)) and not isinstance(first, DistributedValues):
-        items = [regroup([result[i] for result in results]) for i in range(len(first))]
+        items = [regroup([result[i] for result in results], replicas) for i in range(len(first))]
         if hasattr(first, "_fields"):
             return type(first)(*items)
         return items if isinstance(first, list) else tuple(items)
     same = len(results) > 1 and all(result is first for result in results)
-    return first if same or first is None and len(results) == 1 else PerReplica(*results)
+    if same or first is None and len(results) == 1:
+        return first
+    return (PerReplica if replicas is None else _per_replica_of(replicas))(*results)

@@ -36,7 +36,13 @@ def _shards(structure, sizes_of):
     return sizes, [pack_like(structure, iter(part)) for part in cut]
 
 
-def _whole(structure):
+def _devices(strategy, sizes):
+    """Those that are left in the group; for what was divided before one has left, those of the replicas."""
+    left = strategy.devices
+    return left if len(sizes) == len(left) else strategy.replica_devices
+
+
+def whole(structure):
     """The structure with the parts of divided tensors put together."""
     from ...distribute._values import map_replicas
 
@@ -77,17 +83,17 @@ def learn(model, data):
             with device(_HOST):  # where it is added up: one kernel less for a GPU
                 losses[i] = share * (sizes[i] / rows)
             scaled = model.optimizer.scale_loss(losses[i])
-        if not model.trainable_weights:
-            return
         if not variables:  # made by the first call of the model
             variables.extend(model.trainable_weights)
-        model.optimizer.apply_gradients(zip(tape.gradient(scaled, variables), variables))
+        if variables:
+            model.optimizer.apply_gradients(zip(tape.gradient(scaled, variables), variables))
+        return outputs[i]
 
-    strategy.run_replicas(replica, sizes)
+    strategy.run_replicas(replica, sizes, _devices(strategy, sizes))
     with device(_HOST):
         loss = _ops.add_n([losses[i] for i in sorted(losses)])
         model._loss_tracker.update_state(loss, sample_weight=rows)
-    x, y, sample_weight = unpack_x_y_sample_weight(_whole(data))
+    x, y, sample_weight = unpack_x_y_sample_weight(whole(data))
     return x, y, _joined([outputs[i] for i in sorted(outputs)]), sample_weight
 
 
@@ -100,8 +106,9 @@ def infer(model, x):
     def replica(i):
         outputs[i] = model(shards[i], training=False)
         added[i] = [list(layer._losses) for layer in model._flatten_layers()]
+        return outputs[i], added[i]
 
-    strategy.run_replicas(replica, sizes)
+    strategy.run_replicas(replica, sizes, _devices(strategy, sizes))
     _join_losses(model, [added[i] for i in sorted(added)], [sizes[i] for i in sorted(added)])
     return _joined([outputs[i] for i in sorted(outputs)])
 
@@ -120,12 +127,13 @@ def own_step(model, step, data):
     Gradients are added up when the replicas apply them; a loss of Keras is its replica's share of that of the whole batch.
     """
     sizes, results = _in_replicas(model, step, data)
+    leaves_of_all = list(zip(*(flatten(result) for result in results)))
     names = results[0].keys() if isinstance(results[0], dict) else None
-    if names is not None and names == model.get_metrics_result().keys():
+    if names is not None and names == model.get_metrics_result().keys() and len(results) > 1 and all(map(_in_common, leaves_of_all)):
         return None
     rows = sum(sizes)
     with device(_HOST):
-        averages = [_average(leaves, sizes, rows) for leaves in zip(*(flatten(result) for result in results))]
+        averages = [_average(leaves, sizes, rows) for leaves in leaves_of_all]
     return pack_like(results[0], iter(averages))
 
 
@@ -143,14 +151,20 @@ def _in_replicas(model, step, data):
     def replica(i):
         current_replica().in_step = True
         results[i] = step(shards[i])
+        return results[i]
 
-    strategy.run_replicas(replica, sizes)
+    strategy.run_replicas(replica, sizes, strategy.replica_devices)
     return [sizes[i] for i in sorted(results)], [results[i] for i in sorted(results)]
+
+
+def _in_common(values):
+    """Whether all replicas give the same object: the result of a metric, for which they meet."""
+    return all(value is values[0] for value in values)
 
 
 def _average(values, sizes, rows):
     """By rows, of what the replicas log; whole numbers stay whole, as in Keras; what is no number, and what all have in common, is as it is."""
-    if all(value is values[0] for value in values) or isinstance(values[0], str):
+    if _in_common(values) or isinstance(values[0], str):
         return values[0]
     numbers = [_tandem.to_tensor(value) for value in values]
     if not numbers[0].dtype.is_floating:
@@ -161,7 +175,8 @@ def _average(values, sizes, rows):
 class Division:
     """How one fit divides its batches: by the speed of the devices at first, then by how long steps take.
 
-    While a model is tested or predicts nothing is measured; a device that fails may leave the group there, too.
+    While a model is tested or predicts nothing is measured. When a device has left the group, those that are left divide what it
+    had; until then one of them stands in for it.
     """
 
     STRETCH = _tandem.Tuner.STRETCH
@@ -178,8 +193,7 @@ class Division:
     def begin(self):
         """Before an epoch. At the first one its order has been drawn, as without a strategy; later a device may have left."""
         if self._begun:
-            if self._devices not in (None, self._strategy.devices):
-                self._divide_for_those_left()
+            self._notice_departure()
             return
         self._begun = True
         if self._strategy.adapts() and not self._own:
@@ -211,6 +225,8 @@ class Division:
 
     def note(self, steps, seconds):
         """Takes how long some steps were; True when batches are divided in another way from now on."""
+        if self._notice_departure():
+            return True
         if self._tuner is None:
             return False
         if self._tuner.note(steps, seconds):
@@ -229,20 +245,18 @@ class Division:
         """Whether single steps are being timed: then each is waited for."""
         return self._tuner is not None and not self._tuner.settled
 
-    def recover(self, error):
-        """Whether the step can be done again, without the device that failed."""
-        if not self._strategy.leave(error):
+    def _notice_departure(self):
+        """Whether a device has left since this was last asked: then batches are divided among the others."""
+        if self._devices in (None, self._strategy.devices):
             return False
-        self._model._retrace()
-        self._divide_for_those_left()
-        return True
-
-    def _divide_for_those_left(self):
-        if self._devices is not None:
-            self._devices = self._strategy.devices
-            if self._source.loop is not None:
-                self._source.divide(self._sizes if len(self._strategy.devices) > 1 else None)
+        self._devices = self._strategy.devices
         self._tuner = self._model._mirrored_tuner = None  # the next fit measures again
+        if self._own:
+            return False  # as many replicas as ever
+        self._model._retrace()
+        if self._source.loop is not None:
+            self._source.divide(self._sizes if len(self._devices) > 1 else None)
+        return True
 
 
 def _gradients(model, x, y, sample_weight):

@@ -1,5 +1,4 @@
 """The steps of training, testing and predicting as traced functions, and the loops that run them."""
-import collections
 import time
 from contextlib import nullcontext
 
@@ -77,7 +76,6 @@ class Loop:
         self.hooked = callbacks.batch_hooks(mode)
         self.begin = getattr(callbacks, f"on_{mode}_batch_begin")
         self.end = getattr(callbacks, f"on_{mode}_batch_end")
-        self._under_way = collections.deque(maxlen=_tandem.MOST_RUNS)  # steps that may not have ended; see _settle
 
     def run(self):
         """All steps; says how many there were."""
@@ -105,14 +103,7 @@ class Loop:
             loop.collect()
         while done < last and not self.stopped():
             begin, before = time.perf_counter(), done
-            try:
-                done = loop.run(full, rest, done, last, SHOW_EVERY)
-            except Exception as error:
-                if self.division is None or not self.division.recover(error):
-                    raise
-                done = loop.done
-                full, rest = self._concrete(last)
-                continue
+            done = loop.run(full, rest, done, last, SHOW_EVERY)
             changed = self.division is not None and self.division.note(done - before, time.perf_counter() - begin)
             if done < last:
                 self.callbacks.show(done - first, self.logs(loop.results(full)))
@@ -143,75 +134,29 @@ class Loop:
             if self.hooked and done % self.at_once == 0:
                 self.begin(done)
             begin = time.perf_counter()
-            self.results = self._one(done, structure, leaves)
+            self.results = self._run_step(done, structure, leaves)  # what several replicas do may still be under way
             if self.division is not None:
-                if self.division.searches or self.collect is not None:
-                    self._settle()
+                if self.division.searches:
+                    _tandem.await_runs()
                 self.division.note(1, time.perf_counter() - begin)
             if self.collect is not None:
                 self.collect(self.results)
             done += 1
             now = time.monotonic()
             if self.hooked and done % self.at_once == 0:
-                self._settle()
                 self.end(done - 1, self.logs(self.results))
             if now - shown >= SHOW_EVERY:
-                self._settle()
                 self.callbacks.show(done, self.logs(self.results))
                 shown = now
             if self.stopped():
                 break
-        self._settle()
+        _tandem.await_runs()  # a step that fails says so here, not in what follows
         if self.hooked and done % self.at_once:  # the last ones were fewer
             self.end(done + self.at_once - done % self.at_once - 1, self.logs(self.results))
         if self.source.loop is not None:
             self.source.end_at(self.source.first + done)
         self.callbacks.note_steps(done)
         return done
-
-    def _one(self, done, structure, leaves):
-        """One step; what several replicas do may still be under way when this returns."""
-        if self.division is None:
-            return self._run_step(done, structure, leaves)
-        _tandem.dropped_runs()
-        try:
-            results = self._run_step(done, structure, leaves)
-        except Exception as error:
-            return self._do_again(error, (done, structure, leaves))
-        self._under_way.append((done, structure, leaves))
-        return results
-
-    def _settle(self):
-        """Waits for the steps under way, because what they have made is looked at next; without replicas there are none."""
-        if self.division is None or not self._under_way:
-            return
-        _tandem.dropped_runs()
-        try:
-            _tandem.await_runs()
-        except Exception as error:
-            self.results = self._do_again(error)
-        self._under_way.clear()
-
-    def _do_again(self, error, *current):
-        """Without the device that failed: the steps that did not happen because of it, and the current one. Their last results."""
-        if not self.division.recover(error):
-            raise error
-        dropped = _tandem.dropped_runs()
-        steps = [*list(self._under_way)[max(len(self._under_way) - dropped, 0) :], *current]
-        self._under_way.clear()
-        while steps:
-            done, structure, leaves = steps[0]
-            if self.source.loop is not None:  # divided for those that are left
-                structure, leaves = self.source.structure, self.source.batch(self.source.first + done)
-            try:
-                results = self._run_step(done, structure, leaves)
-                _tandem.await_runs()
-            except Exception as another:
-                if not self.division.recover(another):
-                    raise
-                continue
-            steps.pop(0)
-        return results
 
     def _run_step(self, done, structure, leaves):
         function = self.step.for_structure(structure, leaves)

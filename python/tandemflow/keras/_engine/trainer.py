@@ -169,7 +169,7 @@ class Trainer:
     def _learn(self, data):
         if self._replicas() > 1:
             return mirrored.learn(self, data)
-        x, y, sample_weight = unpack_x_y_sample_weight(data)
+        x, y, sample_weight = unpack_x_y_sample_weight(self._undivided(data))
         with GradientTape() as tape:
             y_pred = self(x, training=True)
             loss = self._observed_loss(x, y, y_pred, sample_weight, True)
@@ -193,8 +193,8 @@ class Trainer:
         return loss
 
     def test_step(self, data):
-        x, y, sample_weight = unpack_x_y_sample_weight(data)
-        y_pred = self._infer(x)
+        y_pred = self._infer(unpack_x_y_sample_weight(data)[0])
+        x, y, sample_weight = unpack_x_y_sample_weight(self._undivided(data))
         self._observed_loss(x, y, y_pred, sample_weight, False)
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
@@ -203,10 +203,19 @@ class Trainer:
         return self._infer(x)
 
     def _infer(self, x):
-        return mirrored.infer(self, x) if self._replicas() > 1 else self(x, training=False)
+        return mirrored.infer(self, x) if self._replicas() > 1 else self(self._undivided(x), training=False)
 
     def _replicas(self):
         """How many devices a batch is for; inside of a replica it is for that one."""
+        strategy = self._distribute_strategy
+        return 1 if strategy is None or current_replica() is not None else len(strategy.devices)
+
+    def _undivided(self, data):
+        """The whole batch, also where a distributed dataset has divided it."""
+        return mirrored.whole(data) if self._own_replicas() > 1 else data
+
+    def _own_replicas(self):
+        """In how many replicas a step that users have written runs: as many as ever, also when a device has left."""
         strategy = self._distribute_strategy
         return 1 if strategy is None or current_replica() is not None else strategy.num_replicas_in_sync
 
@@ -234,8 +243,8 @@ class Trainer:
     def _test_body(self, data):
         if self._overrides("test_step", "compute_metrics", "get_metrics_result"):
             return self._own_step(self.test_step, data)
-        x, y, sample_weight = unpack_x_y_sample_weight(data)
-        y_pred = self._infer(x)
+        y_pred = self._infer(unpack_x_y_sample_weight(data)[0])
+        x, y, sample_weight = unpack_x_y_sample_weight(self._undivided(data))
         if self._compiled_loss is not None or self.losses or self._overrides("compute_loss"):
             self._observed_loss(x, y, y_pred, sample_weight, False)
         self._update_metrics(y, y_pred, sample_weight)
@@ -243,13 +252,13 @@ class Trainer:
 
     def _predict_body(self, data):
         step = converted(self.predict_step)
-        if self._overrides("predict_step") and self._replicas() > 1:
+        if self._overrides("predict_step") and self._own_replicas() > 1:
             return mirrored.predict(self, step, data)
         return step(data)
 
     def _own_step(self, step, data):
         """A step that users may have written: once, or once in each replica. None where it gives what the metrics say."""
-        if self._replicas() == 1:
+        if self._own_replicas() == 1:
             return converted(step)(data)
         return mirrored.own_step(self, converted(step), data)
 
@@ -258,7 +267,7 @@ class Trainer:
 
         def on_device(data):
             strategy = self._distribute_strategy
-            if strategy is None or strategy.num_replicas_in_sync > 1:
+            if strategy is None or len(strategy.devices) > 1:
                 return body(data)
             with strategy.on_device():
                 return body(data)

@@ -1,0 +1,70 @@
+#include "tandem/dist/replica_devices.h"
+
+#include <algorithm>
+
+#include "tandem/base/log.h"
+
+namespace tandem {
+namespace {
+
+std::atomic<ReplicaDevices::Teller> teller = nullptr;
+
+/// Does the text name this device, and not only one whose number begins with its?
+bool names_it(std::string_view message, std::string_view device) {
+  for (std::size_t at = message.find(device); at != std::string_view::npos; at = message.find(device, at + 1)) {
+    const std::size_t after = at + device.size();
+    if (after == message.size() || message[after] < '0' || message[after] > '9') return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+ReplicaDevices::ReplicaDevices(std::shared_ptr<Shards> shards, bool may_leave, std::string reduce_to)
+    : shards_(std::move(shards)), may_leave_(may_leave), reduce_to_(std::move(reduce_to)), own_(shards_->devices()), names_(own_) {}
+
+std::vector<std::string> ReplicaDevices::names() const {
+  const std::lock_guard lock(mutex_);
+  return names_;
+}
+
+std::string ReplicaDevices::home() const {
+  const std::vector<std::string> left = shards_->devices();
+  if (left.size() == 1) return left[0];
+  return reduce_to_.empty() ? "/CPU:0" : reduce_to_;
+}
+
+std::string ReplicaDevices::take_out(ErrorCode code, std::string_view message) {
+  const std::lock_guard lock(mutex_);
+  const bool by_device = code == ErrorCode::device_lost || code == ErrorCode::device_failed;
+  const std::vector<std::string> before = shards_->devices();
+  if (!by_device || !may_leave_ || before.size() == 1) return "";
+  const auto found = std::ranges::find_if(before, [&](const std::string& device) { return names_it(message, device); });
+  if (found == before.end() || *found == home()) return "";  // variables that lived there are lost
+  const std::string gone = *found;
+  shards_->leave(static_cast<std::size_t>(found - before.begin()), "it failed");
+  const std::vector<std::string> left = shards_->devices();
+  for (std::string& name : names_)
+    if (name == gone) name = *std::ranges::min_element(left, {}, [&](const std::string& device) { return std::ranges::count(names_, device); });
+  departures_.fetch_add(1, std::memory_order_release);
+  return text("MirroredStrategy: ", gone, " failed and has left the group; its rows go to ", join(left), " and the step is done again. ", message);
+}
+
+bool ReplicaDevices::leave(const Error& error) {
+  const std::string line = take_out(error.code(), error.message());
+  if (line.empty()) return false;
+  if (const Teller tell = teller.load()) tell(line);
+  else log(LogLevel::warning, line);
+  return true;
+}
+
+DeviceName ReplicaDevices::stand_in(const DeviceName& device) const {
+  const auto found = std::ranges::find(own_, device.short_name());
+  if (found == own_.end()) return device;
+  const std::lock_guard lock(mutex_);
+  return DeviceName::parse(names_[static_cast<std::size_t>(found - own_.begin())]);
+}
+
+void ReplicaDevices::set_teller(Teller tell) { teller = tell; }
+
+}  // namespace tandem
