@@ -83,8 +83,9 @@ class Annealing : DeviceMoves<Annealing> {
     else elsewhere_with_cluster(some_node());
     idle_ += kSetWork;
     if (changed_.empty()) return;
+    const bool linked = follow_links();
     if (!p_.all_linked) idle_ += kFollowWork * static_cast<std::int64_t>(changed_.size());
-    if (!follow_links()) return take_back();
+    if (!linked) return take_back();
     const double limit = sum - effort_;
     if (hopeless(limit)) return take_back();
     keep_below(limit);

@@ -49,6 +49,7 @@ void QuickDecoder::set(const Order& new_order, const Assignment& new_assignment)
 double QuickDecoder::bring(std::int32_t value, int device) {
   const int home = assignment[at(value)];
   if (!p_.linked(home, device)) return kNever;
+  work_ += kCopyWork;
   const double length = p_.crossing(home, device, bytes_of(value, device));
   const auto lane = at(p_.devices) + p_.pair(home, device);
   const double start = now_[lane].take(tried_.end[at(value)], length);

@@ -93,7 +93,7 @@ class QuickDecoder {
   std::vector<std::size_t> queue_sizes_, queue_left_;
   std::vector<double> loads_;
   double makespan_ = kNever;
-  static constexpr std::int64_t kEdgeWork = 2;
+  static constexpr std::int64_t kEdgeWork = 2, kCopyWork = 4;
   std::int64_t work_ = 0;  // four are a node with one or two inputs
 };
 
