@@ -18,7 +18,7 @@ class Annealing : DeviceMoves<Annealing> {
  public:
   Annealing(const Problem& problem, Decoder& decoder, const Plan& best, const Plan& start, std::int64_t work, std::uint64_t seed, const Cooling& cooling)
       : DeviceMoves(problem, seed), now_(problem), decoder_(decoder), work_(work), cooling_(cooling), ends_(at(problem.nodes)), free_(at(problem.devices)),
-        loads_(at(problem.devices)), prices_(at(problem.devices)), moving_(at(problem.nodes)) {
+        loads_(at(problem.devices)), prices_(at(problem.devices)), ready_(at(problem.devices)), after_(at(problem.devices)), moving_(at(problem.nodes)) {
     tabu_until_.resize(at(problem.nodes) * at(problem.devices));
     now_.set(start.order, start.assignment);
     best_ = best;
@@ -83,7 +83,9 @@ class Annealing : DeviceMoves<Annealing> {
     else elsewhere_with_cluster(some_node());
     idle_ += kSetWork;
     if (changed_.empty()) return;
-    if (!follow_links()) return take_back();
+    const bool linked = follow_links();
+    if (!p_.all_linked) idle_ += kFollowWork * static_cast<std::int64_t>(changed_.size());
+    if (!linked) return take_back();
     const double limit = sum - effort_;
     if (hopeless(limit)) return take_back();
     keep_below(limit);
@@ -151,23 +153,32 @@ class Annealing : DeviceMoves<Annealing> {
     return fine_weight_ * now_.makespan() * now_.overrun();
   }
 
-  /// Whether what moved, one after the other on its new device and nothing else moved, already ends too late: most sets of
-  /// nodes do, and this is seen without decoding.
+  /// Whether what moved already ends too late: most sets of nodes do, and this is seen without decoding.
   bool hopeless(double limit) {
     moved_.clear();
+    for (int d = 0; d < p_.devices; ++d) loads_[at(d)] = now_.load(d);
     for (const Changed& change : changed_)
       for (const std::int32_t v : p_.members[at(change.group)])
-        if (!std::exchange(moving_[at(v)], 1)) moved_.push_back(v);
-    std::ranges::sort(moved_, {}, [&](std::int32_t v) { return now_.position[at(v)]; });
-    std::ranges::fill(free_, 0.0);
-    for (int d = 0; d < p_.devices; ++d) loads_[at(d)] = now_.load(d);
-    idle_ += kMovedWork * static_cast<std::int64_t>(moved_.size());
-    const bool too_late = std::ranges::any_of(moved_, [&](std::int32_t v) { return end_after_move(v) >= limit; });
+        if (!std::exchange(moving_[at(v)], 1)) moved_.push_back(v), move_load(v);
+    idle_ += static_cast<std::int64_t>(moved_.size()) / 2;
+    const bool too_late = std::ranges::any_of(loads_, [&](double load) { return load >= limit; }) || any_ends_after(limit);
     for (const std::int32_t v : moved_) moving_[at(v)] = 0;
     return too_late;
   }
+  void move_load(std::int32_t node) {
+    const int from = now_.kept_device(node), to = now_.assignment[at(node)];
+    loads_[at(from)] -= p_.us(node, from);
+    loads_[at(to)] += p_.us(node, to);
+  }
+  /// What moved, one after the other on its new device and nothing else moved.
+  bool any_ends_after(double limit) {
+    std::ranges::sort(moved_, {}, [&](std::int32_t v) { return now_.position[at(v)]; });
+    std::ranges::fill(free_, 0.0);
+    idle_ += kMovedWork * static_cast<std::int64_t>(moved_.size());
+    return std::ranges::any_of(moved_, [&](std::int32_t v) { return end_after_move(v) >= limit; });
+  }
 
-  /// The least makespan as the node, its inputs treated already, and the load of its device have it.
+  /// The least makespan as the node has it, its inputs treated already.
   double end_after_move(std::int32_t node) {
     const int device = now_.assignment[at(node)];
     double ready = free_[at(device)], after = 0;
@@ -179,7 +190,7 @@ class Annealing : DeviceMoves<Annealing> {
       if (!moving_[at(c.node)]) after = std::max(after, p_.crossing(device, now_.assignment[at(c.node)], c.bytes) + rest_from(c.node));
     const double length = p_.us(node, device), end = ready + length;
     ends_[at(node)] = free_[at(device)] = end;
-    return std::max(end + after, loads_[at(device)] += length);
+    return end + after;
   }
 
   auto& assignment() { return now_.assignment; }
@@ -217,7 +228,7 @@ class Annealing : DeviceMoves<Annealing> {
 
   /// If nothing else moved.
   Insertion best_insertion(std::int32_t node, int device) const {
-    const double ready = now_.ready(node, device), after = now_.after(node, device);
+    const double ready = ready_[at(device)], after = after_[at(device)];
     Insertion best{.node = node, .device = device};
     if (ready == kNever || after == kNever) return best;
     const auto queue = now_.queue(device);
@@ -242,12 +253,13 @@ class Annealing : DeviceMoves<Annealing> {
 
   /// Those on every device that are not tabu; `best` becomes the better.
   void consider_insertions(std::int32_t node, Insertion& best) {
+    now_.look_around(node, ready_, after_);
     for (std::uint64_t devices = p_.allowed[at(node)]; devices; devices &= devices - 1) {
       const int device = __builtin_ctzll(devices);
       if (tabu_until_[p_.index(node, device)] > tabu_steps_) continue;
       const double price = price_of_moving(node, device);
       // Without waiting for the device: most are seen not to be the best from this alone.
-      if (now_.ready(node, device) + p_.us(node, device) + now_.after(node, device) + price >= best.us) continue;
+      if (ready_[at(device)] + p_.us(node, device) + after_[at(device)] + price >= best.us) continue;
       Insertion found = best_insertion(node, device);
       found.us += price;
       idle_ += kInsertionWork;
@@ -282,7 +294,7 @@ class Annealing : DeviceMoves<Annealing> {
   static constexpr double kFineGrowth = 2, kMostFineWeight = 64;
   static constexpr double kFineWeightBeyond = 6;  // for a start that does not fit
   // What takes how long, in nodes decoded: measured. The first two for each node.
-  static constexpr std::int64_t kAcceptWork = 2, kExactWork = 8, kSetWork = 8, kMovedWork = 2, kInsertionWork = 4;
+  static constexpr std::int64_t kAcceptWork = 2, kExactWork = 8, kSetWork = 8, kMovedWork = 2, kFollowWork = 3, kInsertionWork = 4;
   static constexpr std::uint32_t kTabuOf = 10;     // one of so many steps, which takes as long as several others
   static constexpr std::uint32_t kSetKinds = 6, kComponentShare = 3;
   static constexpr std::uint32_t kTabuSteps = 20;  // of these steps, to twice as many
@@ -304,6 +316,7 @@ class Annealing : DeviceMoves<Annealing> {
   std::int32_t moved_from_ = -1, moved_to_ = -1;
   std::vector<double> ends_;         // [node]: of those that move
   std::vector<double> free_, loads_, prices_;  // [device]
+  std::vector<double> ready_, after_;          // [device]: of the node looked at
   std::vector<char> moving_;         // [node]
   std::vector<std::int32_t> moved_;
 };

@@ -21,8 +21,11 @@ QuickDecoder::QuickDecoder(const Problem& problem) : p_(problem), lanes_(at(prob
   rest_.resize(nodes);
   next_.resize(lanes_);
   needed_.resize(pairs);
-  ready_.resize(pairs);
-  after_.resize(pairs);
+  for (int to = 0; to < problem.devices; ++to)
+    for (int from = 0; from < problem.devices; ++from) {
+      latency_to_.push_back(problem.latency[problem.pair(from, to)]);
+      per_byte_to_.push_back(problem.per_byte[problem.pair(from, to)]);
+    }
   position.resize(nodes);
   queues_.resize(pairs);
   queue_ends_.resize(pairs);
@@ -46,6 +49,7 @@ void QuickDecoder::set(const Order& new_order, const Assignment& new_assignment)
 double QuickDecoder::bring(std::int32_t value, int device) {
   const int home = assignment[at(value)];
   if (!p_.linked(home, device)) return kNever;
+  work_ += kCopyWork;
   const double length = p_.crossing(home, device, bytes_of(value, device));
   const auto lane = at(p_.devices) + p_.pair(home, device);
   const double start = now_[lane].take(tried_.end[at(value)], length);
@@ -135,8 +139,8 @@ Order QuickDecoder::order_by_copies() const {
 void QuickDecoder::accept() {
   std::swap(kept_, tried_);
   makespan_ = kept_.makespan;
+  kept_assignment_ = assignment;
   sort_by_start();
-  look_ahead();
   look_back();
 }
 
@@ -159,22 +163,24 @@ void QuickDecoder::sort_by_start() {
   }
 }
 
-/// Kept for all pairs of node and device: a search asks for far more of them than moves are kept.
-void QuickDecoder::look_ahead() {
-  std::fill(ready_.begin(), ready_.end(), 0.0);
-  for (std::int32_t node = 0; node < p_.nodes; ++node) {
-    double* const ready = ready_.data() + p_.index(node, 0);
-    for (const Neighbour& input : p_.inputs[node]) {
-      const std::size_t from = p_.pair(assignment[at(input.node)], 0);
-      const double made = kept_.end[at(input.node)], bytes = static_cast<double>(input.bytes);
-      for (std::size_t d = 0; d < at(p_.devices); ++d) ready[d] = std::max(ready[d], made + p_.latency[from + d] + bytes * p_.per_byte[from + d]);
-    }
+void QuickDecoder::look_around(std::int32_t node, std::span<double> ready, std::span<double> after) const {
+  const std::size_t devices = at(p_.devices);
+  std::fill_n(ready.begin(), devices, 0.0);
+  std::fill_n(after.begin(), devices, 0.0);
+  for (const Neighbour& input : p_.inputs[node]) {
+    const std::size_t from = p_.pair(assignment[at(input.node)], 0);
+    const double made = kept_.end[at(input.node)], bytes = static_cast<double>(input.bytes);
+    for (std::size_t d = 0; d < devices; ++d) ready[d] = std::max(ready[d], made + p_.latency[from + d] + bytes * p_.per_byte[from + d]);
+  }
+  for (const Neighbour& c : p_.consumers[node]) {
+    const std::size_t to = p_.pair(assignment[at(c.node)], 0);
+    const double rest = rest_[at(c.node)], bytes = static_cast<double>(c.bytes);
+    for (std::size_t d = 0; d < devices; ++d) after[d] = std::max(after[d], rest + latency_to_[to + d] + bytes * per_byte_to_[to + d]);
   }
 }
 
 void QuickDecoder::look_back() {
   std::fill(needed_.begin(), needed_.end(), 0.0);
-  std::fill(after_.begin(), after_.end(), 0.0);
   std::fill(next_.begin(), next_.end(), 0.0);
   std::fill(queue_sizes_.begin(), queue_sizes_.end(), 0);
   std::fill(loads_.begin(), loads_.end(), 0.0);
@@ -212,9 +218,6 @@ void QuickDecoder::look_back() {
     for (const Neighbour& input : p_.inputs[node]) {
       double& value = needed_[p_.index(input.node, device)];
       value = std::max(value, rest);
-      double* const after = after_.data() + p_.index(input.node, 0);
-      const double bytes = static_cast<double>(input.bytes);
-      for (int d = 0; d < p_.devices; ++d) after[d] = std::max(after[d], rest + p_.latency[p_.pair(d, device)] + bytes * p_.per_byte[p_.pair(d, device)]);
     }
   }
 }

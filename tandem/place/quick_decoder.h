@@ -35,9 +35,9 @@ class QuickDecoder {
   double end(std::int32_t node) const { return kept_.end[static_cast<std::size_t>(node)]; }
   /// How long it takes from the latest start of the node to the end of all.
   double rest_from(std::int32_t node) const { return rest_[static_cast<std::size_t>(node)]; }
-  /// When all that the node reads could be on a device, nothing in the way, and how long it takes from its end there to the end of all.
-  double ready(std::int32_t node, int device) const { return ready_[p_.index(node, device)]; }
-  double after(std::int32_t node, int device) const { return after_[p_.index(node, device)]; }
+  /// For each device, when all that the node reads could be there, nothing in the way, and how long it takes from its end there to
+  /// the end of all.
+  void look_around(std::int32_t node, std::span<double> ready, std::span<double> after) const;
   double makespan() const { return makespan_; }
   /// Of what was evaluated last.
   double tried_makespan() const { return tried_.makespan; }
@@ -47,6 +47,7 @@ class QuickDecoder {
   /// When each of them ends, and how long it takes from its latest start to the end of all.
   std::span<const double> queue_ends(int device) const { return {queue_ends_.data() + device * p_.nodes, queue(device).size()}; }
   std::span<const double> queue_rests(int device) const { return {queue_rests_.data() + device * p_.nodes, queue(device).size()}; }
+  int kept_device(std::int32_t node) const { return kept_assignment_[static_cast<std::size_t>(node)]; }
   double load(int device) const { return loads_[static_cast<std::size_t>(device)]; }
   /// What has been decoded so far, in nodes with one or two inputs; what decoding all takes.
   std::int64_t work() const { return work_ / 4; }
@@ -65,7 +66,6 @@ class QuickDecoder {
   };
   double bring(std::int32_t value, int device);
   void sort_by_start();
-  void look_ahead();
   void look_back();
   std::int64_t bytes_of(std::int32_t value, int device) const {
     const std::int64_t bytes = copy_bytes_[static_cast<std::size_t>(value)];
@@ -82,9 +82,10 @@ class QuickDecoder {
   std::size_t lanes_;
   std::vector<GapLane> now_;              // devices, then links
   Times kept_, tried_;
+  Assignment kept_assignment_;
   std::vector<std::int64_t> copy_bytes_;  // [node] what every consumer reads; -1: they differ
   std::vector<double> rest_;              // [node]
-  std::vector<double> ready_, after_;     // [node, device]
+  std::vector<double> latency_to_, per_byte_to_;  // [to, from]
   std::vector<double> needed_;            // [node, device]: time from when the value has to be there to the end
   std::vector<double> next_;              // devices, then links: time from the latest start of what comes next to the end
   std::vector<std::int32_t> queues_;      // [device, place]
@@ -92,7 +93,7 @@ class QuickDecoder {
   std::vector<std::size_t> queue_sizes_, queue_left_;
   std::vector<double> loads_;
   double makespan_ = kNever;
-  static constexpr std::int64_t kEdgeWork = 2;
+  static constexpr std::int64_t kEdgeWork = 2, kCopyWork = 4;
   std::int64_t work_ = 0;  // four are a node with one or two inputs
 };
 

@@ -1,8 +1,10 @@
 #include "tandem/place/solver.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "tandem/base/cores.h"
 #include "tandem/place/annealing.h"
 #include "tandem/place/exact.h"
 #include "tandem/place/list_scheduler.h"
@@ -22,6 +24,12 @@ constexpr int kNodesForSets = 2000;
 // Ending soon on a slow device costs later what the device would have done meanwhile; how much is seen by trying.
 constexpr double kThrifts[] = {0.25, 1, 4};
 constexpr std::size_t kStarts = 2;
+// Searches of the same plan at a time, however many cores there are: the plan must not depend on them.
+constexpr std::size_t kReplicas = 2;
+// The part of the work that is spent to see which start is the best; how often the replicas begin again from the better of them.
+constexpr double kFirstShare = 0.35;
+constexpr int kEpochs = 2;
+constexpr double kFirstHeat = 0.006, kLastHeat = 0.0003;
 // A plan that does not fit the memory yet is searched on if it is shorter than the best that fits by so much, and further if by this.
 constexpr double kShorter = 0.9, kFarShorter = 0.7;
 constexpr std::int64_t kMostWorkToFit = 16'000'000;
@@ -50,50 +58,73 @@ class Solver {
   }
 
  private:
-  void try_list(const Order& order, const ListRule& rule) {
-    try_plan(order, list_schedule(p_, order, rule));
-    spent_ += list_work();
-  }
-
   /// What a list schedule takes, in nodes decoded.
   std::int64_t list_work() const {
     const std::int64_t size = p_.nodes + static_cast<std::int64_t>(p_.inputs.list.size());
     return size * p_.devices * (p_.any_limited ? 3 : 1) * 4 / 3;
   }
 
-  void try_plan(const Order& order, const std::optional<Assignment>& assignment) {
-    if (!assignment) return;
-    const bool known = std::ranges::any_of(plans_, [&](const Plan& p) { return p.assignment == *assignment; });
-    if (known) return;
-    const double makespan = decoder_.run(order, *assignment);
-    if (makespan != kNever) plans_.push_back({order, *assignment, makespan});
-    else if (decoder_.shortage().node >= 0 && (solution_.shortage.node < 0 || decoder_.shortage().missing < solution_.shortage.missing))
-      solution_.shortage = decoder_.shortage();
-  }
+  /// An order with a rule that chooses devices, and what became of it.
+  struct Candidate {
+    const Order* order;
+    ListRule rule;
+    std::optional<Assignment> assignment;
+    double makespan = kNever;
+    Shortage shortage;
+  };
 
-  void try_order(const Order& order, bool with_thrift) {
-    const std::uint64_t all = p_.devices == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << p_.devices) - 1;
-    for (const bool look_ahead : {false, true}) try_list(order, {all, look_ahead});
-    for (int d = 0; d < p_.devices; ++d) try_list(order, {std::uint64_t{1} << d, false});
+  void add_lists(std::vector<Candidate>& all, const Order& order, bool with_thrift) const {
+    const auto add = [&](const ListRule& rule) { all.push_back({.order = &order, .rule = rule}); };
+    const std::uint64_t devices = p_.devices == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << p_.devices) - 1;
+    for (const bool look_ahead : {false, true}) add({devices, look_ahead});
+    for (int d = 0; d < p_.devices; ++d) add({std::uint64_t{1} << d, false});
     if (p_.nodes > kNodesForSets) return;
     for (const double thrift : with_thrift ? std::span(kThrifts) : std::span<const double>{})
       for (const bool look_ahead : {false, true})
-        if (look_ahead || !p_.any_limited) try_list(order, {all, look_ahead, thrift});
+        if (look_ahead || !p_.any_limited) add({devices, look_ahead, thrift});
     if (p_.devices <= 2 || p_.devices > kDevicesForSets || (p_.any_limited && with_thrift)) return;
-    for (std::uint64_t set = 1; set < all; ++set)
-      if (set & (set - 1)) try_list(order, {set, true});
+    for (std::uint64_t set = 1; set < devices; ++set)
+      if (set & (set - 1)) add({set, true});
+  }
+
+  /// Several at once; those that can be carried out become plans, in the order given. Devices are also tried in the order `other`,
+  /// unless it is empty.
+  void try_lists(std::vector<Candidate>& lists, const Order& other) {
+    run_slices(lists.size(), [&](std::size_t i) {
+      Candidate& list = lists[i];
+      list.assignment = list_schedule(p_, *list.order, list.rule);
+      if (!list.assignment) return;
+      Decoder decoder(p_);
+      list.makespan = decoder.run(*list.order, *list.assignment);
+      list.shortage = decoder.shortage();
+      if (other.empty() || list.order == &other) return;
+      if (const double makespan = decoder.run(other, *list.assignment, list.makespan); makespan < list.makespan) list.order = &other, list.makespan = makespan;
+    });
+    spent_ += turns(lists.size()) * list_work();
+    for (Candidate& list : lists)
+      if (list.assignment) note_plan(*list.order, std::move(*list.assignment), list.makespan, list.shortage);
+  }
+
+  void try_plan(const Order& order, std::optional<Assignment> assignment) {
+    if (!assignment) return;
+    const double makespan = decoder_.run(order, *assignment);
+    note_plan(order, std::move(*assignment), makespan, decoder_.shortage());
+  }
+
+  void note_plan(const Order& order, Assignment assignment, double makespan, const Shortage& shortage) {
+    const bool known = std::ranges::any_of(plans_, [&](const Plan& p) { return p.assignment == assignment; });
+    if (known) return;
+    if (makespan != kNever) plans_.push_back({order, std::move(assignment), makespan});
+    else if (shortage.node >= 0 && (solution_.shortage.node < 0 || shortage.missing < solution_.shortage.missing)) solution_.shortage = shortage;
   }
 
   void collect_candidates() {
-    const Order by_rank = rank_order(p_);
-    try_order(by_rank, true);
-    if (p_.any_limited) {
-      const Order light = light_order(p_);
-      const std::size_t before = plans_.size();
-      try_order(light, false);
-      for (std::size_t i = 0; i < before; ++i) try_plan(light, plans_[i].assignment);
-      if (plans_.empty()) try_plan(light, any_assignment(p_));
-    }
+    const Order by_rank = rank_order(p_), light = p_.any_limited ? light_order(p_) : Order{};
+    std::vector<Candidate> lists;
+    add_lists(lists, by_rank, true);
+    if (p_.any_limited) add_lists(lists, light, false);
+    try_lists(lists, light);
+    if (p_.any_limited && plans_.empty()) try_plan(light, any_assignment(p_));
     try_whole_parts();
     if (plans_.empty()) try_plan(by_rank, any_assignment(p_));
     sort_plans();
@@ -121,10 +152,12 @@ class Solver {
 
   void list_best_again(std::size_t plans, int rounds) {
     if (p_.nodes > kNodesForRounds || p_.nodes <= kExactNodes) return;
-    for (std::size_t i = 0; i < std::min(plans, plans_.size()); ++i) {
-      list_again(p_, decoder_, plans_[i], rounds);
-      spent_ += rounds * list_work();
-    }
+    const std::size_t count = std::min(plans, plans_.size());
+    run_slices(count, [&](std::size_t i) {
+      Decoder decoder(p_);
+      list_again(p_, decoder, plans_[i], rounds);
+    });
+    spent_ += turns(count) * rounds * list_work();
     sort_plans();
   }
 
@@ -146,12 +179,15 @@ class Solver {
   void add_partitions() {
     if (p_.nodes > kNodesForRounds || p_.nodes <= kExactNodes || (p_.all_linked && !dear_) || plans_.empty()) return;
     const std::size_t listed = plans_.size();
-    for (std::size_t i = 0; i < std::size(kCrossingWeights); ++i) {
-      Assignment assignment = plans_[std::min(i, listed - 1)].assignment;
-      spent_ += local_work() / kPartitionShare;
-      partition(p_, assignment, {.work = local_work() / kPartitionShare, .crossing_weight = kCrossingWeights[i]}, i);
-      try_plan(order_of(p_, assignment), assignment);
-    }
+    constexpr std::size_t kCount = std::size(kCrossingWeights);
+    std::array<Assignment, kCount> assignments;
+    const std::int64_t work = local_work() / kPartitionShare;
+    run_slices(kCount, [&](std::size_t i) {
+      assignments[i] = plans_[std::min(i, listed - 1)].assignment;
+      partition(p_, assignments[i], {.work = work, .crossing_weight = kCrossingWeights[i]}, i);
+    });
+    spent_ += turns(kCount) * work;
+    for (const Assignment& assignment : assignments) try_plan(order_of(p_, assignment), assignment);
     sort_plans();
   }
 
@@ -159,9 +195,9 @@ class Solver {
   /// stays below n log n.
   std::int64_t local_work() const {
     if (effort_.local_work >= 0) return effort_.local_work;
-    if (p_.nodes <= kExactNodes) return 20'000;
+    if (p_.nodes <= kExactNodes) return 10'000;
     const std::int64_t nodes = p_.nodes;
-    return 250'000 + 6300 * std::clamp<std::int64_t>(nodes - 100, 0, 150) + 200 * std::max<std::int64_t>(nodes - 250, 0);
+    return 260'000 + 1000 * std::clamp<std::int64_t>(100 - nodes, 0, 50) + 5000 * std::clamp<std::int64_t>(nodes - 100, 0, 150) + 200 * std::max<std::int64_t>(nodes - 250, 0);
   }
 
   /// The best list as if there were memory enough: a search that has to make it fit ends elsewhere than one from lists that never left
@@ -193,22 +229,57 @@ class Solver {
     plans_.resize(std::min(plans_.size(), kStarts));
     add_plan_beyond_memory();
     if (plans_.empty()) return;
-    const std::size_t starts = plans_.size();
-    // The best start gets most: as much is spent to see which it is.
-    const std::int64_t work = std::max(local_work() / 2, local_work() - spent_), each = work / 2 / static_cast<std::int64_t>(starts);
-    Plan beyond;  // the best of where searches ended that do not fit yet
-    for (std::size_t i = 0; i < starts; ++i) {
-      Plan last;
-      anneal(p_, decoder_, plans_[i], each, i, {.first = 0.01, .last = 0.002}, &last);
-      if (last.makespan < beyond.makespan) beyond = std::move(last);
-    }
-    sort_plans();
+    const std::int64_t work = std::max(local_work() / 2, local_work() - spent_);
+    const auto first = static_cast<std::int64_t>(kFirstShare * static_cast<double>(work));
+    Plan beyond = anneal_starts(first);
     // What promises so much is worth making fit.
-    const bool start_beyond = p_.any_limited && beyond.makespan < kShorter * plans_[0].makespan;
-    if (!start_beyond) beyond = {}, list_best_again(1, kRoundsLater);
-    anneal(p_, decoder_, plans_[0], work - each * static_cast<std::int64_t>(starts), starts, {.first = 0.006, .last = 0.0003}, &beyond);
+    if (!worth_making_fit(beyond)) beyond = {}, list_best_again(1, kRoundsLater);
+    anneal_best(work - first, beyond);
     make_fit(beyond);
     std::erase_if(plans_, [](const Plan& plan) { return plan.makespan == kNever; });
+  }
+
+  bool worth_making_fit(const Plan& beyond) const { return p_.any_limited && beyond.makespan < kShorter * plans_[0].makespan; }
+
+  /// The best of where the searches ended, with what it pays for memory.
+  Plan anneal_starts(std::int64_t work) {
+    std::vector<Plan> ends(plans_.size());
+    run_slices(plans_.size(), [&](std::size_t i) {
+      Decoder decoder(p_);
+      anneal(p_, decoder, plans_[i], work / turns(plans_.size()), i, {.first = 0.01, .last = 0.002}, &ends[i]);
+    });
+    sort_plans();
+    return shortest(ends);
+  }
+
+  /// Several searches of the best plan, each epoch from the best of the one before.
+  void anneal_best(std::int64_t work, Plan& beyond) {
+    const std::size_t replicas = p_.nodes <= kNodesForRounds ? kReplicas : 1;
+    const double cooled = std::pow(kLastHeat / kFirstHeat, 1.0 / kEpochs);
+    double heat = kFirstHeat;
+    for (std::size_t epoch = 0; epoch < kEpochs; ++epoch, heat *= cooled) {
+      std::vector<Plan> found(replicas, plans_[0]), ends(replicas, beyond);
+      run_slices(replicas, [&](std::size_t i) {
+        Decoder decoder(p_);
+        anneal(p_, decoder, found[i], work / kEpochs, kStarts + 1 + epoch * kReplicas + i, {.first = heat, .last = heat * cooled}, &ends[i]);
+      });
+      plans_[0] = shortest(found);
+      beyond = shortest(ends);
+      if (epoch + 1 < kEpochs && !worth_making_fit(beyond)) beyond = {};
+    }
+  }
+
+  static Plan shortest(std::vector<Plan>& plans) { return std::move(*std::ranges::min_element(plans, {}, &Plan::makespan)); }
+
+  /// How often cores for kReplicas have to take one of so many slices each.
+  static std::int64_t turns(std::size_t slices) { return static_cast<std::int64_t>((slices + kReplicas - 1) / kReplicas); }
+
+  /// On several cores, unless that would take longer than the slices themselves.
+  template <class Body>
+  void run_slices(std::size_t slices, const Body& body) const {
+    const auto run = [&](std::int64_t slice) { body(static_cast<std::size_t>(slice)); };
+    if (p_.nodes > kExactNodes) return parallel(static_cast<std::int64_t>(slices), run);
+    for (std::size_t i = 0; i < slices; ++i) body(i);
   }
 
   /// A graph is not refused, nor left with a plan far longer than what nearly fits, for the sake of milliseconds.
