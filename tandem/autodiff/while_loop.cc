@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <mutex>
 
 #include "tandem/autodiff/control_flow.h"
+#include "tandem/autodiff/loop_turns.h"
 #include "tandem/autodiff/made_op.h"
 #include "tandem/autodiff/traced_body.h"
 #include "tandem/op/ops.h"
@@ -40,9 +42,13 @@ struct Loop {
   std::size_t first_capture() const { return values.size() + of_condition; }  // of the body
   std::size_t inputs() const { return first_capture() + of_body; }
 
-  /// For placement: as often as it may turn, or a guess where nobody said.
+  /// For placement: as often as it counts, or may turn, or a guess where nobody said.
   static constexpr double kTypicalTurns = 100;
-  double turns() const { return most < 0 ? kTypicalTurns : static_cast<double>(most); }
+  double turns() const {
+    const auto counted = counted_turns(condition->graph(), body->graph());
+    if (most < 0) return counted.value_or(kTypicalTurns);
+    return std::min(counted.value_or(static_cast<double>(most)), static_cast<double>(most));
+  }
   double flops() const { return turns() * (condition->graph().work().flops + body->graph().work().flops); }
   double kernels() const { return turns() * (kernels_of(*condition) + kernels_of(*body)); }
 

@@ -164,7 +164,7 @@ class TreeBuilder : public Follower {
     if (levels_.size() != 2) return true;
     for (const JsonLimit& limit : limits_)
       if (levels_[0].key == limit.key && open_.back()->size() >= limit.most) {
-        problem = text("\"", limit.key, "\" has more than ", limit.most, " elements, the most that can be placed");
+        problem = text("\"", limit.key, "\" has more than ", limit.most, " elements, the most that are read");
         return false;
       }
     return true;
@@ -273,6 +273,14 @@ std::string JsonValue::dump() const { return value_->dump(); }
 std::string JsonValue::string() const {
   if (!value_->is_string()) complain_type("a string");
   return value_->get<std::string>();
+}
+
+std::string JsonValue::name() const {
+  constexpr std::size_t kMostLetters = 1000;
+  std::string name = string();
+  if (name.size() > kMostLetters) complain(text("a name of ", name.size(), " letters; at most ", kMostLetters));
+  if (std::ranges::any_of(name, [](unsigned char letter) { return std::iscntrl(letter); })) complain("a name has no control characters");
+  return name;
 }
 
 double JsonValue::number(double least) const {

@@ -33,6 +33,7 @@ class JsonValue {
   std::string dump() const;
 
   std::string string() const;
+  std::string name() const;                 // that messages can repeat: not endless, no control characters
   double number(double least) const;        // finite
   double positive() const;
   std::int64_t integer(std::int64_t least) const;  // 1e9 and 1000.0 are integers too

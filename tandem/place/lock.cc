@@ -1,6 +1,7 @@
 #include "tandem/place/lock.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -13,9 +14,11 @@ namespace tandem {
 namespace {
 
 using placer::JsonDocument;
+using placer::JsonLimit;
 using placer::JsonValue;
 
 constexpr std::int64_t kVersion = 1;
+constexpr std::size_t kMostFunctions = 10'000;
 
 LockedOp read_op(const JsonValue& json, std::int32_t after) {
   LockedOp op{.op = json.at("op").string(), .dtype = json.at("dtype").string(), .shape = json.at("shape").string(), .device = json.at("device").string()};
@@ -93,7 +96,8 @@ std::vector<std::string> drift(const PlacementLock& lock, const LockedFunction& 
 }
 
 PlacementLock parse_lock(std::string_view json, std::string_view source) {
-  const JsonDocument document(json, source);
+  constexpr std::array<JsonLimit, 1> kLimits{{{"functions", kMostFunctions}}};
+  const JsonDocument document(json, source, kLimits);
   const JsonValue root = document.root();
   if (const std::int64_t version = root.at("version").integer(1); version > kVersion)
     root.at("version").complain(text("format ", version, " is newer than ", kVersion, ", which this version reads; update tandem"));

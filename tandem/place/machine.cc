@@ -1,7 +1,7 @@
 #include "tandem/place/machine.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "tandem/base/error.h"
@@ -12,7 +12,10 @@ namespace tandem {
 namespace {
 
 using placer::JsonDocument;
+using placer::JsonLimit;
 using placer::JsonValue;
+
+constexpr std::size_t kMostMeasured = 1'000'000;  // of ops: more than any program has kinds and sizes of
 
 DType read_dtype(const JsonValue& where, const std::string& name) {
   const auto dtype = parse_dtype(name);
@@ -21,7 +24,7 @@ DType read_dtype(const JsonValue& where, const std::string& name) {
 }
 
 MachineDevice read_device(const JsonValue& json) {
-  MachineDevice device{.name = json.at("name").string()};
+  MachineDevice device{.name = json.at("name").name()};
   if (device.name.empty()) json.at("name").complain("a device needs a name such as /GPU:0");
   if (const auto value = json.find("description")) device.description = value->string();
   if (const auto value = json.find("memory")) device.memory = value->integer(0);
@@ -119,7 +122,8 @@ std::string Machine::device_names() const {
 }
 
 Machine parse_machine(std::string_view json, std::string_view source) {
-  const JsonDocument document(json, source);
+  constexpr std::array<JsonLimit, 3> kLimits{{{"devices", kMostDevices}, {"links", kMostDevices * kMostDevices}, {"measured", kMostMeasured}}};
+  const JsonDocument document(json, source, kLimits);
   const JsonValue root = document.root();
   Machine machine;
   if (const auto name = root.find("name")) machine.name = name->string();
@@ -132,7 +136,6 @@ Machine parse_machine(std::string_view json, std::string_view source) {
     machine.devices.push_back(std::move(device));
   }
   if (machine.devices.empty()) devices.complain("a machine needs at least one device");
-  if (machine.devices.size() > kMostDevices) devices.complain(text(machine.devices.size(), " devices; at most ", kMostDevices));
   if (const auto links = root.find("links"))
     for (const JsonValue& value : links->elements()) {
       MachineLink link = read_link(value, machine);

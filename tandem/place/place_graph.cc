@@ -30,7 +30,7 @@ OpWork read_work(const JsonValue& json) {
 }
 
 PlaceNode read_node(const JsonValue& json) {
-  PlaceNode node{.id = json.at("id").string()};
+  PlaceNode node{.id = json.at("id").name()};
   if (const auto costs = json.find("cost_us")) {
     for (const auto& [device, us] : costs->members()) node.costs.push_back({device, us.number(0)});
     if (node.costs.empty()) costs->complain("needs the cost of at least one device");

@@ -227,8 +227,8 @@ class Builder {
     for (int d = 0; d < p_.devices; ++d) {
       const CostParts parts = predict(*n.work, machine_.devices[at(d)], machine_.measured);
       if (!(parts.total() >= 0) || !std::isfinite(parts.total()))
-        fail(ErrorCode::invalid_argument, "place: ", place_of(graph_, node), " has work that cannot be: ", n.work->flops, " flops, ",
-             n.work->bytes, " bytes, ", n.work->depth, " steps");
+        fail(ErrorCode::invalid_argument, "place: ", place_of(graph_, node), " has work of ", n.work->flops, " flops, ", n.work->bytes, " bytes, ",
+             n.work->depth, " steps, which by the figures of ", machine_.devices[at(d)].name, " takes ", parts.total(), " us; one of them is wrong");
       p_.cost[p_.index(node, d)] = parts.total();
       p_.launch[p_.index(node, d)] = parts.launch;
     }

@@ -88,6 +88,8 @@ NODE = {"id": "a", "cost_us": {"/CPU:0": 1}}
         ('{"nodes": [{"id": "a", "cost_us": {"/CPU:0": NaN}}]}', "graph.json:1:"),
         ({"nodes": [changed(NODE, cost_us={"/TPU:0": 1})]}, 'nodes[0] "a" has a cost for /TPU:0, which the machine does not have'),
         ({"nodes": [changed(NODE, cost_us={})]}, "nodes[0].cost_us"),
+        ({"nodes": [changed(NODE, id="\x1b[31m")]}, "nodes[0].id: a name has no control characters"),
+        ({"nodes": [changed(NODE, id="x" * 10**6)]}, "nodes[0].id: a name of 1000000 letters; at most 1000"),
         ({"nodes": [changed(NODE, memory=-5)]}, "nodes[0].memory: needs a whole number of at least 0, got -5"),
         ({"nodes": [NODE, NODE]}, 'nodes[1]: the id "a" was used already, by nodes[0]'),
         ({"nodes": [NODE], "edges": [{"from": "a", "to": "z", "bytes": 1}]}, 'edges[0].to: there is no node "z"'),
@@ -104,6 +106,12 @@ NODE = {"id": "a", "cost_us": {"/CPU:0": 1}}
 def test_a_bad_graph_is_refused_with_the_place(tmp_path, graph, words):
     code, out, err = run(tmp_path, graph, MACHINE, "--json")
     assert code == 1 and out == "" and words in err and "graph.json" in err and len(err) < 1000, err
+
+
+def test_figures_that_make_a_cost_infinite_are_named_with_the_device(tmp_path):
+    machine = {"devices": [{"name": "/CPU:0", "peak_gflops": {"float32": 1e-308}}]}
+    code, _, err = run(tmp_path, {"nodes": [{"id": "m", "work": {"flops": 1e9}}]}, machine)
+    assert code == 1 and 'nodes[0] "m" has work of 1e+09 flops' in err and "by the figures of /CPU:0 takes inf us" in err, err
 
 
 def test_a_missing_link_is_named_with_what_would_help(tmp_path):

@@ -108,6 +108,20 @@ TEST(GraphPlacement, ALoopOfManySmallStepsStaysOnTheCpuAsSequential) {
   EXPECT_EQ(f(x).item<float>(), 1000);
 }
 
+TEST(GraphPlacement, ALoopThatCountsIsReckonedWithItsTurns) {
+  const auto launches = [](double step, const Tensor& end) {
+    auto f = function([=](Tensor x) {
+      const auto go_on = [&](const Tensors& v) { return logical_and(less(v[0], end), less(v[1], Tensor(1e9f))); };
+      return while_loop(go_on, [=](const Tensors& v) -> Tensors { return {v[0] + Tensor(static_cast<float>(step)), v[1] * v[0]}; }, {x, x})[1];
+    });
+    return explain(f, {Tensor(0.0f)}, {.machine = cpu_and_gpu(600)}).ops[0].launch_us;
+  };
+  const double of_a_thousand = launches(1, Tensor(1000.0f));
+  EXPECT_NEAR(launches(1, Tensor(2000.0f)), 2 * of_a_thousand, 1e-6);
+  EXPECT_NEAR(launches(4, Tensor(1000.0f)), of_a_thousand / 4, 1e-6);
+  EXPECT_EQ(launches(-1, Tensor(1000.0f)), launches(-1, Tensor(2000.0f)));  // it counts elsewhere: the usual guess
+}
+
 TEST(GraphPlacement, ALoopOfLargeStepsRunsInsideWhereTheLoopWasPut) {
   WithMachine figures(cpu_and_gpu(20));
   auto f = function([](Tensor x, Tensor w) {

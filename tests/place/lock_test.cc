@@ -83,6 +83,12 @@ TEST(Lock, ABadFileIsRefusedWithThePlace) {
   EXPECT_NE(complaint(to_json(twice)).find("locked twice"), std::string::npos);
 }
 
+TEST(Lock, MoreFunctionsThanTheLimitEndTheReading) {
+  std::string json = "{\"version\": 1, \"functions\": [0";
+  for (int i = 0; i < 100'000; ++i) json += ",\n0";
+  EXPECT_EQ(complaint(json + "]}"), "E0502 lock.json:10001: \"functions\" has more than 10000 elements, the most that are read");
+}
+
 TEST(Lock, MoreOpsThanTheLimitAreRefused) {
   PlacementLock huge{.functions = {step()}};
   huge.functions[0].ops.resize(kMostPlaceNodes + 1);

@@ -58,6 +58,25 @@ TEST(Machine, AMistakeInAFileIsNamedWithItsLineAndPlace) {
   EXPECT_EQ(complaint("[]"), "E0502 m.json:1: the file: needs an object, got array");
 }
 
+TEST(Machine, ANameThatMessagesCannotRepeatIsRefused) {
+  EXPECT_EQ(complaint(R"({"devices": [{"name": ""}]})"), "E0502 m.json:1: devices[0].name: a device needs a name such as /GPU:0");
+  EXPECT_EQ(complaint(R"({"devices": [{"name": "/CPU:0\u001b[31m"}]})"), "E0502 m.json:1: devices[0].name: a name has no control characters");
+  EXPECT_EQ(complaint(R"({"devices": [{"name": ")" + std::string(1'000'000, 'x') + "\"}]}"),
+            "E0502 m.json:1: devices[0].name: a name of 1000000 letters; at most 1000");
+}
+
+TEST(Machine, MoreDevicesLinksOrOpsThanThereCanBeEndTheReading) {
+  const auto many = [](const std::string& before, const std::string& element, std::size_t count) {
+    std::string json = before;
+    for (std::size_t i = 0; i < count; ++i) json += (i ? ",\n" : "") + element;
+    return complaint(json + "]}");
+  };
+  const std::string devices = R"({"devices": [{"name": "/CPU:0"}],)";
+  EXPECT_EQ(many("{\"devices\": [", R"({"name": "/GPU:0"})", 100'000), "E0502 m.json:65: \"devices\" has more than 64 elements, the most that are read");
+  EXPECT_EQ(many(devices + "\"links\": [", "{}", 100'000), "E0502 m.json:4097: \"links\" has more than 4096 elements, the most that are read");
+  EXPECT_EQ(many(devices + "\"measured\": [", "{}", 1'000'001), "E0502 m.json:1000001: \"measured\" has more than 1000000 elements, the most that are read");
+}
+
 TEST(Machine, WhatIsNoJsonIsNamedWithItsLine) {
   for (const char* text : {"", "{", "{\"devices\": [\n NaN]}", "{\"devices\": 1e999}", "\xff\xfe", "{\"a\": 1, \"a\": 2}"})
     EXPECT_TRUE(complaint(text).starts_with("E0502 m.json:")) << text << complaint(text);
