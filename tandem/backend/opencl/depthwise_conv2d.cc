@@ -84,7 +84,9 @@ typedef struct { long image, iy, first, c, n; int pixels; } Place;
 // What the output pixel at `at` gave to input channels c .. c+m-1, with the filter's elements from `tap`.
 static V given(__global const T_mem* f, __global const T_mem* dy, long tap, long at, long c, long times, int m, V sum) {
   if (times == 1) return MAD_LANES(T_piece(f, tap + c, m), T_piece(dy, at + c, m), sum);
+#if !WHOLE
   for (long q = 0; q < times; ++q) sum = MAD_LANES(T_part(f, tap + c * times + q, times, m, 0), T_part(dy, at + c * times + q, times, m, 0), sum);
+#endif
   return sum;
 }
 

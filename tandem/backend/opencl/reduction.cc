@@ -83,17 +83,17 @@ KERNEL fold_short(INPUTS, __global R_mem* y, const long rows, const long length,
 )";
 
 constexpr std::string_view kFoldColumns = R"(
-// x is [outer, length, inner], y [outer, segments, inner]; a segment is SEGMENT rows. With `joined` one work-item folds all segments of
+// x is [outer, length, inner], y [outer, segments, inner]; a segment is SEGMENT rows. With `at_once` one work-item folds all segments of
 // its columns, and what they give in the order in which another launch would: y is [outer, inner].
 KERNEL fold_columns(INPUTS, __global R_mem* y, const long outer, const long length, const long inner,
-                    const long segments, const int joined, const int mean, const long count, const long per_item) {
-  const long columns = (inner + 63) / 64, parts = joined ? 1 : segments;
+                    const long segments, const int at_once, const int mean, const long count, const long per_item) {
+  const long columns = (inner + 63) / 64, parts = at_once ? 1 : segments;
   FOR_EACH(i, outer * parts * columns, per_item) {
     const long rest = i / columns, column = (i - rest * columns) * 64, o = rest / parts, part = rest - o * parts;
     const int width = (int)min(64l, inner - column);
     V total[64 / LANES];
     for (int u = 0; u < 64 / LANES; ++u) total[u] = (V)(IDENTITY);
-    for (long s = joined ? 0 : part; s < (joined ? segments : part + 1); ++s) {
+    for (long s = at_once ? 0 : part; s < (at_once ? segments : part + 1); ++s) {
       V acc[64 / LANES];
       for (int u = 0; u < 64 / LANES; ++u) acc[u] = (V)(IDENTITY);
       const long end = min(length, (s + 1) * SEGMENT);
@@ -110,7 +110,7 @@ KERNEL fold_columns(INPUTS, __global R_mem* y, const long outer, const long leng
             acc[u] = combined(acc[u], (m == LANES ? MAP(from) : MAP_PART(from, m)));
           }
       }
-      for (int u = 0; u < 64 / LANES; ++u) total[u] = joined ? COMBINE(total[u], acc[u]) : acc[u];
+      for (int u = 0; u < 64 / LANES; ++u) total[u] = at_once ? COMBINE(total[u], acc[u]) : acc[u];
     }
     T_lane v[64];
     for (int u = 0; u < 64 / LANES; ++u) SPREAD(total[u], v + u * LANES);
