@@ -105,9 +105,9 @@ KERNEL fold_columns(INPUTS, __global R_mem* y, const long outer, const long leng
         for (long r = s * SEGMENT; r < end; ++r)
 #pragma unroll 1
           for (int u = 0; u * LANES < width; ++u) {
-            const int m = min(LANES, width - u * LANES);
+            // Whole vectors unless that is beyond the end: lanes beyond the width are not kept.
             const long from = (o * length + r) * inner + column + u * LANES;
-            acc[u] = combined(acc[u], (m == LANES ? MAP(from) : MAP_PART(from, m)));
+            acc[u] = combined(acc[u], (from + LANES <= outer * length * inner ? MAP(from) : MAP_PART(from, min(LANES, width - u * LANES))));
           }
       }
       for (int u = 0; u < 64 / LANES; ++u) total[u] = at_once ? COMBINE(total[u], acc[u]) : acc[u];
@@ -149,7 +149,7 @@ constexpr std::string_view kPlainInput = R"(
 #define INPUTS __global const T_mem* x
 #if LANES == 16
 #define MAP(e) GET16(V, x + (e))
-#define MAP_PART(e, m) JOIN(V, T_part(x, e, 1, m, IDENTITY), T_part(x, (e) + 8, 1, (m) - 8, IDENTITY))
+#define MAP_PART(e, m) JOIN(V, ((m) >= 8 ? T_load8(x, e) : T_part(x, e, 1, m, IDENTITY)), T_part(x, (e) + 8, 1, (m) - 8, IDENTITY))
 #define EIGHT_OF(v) COMBINE((v).lo, (v).hi)
 #define SPREAD(v, all) vstore16(v, 0, all)
 #else
