@@ -26,13 +26,13 @@ template <> struct MaskLane<1> { typedef char type; };
 template <> struct MaskLane<2> { typedef short type; };
 template <> struct MaskLane<8> { typedef long type; };
 
-#define LANES for (int i = 0; i < N; ++i)
+#define EACH_LANE for (int i = 0; i < N; ++i)
 #define INFIX(op) \
-  friend __device__ Vec operator op(const Vec& a, const Vec& b) { Vec r; LANES r.s[i] = (T)(a.s[i] op b.s[i]); return r; }
+  friend __device__ Vec operator op(const Vec& a, const Vec& b) { Vec r; EACH_LANE r.s[i] = (T)(a.s[i] op b.s[i]); return r; }
 #define BITWISE(op) \
-  friend __device__ Vec operator op(const Vec& a, const Vec& b) { Vec r; LANES r.s[i] = (T)(a.s[i] op b.s[i]); return r; }
+  friend __device__ Vec operator op(const Vec& a, const Vec& b) { Vec r; EACH_LANE r.s[i] = (T)(a.s[i] op b.s[i]); return r; }
 #define COMPARE(op) \
-  friend __device__ Mask operator op(const Vec& a, const Vec& b) { Mask r; LANES r.s[i] = a.s[i] op b.s[i] ? -1 : 0; return r; }
+  friend __device__ Mask operator op(const Vec& a, const Vec& b) { Mask r; EACH_LANE r.s[i] = a.s[i] op b.s[i] ? -1 : 0; return r; }
 template <class T, int N> struct Vec {  // of 8 or 16
   typedef Vec<typename MaskLane<sizeof(T)>::type, N> Mask;
   union {
@@ -41,13 +41,13 @@ template <class T, int N> struct Vec {  // of 8 or 16
     struct { T s0, s1, s2, s3, s4, s5, s6, s7; };
   };
   Vec() = default;
-  template <class S> __device__ Vec(S value) { LANES s[i] = (T)value; }
+  template <class S> __device__ Vec(S value) { EACH_LANE s[i] = (T)value; }
   explicit operator bool() const = delete;  // a vector decides nothing by itself: PICK does
   INFIX(+) INFIX(-) INFIX(*) INFIX(/)
   BITWISE(&) BITWISE(|) BITWISE(^) BITWISE(<<) BITWISE(>>) BITWISE(%)
   COMPARE(<) COMPARE(<=) COMPARE(>) COMPARE(>=) COMPARE(==) COMPARE(!=)
-  __device__ Vec operator-() const { Vec r; LANES r.s[i] = -s[i]; return r; }
-  __device__ Vec operator~() const { Vec r; LANES r.s[i] = ~s[i]; return r; }
+  __device__ Vec operator-() const { Vec r; EACH_LANE r.s[i] = -s[i]; return r; }
+  __device__ Vec operator~() const { Vec r; EACH_LANE r.s[i] = ~s[i]; return r; }
   __device__ Vec& operator|=(const Vec& b) { return *this = *this | b; }
   __device__ Vec& operator+=(const Vec& b) { return *this = *this + b; }
   __device__ Vec& operator-=(const Vec& b) { return *this = *this - b; }
@@ -55,7 +55,7 @@ template <class T, int N> struct Vec {  // of 8 or 16
 };
 // Floats have no bits to combine; an instance that nobody calls is not compiled, but a friend's return type is: so the
 // operators above stand for all lanes, and these two say what a float would do.
-template <class To, class T, int N> __device__ Vec<To, N> converted(const Vec<T, N>& v) { Vec<To, N> r; LANES r.s[i] = (To)v.s[i]; return r; }
+template <class To, class T, int N> __device__ Vec<To, N> converted(const Vec<T, N>& v) { Vec<To, N> r; EACH_LANE r.s[i] = (To)v.s[i]; return r; }
 template <class To, class T> __device__ To bits_as(const T& v) {
   static_assert(sizeof(To) == sizeof(T), "as_ keeps the size");
   To r;
@@ -94,32 +94,32 @@ template <class To, class T> __device__ To bits_as(const T& v) {
 #define double4 opencl_double4
 TYPE8(char) TYPE8(uchar) TYPE8(short) TYPE8(ushort) TYPE8(int) TYPE8(uint) TYPE8(long) TYPE8(ulong) TYPE8(float) TYPE8(double)
 
-template <int N, class T> HERE Vec<T, N> vload(long at, const T* p) { Vec<T, N> r; LANES r.s[i] = p[at * N + i]; return r; }
-template <class T, int N, class P> HERE void vstore(const Vec<T, N>& v, long at, P* p) { LANES p[at * N + i] = v.s[i]; }
+template <int N, class T> HERE Vec<T, N> vload(long at, const T* p) { Vec<T, N> r; EACH_LANE r.s[i] = p[at * N + i]; return r; }
+template <class T, int N, class P> HERE void vstore(const Vec<T, N>& v, long at, P* p) { EACH_LANE p[at * N + i] = v.s[i]; }
 template <class T> HERE Vec<T, 8> vload8(long at, const T* p) { return vload<8>(at, p); }
 template <class T> HERE Vec<T, 16> vload16(long at, const T* p) { return vload<16>(at, p); }
 template <class T, class P> HERE void vstore8(const Vec<T, 8>& v, long at, P* p) { vstore(v, at, p); }
 template <class T, class P> HERE void vstore16(const Vec<T, 16>& v, long at, P* p) { vstore(v, at, p); }
 
 // --- Functions of lanes. ---
-#define UNARY(name) template <class T, int N> HERE Vec<T, N> name(const Vec<T, N>& v) { Vec<T, N> r; LANES r.s[i] = ::name(v.s[i]); return r; }
+#define UNARY(name) template <class T, int N> HERE Vec<T, N> name(const Vec<T, N>& v) { Vec<T, N> r; EACH_LANE r.s[i] = ::name(v.s[i]); return r; }
 UNARY(fabs) UNARY(floor) UNARY(ceil) UNARY(trunc) UNARY(rint) UNARY(sqrt)
-template <int N> HERE Vec<uint, N> abs(const Vec<int, N>& v) { Vec<uint, N> r; LANES r.s[i] = v.s[i] < 0 ? 0u - (uint)v.s[i] : (uint)v.s[i]; return r; }
-template <int N> HERE Vec<ulong, N> abs(const Vec<long, N>& v) { Vec<ulong, N> r; LANES r.s[i] = v.s[i] < 0 ? 0ul - (ulong)v.s[i] : (ulong)v.s[i]; return r; }
+template <int N> HERE Vec<uint, N> abs(const Vec<int, N>& v) { Vec<uint, N> r; EACH_LANE r.s[i] = v.s[i] < 0 ? 0u - (uint)v.s[i] : (uint)v.s[i]; return r; }
+template <int N> HERE Vec<ulong, N> abs(const Vec<long, N>& v) { Vec<ulong, N> r; EACH_LANE r.s[i] = v.s[i] < 0 ? 0ul - (ulong)v.s[i] : (ulong)v.s[i]; return r; }
 template <class T, int N> HERE Vec<T, N> fma(const Vec<T, N>& a, const Vec<T, N>& b, const Vec<T, N>& c) {
   Vec<T, N> r;
-  LANES r.s[i] = ::fma(a.s[i], b.s[i], c.s[i]);
+  EACH_LANE r.s[i] = ::fma(a.s[i], b.s[i], c.s[i]);
   return r;
 }
 HERE ulong mul_hi(ulong a, ulong b) { return __umul64hi(a, b); }
 HERE int clz(ulong v) { return __clzll((long long)v); }
-template <class T, int N> HERE int any(const Vec<T, N>& mask) { int r = 0; LANES r |= mask.s[i] < 0; return r; }
+template <class T, int N> HERE int any(const Vec<T, N>& mask) { int r = 0; EACH_LANE r |= mask.s[i] < 0; return r; }
 template <class T, int N> HERE int any_of(const Vec<T, N>& mask) { return any(mask); }
 template <class T, int N> HERE typename Vec<T, N>::Mask isnan(const Vec<T, N>& v) { return v != v; }
 template <class M, class A, class B, int N> HERE Vec<A, N> PICK(const Vec<M, N>& mask, const Vec<A, N>& a, const Vec<B, N>& b) {
   static_assert(sizeof(M) == sizeof(A) && sizeof(A) == sizeof(B), "a mask is as wide as the lanes");
   Vec<A, N> r;
-  LANES r.s[i] = mask.s[i] < 0 ? a.s[i] : b.s[i];
+  EACH_LANE r.s[i] = mask.s[i] < 0 ? a.s[i] : b.s[i];
   return r;
 }
 template <class A> HERE A PICK(int mask, A a, A b) { return mask ? a : b; }

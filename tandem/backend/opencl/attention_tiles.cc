@@ -2,6 +2,7 @@
 // with the other side are products of packed panels, as in matrix products. Only the scores of the rows at work are kept.
 #include "tandem/backend/opencl/attention.h"
 #include "tandem/backend/opencl/gemm.h"
+#include "tandem/backend/opencl/pieces.h"
 #include "tandem/backend/opencl/source.h"
 
 namespace tandem::opencl {
@@ -12,8 +13,22 @@ typedef struct { long batch, targets, sources, heads, size, depth, causal, b0, b
 // Six rows of x, and where their products with the other side are kept: to[6][width].
 typedef struct { long at[6]; int rows; long width; } Rows;
 
-static T_lane8 piece(__global const T_mem* x, long at, long stride, int m) { return m == 8 && stride == 1 ? T_load8(x, at) : T_part(x, at, stride, m, 0); }
-static T_lane added(T_lane8 v) { return ((v.s0 + v.s4) + (v.s2 + v.s6)) + ((v.s1 + v.s5) + (v.s3 + v.s7)); }
+static T_lane8 eight(__global const T_mem* x, long at, int m) { return m == 8 ? T_load8(x, at) : T_part(x, at, 1, m, 0); }
+static T_lane added8(T_lane8 v) { return ((v.s0 + v.s4) + (v.s2 + v.s6)) + ((v.s1 + v.s5) + (v.s3 + v.s7)); }
+static T_lane largest8(T_lane8 v) { return fmax(fmax(fmax(v.s0, v.s4), fmax(v.s1, v.s5)), fmax(fmax(v.s2, v.s6), fmax(v.s3, v.s7))); }
+#if SCORES == 16
+#define GET_SCORES(p) GET16(S, p)
+#define PUT_SCORES(p, v) PUT16(S, p, v)
+#define SCORES_OF(x, at, m) JOIN(S, eight(x, at, min(8, m)), eight(x, (at) + 8, max(0, (m) - 8)))
+#define ADDED(v) added8((v).lo + (v).hi)
+#define LARGEST(v) fmax(largest8((v).lo), largest8((v).hi))
+#else
+#define GET_SCORES(p) GET8(S, p)
+#define PUT_SCORES(p, v) PUT8(S, p, v)
+#define SCORES_OF(x, at, m) eight(x, at, m)
+#define ADDED(v) added8(v)
+#define LARGEST(v) largest8(v)
+#endif
 static long seen(const Sizes s, long t) { return s.causal ? min(t + 1, s.sources) : s.sources; }
 
 // Rows first .. first+5 of x [batch, count, heads, size]; what is beyond the last one repeats it.
@@ -33,52 +48,71 @@ KERNEL attention_pack(__global const T_mem* x, __global P* panels, const long ro
   __global P* to = panels + (head * ((rows + 15) / 16) + panel) * size * 16;
   const long from = ((b * rows + panel * 16) * heads + n) * size, step = heads * size;
   const int columns = (int)min(16l, rows - panel * 16);
-  for (long k = 0; k < size; ++k)
+  long k = 0;
+  if (columns == 16)
+    for (; k + 8 <= size; k += 8) {
+      take_turned(x, from + k, step, to + k * 16, 16);
+      take_turned(x, from + 8 * step + k, step, to + k * 16 + 8, 16);
+    }
+  for (; k < size; ++k)
     for (int c = 0; c < 16; ++c) to[k * 16 + c] = c < columns ? (P)T_load(x, from + c * step + k) : (P)0;
 }
 
 #define ROW(r) (P)T_load(x, rows.at[r] + k)
+#define NEXT_LINE ++k, pb += 16
+#if TILE_LANES == 16
+#define KEEP(r, low, high, A) { \
+    PUT16(P16, to + r * rows.width + j, low); \
+    if (columns > 16) PUT16(P16, to + r * rows.width + j + 16, high); \
+  }
+#else
 #define KEEP(r, low, high, A) { PUT8(P8, to + r * rows.width + j, low); PUT8(P8, to + r * rows.width + j + 8, high); }
-// Products of the rows with those of the panels from `begin`, a multiple of 16, to `end`.
+#endif
+// Products of the rows with those of the panels from `begin` to `end`, which are multiples of 16.
 static void products(__global const T_mem* x, const Rows rows, __global const P* panels, long begin, long end, long size, __global P* to) {
-  for (long j = begin; j < end; j += 16) {
+  const long panel = size * 16;
+  for (long j = begin; j < end; j += TILE_COLUMNS) {
+    const int columns = (int)min((long)TILE_COLUMNS, end - j);
     __global const P* pb = panels + j * size;
     TILE
-    for (long k = 0; k < size; ++k, pb += 16) {
-      const P8 b0 = GET8(P8, pb), b1 = GET8(P8, pb + 8);
-      STEP_TILE(ROW)
-    }
+    TILE_LOOP(long k = 0, k < size, NEXT_LINE, PANEL_COLUMNS, ROW)
     EACH_ROW(KEEP, )
   }
 }
 
 #define WEIGHT(r) weights[r * rows.width + j]
+#define NEXT_ROW ++j, at += step
+// Whole vectors are taken unless that is beyond the end of x: what a column that is not kept adds up does not matter.
+#define IN_PLACE(i) (at + ((i) + 1) * TILE_LANES <= x_end ? TAKE(x, at + (i) * TILE_LANES) : TAKE_PART(x, at + (i) * TILE_LANES, columns - (i) * TILE_LANES))
 #define STORE(r, low, high, A) \
   if (r < rows.rows) { \
-    if (m == 8) T_store8(y, rows.at[r] + c, low * factor[r]); else T_store_part(y, rows.at[r] + c, low * factor[r], 1, m); \
-    if (more == 8) T_store8(y, rows.at[r] + c + 8, high * factor[r]); else T_store_part(y, rows.at[r] + c + 8, high * factor[r], 1, more); \
+    T_piece_store(y, rows.at[r] + c, min(columns, TILE_LANES), low * factor[r]); \
+    if (columns > TILE_LANES) T_piece_store(y, rows.at[r] + c + TILE_LANES, columns - TILE_LANES, high * factor[r]); \
   }
-// The rows of y: rows begin .. end-1 of x, `step` elements apart, by their weights, and by the factor of each row.
-static void combine(__global const P* weights, __global const T_mem* x, long from, long step, long begin, long end, long size,
+// The rows of y: rows begin .. end-1 of x, which has x_end elements, `step` apart, by their weights, and by the factor of each row.
+static void combine(__global const P* weights, __global const T_mem* x, long x_end, long from, long step, long begin, long end, long size,
                     __global T_mem* y, const Rows rows, const P* factor) {
-  for (long c = 0; c < size; c += 16) {
-    const int m = (int)min(8l, size - c), more = (int)max(0l, min(8l, size - c - 8));
+  for (long c = 0; c < size; c += TILE_COLUMNS) {
+    const int columns = (int)min((long)TILE_COLUMNS, size - c);
+    long at = from + begin * step + c;
     TILE
-    for (long j = begin; j < end; ++j) {
-      const long at = from + j * step + c;
-      const P8 b0 = piece(x, at, 1, m), b1 = more ? piece(x, at + 8, 1, more) : (P8)(0);
-      STEP_TILE(WEIGHT)
-    }
+    TILE_LOOP(long j = begin, j < end, NEXT_ROW, IN_PLACE, WEIGHT)
     EACH_ROW(STORE, )
   }
 }
 
 // Products become scores: `count` of one row from `bias_at`, the bias's elements `stride` apart; -infinity from `visible` to `end`.
 static void add_bias(__global P* row, __global const T_mem* bias, long bias_at, long stride, T_lane scale, long begin, long visible, long end) {
-  for (long j = begin; j < visible; j += 8) {
-    const int m = (int)min(8l, visible - j);
-    const P8 added_bias = stride == 0 ? (P8)(T_load(bias, bias_at)) : piece(bias, bias_at + j * stride, stride, m);
-    PUT8(P8, row + j, GET8(P8, row + j) * (P8)(scale) + added_bias);
+  if (stride == 0) {
+    const S same = (S)(T_load(bias, bias_at));
+    for (long j = begin; j < visible; j += SCORES) PUT_SCORES(row + j, GET_SCORES(row + j) * (S)(scale) + same);
+  } else if (stride == 1) {
+    for (long j = begin; j < visible; j += SCORES) {
+      const int m = (int)min((long)SCORES, visible - j);
+      PUT_SCORES(row + j, GET_SCORES(row + j) * (S)(scale) + SCORES_OF(bias, bias_at + j, m));
+    }
+  } else {
+    for (long j = begin; j < visible; ++j) row[j] = row[j] * scale + T_load(bias, bias_at + j * stride);
   }
   for (long j = visible; j < end; ++j) row[j] = -INFINITY;
 }
@@ -87,18 +121,18 @@ static void add_bias(__global P* row, __global const T_mem* bias, long bias_at, 
 constexpr std::string_view kForward = R"(
 // Scores become shares, but for the sum that is returned; log_sum is its logarithm with the scores as they were.
 static P exponentials(__global P* row, long end, P* log_sum) {
-  P8 most = (P8)(-INFINITY);
-  for (long j = 0; j < end; j += 8) most = PICK(GET8(P8, row + j) > most, GET8(P8, row + j), most);
-  const P largest = fmax(fmax(fmax(most.s0, most.s4), fmax(most.s1, most.s5)), fmax(fmax(most.s2, most.s6), fmax(most.s3, most.s7)));
-  const P shift = largest == -INFINITY ? 0 : largest;
-  P8 sum = (P8)(0);
-  for (long j = 0; j < end; j += 8) {
-    const P8 e = lane_exp(GET8(P8, row + j) - (P8)(shift));
-    PUT8(P8, row + j, e);
+  S most = (S)(-INFINITY);
+  for (long j = 0; j < end; j += SCORES) most = PICK(GET_SCORES(row + j) > most, GET_SCORES(row + j), most);
+  const P largest = LARGEST(most), shift = largest == -INFINITY ? 0 : largest;
+  S sum = (S)(0);
+  for (long j = 0; j < end; j += SCORES) {
+    const S e = lane_exp(GET_SCORES(row + j) - (S)(shift));
+    PUT_SCORES(row + j, e);
     sum += e;
   }
-  *log_sum = lane_log((P8)(added(sum))).s0 + shift;
-  return added(sum);
+  const P total = ADDED(sum);
+  *log_sum = lane_log((P8)(total)).s0 + shift;
+  return total;
 }
 
 KERNEL attention_forward(__global const T_mem* q, __global const P* keys, __global const T_mem* v, __global const T_mem* bias,
@@ -119,7 +153,7 @@ KERNEL attention_forward(__global const T_mem* q, __global const P* keys, __glob
       factor[r] = (P)1 / exponentials(scores + r * width, end, &log_sum);
       T_store(log_sums, head * s.targets + t, log_sum);
     }
-    combine(scores, v, (b * s.sources * s.heads + n) * s.depth, s.heads * s.depth, 0, visible, s.depth, y,
+    combine(scores, v, s.batch * s.sources * s.heads * s.depth, (b * s.sources * s.heads + n) * s.depth, s.heads * s.depth, 0, visible, s.depth, y,
             rows_of(head, s.heads, first, s.targets, s.depth, width), factor);
   }
 }
@@ -136,8 +170,8 @@ KERNEL attention_own(__global const T_mem* dy, __global const T_mem* y, __global
     const long head = i / s.targets, t = i - head * s.targets, b = head / s.heads, n = head - b * s.heads;
     const long at = ((b * s.targets + t) * s.heads + n) * s.depth;
     P8 sum = (P8)(0);
-    for (long c = 0; c < s.depth; c += 8) sum += piece(dy, at + c, 1, (int)min(8l, s.depth - c)) * piece(y, at + c, 1, (int)min(8l, s.depth - c));
-    own[i] = added(sum);
+    for (long c = 0; c < s.depth; c += 8) sum += eight(dy, at + c, (int)min(8l, s.depth - c)) * eight(y, at + c, (int)min(8l, s.depth - c));
+    own[i] = added8(sum);
   }
 }
 KERNEL attention_queries(__global const T_mem* dy, __global const T_mem* q, __global const T_mem* k, __global const P* keys,
@@ -158,14 +192,14 @@ KERNEL attention_queries(__global const T_mem* dy, __global const T_mem* q, __gl
       __global P* change = changes + r * width;
       const P log_sum = T_load(log_sums, head * s.targets + t), mine = own[head * s.targets + t];
       add_bias(share, bias, b * s.b0 + n * s.b1 + t * s.b2, s.b3, scale, 0, seen(s, t), end);
-      for (long j = 0; j < end; j += 8) {
-        const P8 e = lane_exp(GET8(P8, share + j) - (P8)(log_sum));
-        PUT8(P8, change + j, log_sum < BLIND ? (P8)(0) : e * (GET8(P8, change + j) - (P8)(mine)));
+      for (long j = 0; j < end; j += SCORES) {
+        const S e = lane_exp(GET_SCORES(share + j) - (S)(log_sum));
+        PUT_SCORES(change + j, log_sum < BLIND ? (S)(0) : e * (GET_SCORES(change + j) - (S)(mine)));
       }
     }
     P factor[6];
     for (int r = 0; r < 6; ++r) factor[r] = scale;
-    combine(changes, k, (b * s.sources * s.heads + n) * s.size, s.heads * s.size, 0, visible, s.size, dq, queries, factor);
+    combine(changes, k, s.batch * s.sources * s.heads * s.size, (b * s.sources * s.heads + n) * s.size, s.heads * s.size, 0, visible, s.size, dq, queries, factor);
   }
 }
 KERNEL attention_sources(__global const T_mem* dy, __global const T_mem* q, __global const T_mem* k, __global const T_mem* v,
@@ -187,13 +221,12 @@ KERNEL attention_sources(__global const T_mem* dy, __global const T_mem* q, __gl
       __global P* share = shares + r * width;
       __global P* change = changes + r * width;
       add_bias(share, bias, b * s.b0 + n * s.b1 + source * s.b3, s.b2, scale, from, s.targets, width);
-      for (long t = from; t < s.targets; t += 8) {
-        const int m = (int)min(8l, s.targets - t);
-        const P8 log_sum = piece(log_sums, row + t, 1, m);
-        P8 e = lane_exp(GET8(P8, share + t) - log_sum);
-        PUT8(P8, share + t, e);
-        PUT8(P8, change + t, e * (GET8(P8, change + t) - (m == 8 ? GET8(P8, own + row + t) : lanes_part(own, row + t, m))));
-        if (!any(log_sum < (P8)(BLIND))) continue;
+      for (long t = from; t < s.targets; t += SCORES) {
+        const int m = (int)min((long)SCORES, s.targets - t);
+        const S log_sum = SCORES_OF(log_sums, row + t, m), e = lane_exp(GET_SCORES(share + t) - log_sum);
+        PUT_SCORES(share + t, e);
+        PUT_SCORES(change + t, e * (GET_SCORES(change + t) - GET_SCORES(own + row + t)));
+        if (!any_of(log_sum < (S)(BLIND))) continue;
 #pragma unroll 1
         for (int u = 0; u < m; ++u) {
           if (T_load(log_sums, row + t + u) >= BLIND) continue;
@@ -206,27 +239,24 @@ KERNEL attention_sources(__global const T_mem* dy, __global const T_mem* q, __gl
     }
     P factor[6], whole[6];
     for (int r = 0; r < 6; ++r) factor[r] = scale, whole[r] = 1;
-    combine(changes, q, (b * s.targets * s.heads + n) * s.size, s.heads * s.size, begin, s.targets, s.size, dk, keys, factor);
-    combine(shares, dy, (b * s.targets * s.heads + n) * s.depth, s.heads * s.depth, begin, s.targets, s.depth, dv, values, whole);
+    combine(changes, q, s.batch * s.targets * s.heads * s.size, (b * s.targets * s.heads + n) * s.size, s.heads * s.size, begin, s.targets, s.size, dk, keys, factor);
+    combine(shares, dy, s.batch * s.targets * s.heads * s.depth, (b * s.targets * s.heads + n) * s.depth, s.heads * s.depth, begin, s.targets, s.depth, dv, values, whole);
   }
 }
 )";
 
-/// The first m of eight lanes between kernels.
-constexpr std::string_view kLanesPart = R"(
-static P8 lanes_part(__global const P* x, long at, int m) {
-  P v[8];
-#pragma unroll 1
-  for (int u = 0; u < 8; ++u) v[u] = u < m ? x[at + u] : 0;
-  return vload8(0, v);
-}
-)";
+/// Scores are worked off in vectors of as many lanes whatever the device has, so that sums of them have one order.
+constexpr int kMostScores = 16;
+int score_lanes(DType lane) { return dtype_size(lane) == 4 ? kMostScores : kWidth; }
 
-std::string source(DType dtype, std::string_view kernels) {
+std::string source(const Context& context, DType dtype, std::string_view kernels) {
   const DType lane = lane_dtype(dtype);
-  return text(gemm_prelude(dtype), kForEach, Epilogue().source(), tile_text(kWidth), "#define BLIND ((P)(", AttentionSizes::blind(dtype), "))\n",
-              define_function("lane_exp", lane, 1, [](auto& in) { return exp(in[0]); }),
-              define_function("lane_log", lane, 1, [](auto& in) { return log(in[0]); }), kLanesPart, kTiles, kernels);
+  const int lanes = tile_lanes(context, dtype), scores = score_lanes(lane);
+  return text(gemm_prelude(dtype), kForEach, Epilogue().source(), tile_text(lanes), pieces_text("T", dtype, lanes), kTurnText, "#define BLIND ((P)(",
+              AttentionSizes::blind(dtype), "))\n#define SCORES ", scores, "\n#define S ", lane_type(expr::lane_of(dtype)), scores, "\n#define S_anywhere ",
+              lane_type(expr::lane_of(dtype)), scores, "_anywhere\n",
+              define_function("lane_exp", lane, 1, [](auto& in) { return exp(in[0]); }, scores),
+              define_function("lane_log", lane, 1, [](auto& in) { return log(in[0]); }), kTiles, kernels);
 }
 
 /// Panels of one operand.
@@ -266,7 +296,7 @@ struct TilePlan : AttentionPlan {
 
 Prepared prepare_forward(const KernelCall& call) {
   const TilePlan p(call, 0);
-  const std::string program = source(call.dtype(), kForward);
+  const std::string program = source(*p.context, call.dtype(), kForward);
   const KernelFunction pack = p.context->kernel(program, "attention_pack"), kernel = p.context->kernel(program, "attention_forward");
   return prepared([=](const KernelArgs& args) {
     const Scratch keys(p.context->pool(), p.keys.bytes(p.lane())), scores(p.context->pool(), p.scratch_bytes(p.s.targets, p.s.sources, 1));
@@ -281,13 +311,13 @@ Prepared prepare_forward(const KernelCall& call) {
 /// Inputs are dy, query, key, value, bias, y, log_sums.
 Prepared prepare_gradient(const KernelCall& call) {
   const TilePlan p(call, 1);
-  const std::string program = source(call.dtype(), kGradient);
+  const std::string program = source(*p.context, call.dtype(), kGradient);
   const KernelFunction pack = p.context->kernel(program, "attention_pack"), own = p.context->kernel(program, "attention_own"),
                        queries = p.context->kernel(program, "attention_queries"), sources = p.context->kernel(program, "attention_sources");
   return prepared([=](const KernelArgs& args) {
     BufferPool& pool = p.context->pool();
     const std::int64_t rows = p.s.batch * p.s.heads * p.s.targets, per_item = p.context->elements_per_item(rows, static_cast<double>(p.s.depth));
-    const Scratch sums(pool, static_cast<std::size_t>(rows) * p.lane());
+    const Scratch sums(pool, static_cast<std::size_t>(rows + kMostScores) * p.lane());  // whole vectors of them are read
     {
       Launch launch(*p.context, own);
       launch.buffer(args.inputs[0]).buffer(args.inputs[5]).buffer(sums.get());

@@ -19,11 +19,44 @@ KERNEL pack_a(__global const T_mem* a, const long offset, const long row_stride,
   __global P* to = panels + (matrix * count + panel) * depth * 6;
   const int rows = (int)min(6l, m - panel * 6);
   if (rows == 6) {
-    for (long k = 0; k < depth; ++k)
+    long k = 0;
+    if (panel * 6 + 8 <= m) {  // eight rows are taken; what the last two leave is written over
+      if (column_stride == 1)
+        for (; k + 9 <= depth; k += 8) take_turned(a, from + k, row_stride, to + k * 6, 6);
+      else if (row_stride == 1)
+        for (; k + 2 <= depth; ++k) PUT8(P8, to + k * 6, AS_P8(T_load8(a, from + k * column_stride)));
+    }
+    for (; k < depth; ++k)
       for (int r = 0; r < 6; ++r) to[k * 6 + r] = (P)T_load(a, from + r * row_stride + k * column_stride);
   } else {
     for (long k = 0; k < depth; ++k)
       for (int r = 0; r < 6; ++r) to[k * 6 + r] = r < rows ? (P)T_load(a, from + r * row_stride + k * column_stride) : (P)0;
+  }
+}
+)";
+
+constexpr std::string_view kPackB = R"(
+KERNEL pack_b(__global const T_mem* b, const long offset, const long row_stride, const long column_stride,
+              const long matrix_stride, __global P* panels, const long depth, const long n) {
+  const long panel = get_global_id(0), matrix = get_global_id(1), count = (n + 15) / 16;
+  if (panel >= count) return;
+  const long from = offset + matrix * matrix_stride + panel * 16 * column_stride;
+  __global P* to = panels + (matrix * count + panel) * depth * 16;
+  const int columns = (int)min(16l, n - panel * 16);
+  if (columns == 16 && column_stride == 1) {
+    for (long k = 0; k < depth; ++k) {
+      PUT8(P8, to + k * 16, AS_P8(T_load8(b, from + k * row_stride)));
+      PUT8(P8, to + k * 16 + 8, AS_P8(T_load8(b, from + k * row_stride + 8)));
+    }
+  } else {
+    long k = 0;
+    if (columns == 16 && row_stride == 1)
+      for (; k + 8 <= depth; k += 8) {
+        take_turned(b, from + k, column_stride, to + k * 16, 16);
+        take_turned(b, from + k + 8 * column_stride, column_stride, to + k * 16 + 8, 16);
+      }
+    for (; k < depth; ++k)
+      for (int c = 0; c < 16; ++c) to[k * 16 + c] = c < columns ? (P)T_load(b, from + k * row_stride + c * column_stride) : (P)0;
   }
 }
 )";
@@ -53,23 +86,27 @@ KERNEL multiply(__global const P* a, __global const P* b, __global T_mem* c, con
 
 }  // namespace
 
-const std::string_view kPackBText = R"(
-KERNEL pack_b(__global const T_mem* b, const long offset, const long row_stride, const long column_stride,
-              const long matrix_stride, __global P* panels, const long depth, const long n) {
-  const long panel = get_global_id(0), matrix = get_global_id(1), count = (n + 15) / 16;
-  if (panel >= count) return;
-  const long from = offset + matrix * matrix_stride + panel * 16 * column_stride;
-  __global P* to = panels + (matrix * count + panel) * depth * 16;
-  const int columns = (int)min(16l, n - panel * 16);
-  if (columns == 16 && column_stride == 1) {
-    for (long k = 0; k < depth; ++k) {
-      PUT8(P8, to + k * 16, AS_P8(T_load8(b, from + k * row_stride)));
-      PUT8(P8, to + k * 16 + 8, AS_P8(T_load8(b, from + k * row_stride + 8)));
-    }
-  } else {
-    for (long k = 0; k < depth; ++k)
-      for (int c = 0; c < 16; ++c) to[k * 16 + c] = c < columns ? (P)T_load(b, from + k * row_stride + c * column_stride) : (P)0;
-  }
+const std::string_view kTurnText = R"(
+// Each is one instruction on eight lanes.
+#define LOW_MIXED(a, b) EIGHT(P8, a.s0, b.s0, a.s1, b.s1, a.s4, b.s4, a.s5, b.s5)
+#define HIGH_MIXED(a, b) EIGHT(P8, a.s2, b.s2, a.s3, b.s3, a.s6, b.s6, a.s7, b.s7)
+#define LOW_PAIRS(a, b) EIGHT(P8, a.s0, a.s1, b.s0, b.s1, a.s4, a.s5, b.s4, b.s5)
+#define HIGH_PAIRS(a, b) EIGHT(P8, a.s2, a.s3, b.s2, b.s3, a.s6, a.s7, b.s6, b.s7)
+#define TURNED(r) AS_P8(T_load8(x, at + (r) * apart))
+static void take_turned(__global const T_mem* x, long at, long apart, __global P* to, long step) {
+  const P8 r0 = TURNED(0), r1 = TURNED(1), r2 = TURNED(2), r3 = TURNED(3), r4 = TURNED(4), r5 = TURNED(5), r6 = TURNED(6), r7 = TURNED(7);
+  const P8 m0 = LOW_MIXED(r0, r1), m1 = HIGH_MIXED(r0, r1), m2 = LOW_MIXED(r2, r3), m3 = HIGH_MIXED(r2, r3);
+  const P8 m4 = LOW_MIXED(r4, r5), m5 = HIGH_MIXED(r4, r5), m6 = LOW_MIXED(r6, r7), m7 = HIGH_MIXED(r6, r7);
+  const P8 p0 = LOW_PAIRS(m0, m2), p1 = HIGH_PAIRS(m0, m2), p2 = LOW_PAIRS(m1, m3), p3 = HIGH_PAIRS(m1, m3);
+  const P8 p4 = LOW_PAIRS(m4, m6), p5 = HIGH_PAIRS(m4, m6), p6 = LOW_PAIRS(m5, m7), p7 = HIGH_PAIRS(m5, m7);
+  PUT8(P8, to, JOIN(P8, p0.lo, p4.lo));
+  PUT8(P8, to + step, JOIN(P8, p1.lo, p5.lo));
+  PUT8(P8, to + 2 * step, JOIN(P8, p2.lo, p6.lo));
+  PUT8(P8, to + 3 * step, JOIN(P8, p3.lo, p7.lo));
+  PUT8(P8, to + 4 * step, JOIN(P8, p0.hi, p4.hi));
+  PUT8(P8, to + 5 * step, JOIN(P8, p1.hi, p5.hi));
+  PUT8(P8, to + 6 * step, JOIN(P8, p2.hi, p6.hi));
+  PUT8(P8, to + 7 * step, JOIN(P8, p3.hi, p7.hi));
 }
 )";
 
@@ -159,7 +196,7 @@ static void put_part(__global C_mem* c, long to, long n, long column, int rows, 
       const int m = min(8, columns - j);
       const long at = to + r * n + j;
       P8 sums = vload8(0, all + r * TILE_COLUMNS + j);
-      if (add) sums += AS_P8(C_part(c, at, 1, m, 0));
+      if (add) sums += AS_P8((m == 8 ? C_load8(c, at) : C_part(c, at, 1, m, 0)));
       if (m == 8) put_whole(c, at, column + j, sums EPILOGUE_ARGUMENTS);
       else C_store_part(c, at, EPILOGUE(AS_T8(sums), at, column + j, m), 1, m);
     }
@@ -202,13 +239,15 @@ std::string gemm_prelude(DType dtype, DType result) {
               is_floating(lane) ? "#define MAD(a, b, c) fma(a, b, c)\n" : "#define MAD(a, b, c) ((a) * (b) + (c))\n");
 }
 
+std::string pack_b_source(DType dtype) { return text(gemm_prelude(dtype), kTurnText, kPackB); }
+
 Gemm::Gemm(Context& context, DType dtype, Epilogue epilogue)
     : context_(&context),
       dtype_(dtype),
       lanes_(tile_lanes(context, dtype)),
       epilogue_(std::move(epilogue)),
-      pack_a_(context.kernel(text(gemm_prelude(dtype), kPackA), "pack_a")),
-      pack_b_(context.kernel(text(gemm_prelude(dtype), kPackBText), "pack_b")),
+      pack_a_(context.kernel(text(gemm_prelude(dtype), kTurnText, kPackA), "pack_a")),
+      pack_b_(context.kernel(pack_b_source(dtype), "pack_b")),
       multiply_(context.kernel(text(gemm_prelude(dtype), epilogue_.source(), tile_text(lanes_), kBatchText, kMultiply), "multiply")) {}
 
 void Gemm::pack_a(const Matrix& a, std::int64_t m, std::int64_t depth, void* panels, std::int64_t count,

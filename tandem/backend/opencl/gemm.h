@@ -66,8 +66,12 @@ int tile_lanes(const Context& context, DType dtype);
 /// where `add` says so; `first` is its first column. EACH_ROW(DO, A) is DO(number, first vector, second vector, A) for each row. After "#define WIDE 0" only the first vector is computed.
 std::string tile_text(int lanes, int rows = kTileRows);
 
-/// The kernel pack_b, after gemm_prelude, and its launch: as Gemm::pack_b.
-extern const std::string_view kPackBText;
+/// After gemm_prelude: take_turned(x, at, apart, to, step) takes eight rows of eight elements of x, `apart` elements from one another, and
+/// makes columns of them: element (r, k) goes to to[k * step + r].
+extern const std::string_view kTurnText;
+
+/// The program of the kernel pack_b, and its launch: as Gemm::pack_b.
+std::string pack_b_source(DType dtype);
 void launch_pack_b(Context& context, const KernelFunction& pack_b, const Matrix& b, std::int64_t depth, std::int64_t n, void* panels,
                    std::int64_t count, std::int64_t matrix_stride);
 

@@ -36,7 +36,7 @@ NarrowGemm::NarrowGemm(Context& context, DType dtype, Epilogue epilogue)
     : context_(&context),
       lane_(packed_bytes(dtype)),
       epilogue_(std::move(epilogue)),
-      pack_b_(context.kernel(text(gemm_prelude(dtype), kPackBText), "pack_b")),
+      pack_b_(context.kernel(pack_b_source(dtype), "pack_b")),
       multiply_(context.kernel(text(gemm_prelude(dtype), epilogue_.source(), tile_text(tile_lanes(context, dtype)), kBatchText, kNarrow), "narrow")) {}
 
 void NarrowGemm::multiply(const Matrix& a, const Matrix& b, std::int64_t b_count, void* c, const std::array<std::int64_t, 3>& mnk,

@@ -1,7 +1,8 @@
 // Pooling: the largest value or the mean of each window, and where their gradients go.
 #include <array>
 
-#include "tandem/backend/opencl/kernels.h"
+#include "tandem/backend/opencl/gemm.h"
+#include "tandem/backend/opencl/pieces.h"
 #include "tandem/backend/opencl/source.h"
 #include "tandem/op/window.h"
 
@@ -47,18 +48,15 @@ KERNEL pool(__global const T_mem* x, __global T_mem* y, const Image g, const lon
     const long top = max(y0, 0l), bottom = min(y0 + g.kh, g.h);
     for (long ox = 0; ox < g.ow; ++ox) {
       const long x0 = ox * g.sx - g.px, left = max(x0, 0l), right = min(x0 + g.kw, g.w);
-      for (long c = 0; c < g.c; c += 8) {
-        const int m = (int)min(8l, g.c - c);
-        const long to = (line * g.ow + ox) * g.c + c;
-        T_lane8 value = (T_lane8)(0);
+      for (long c = 0; c < g.c; c += LANES) {
+        const int m = PIECE(g.c - c);
+        V value = (V)(0);
         for (long iy = top; iy < bottom; ++iy)
           for (long ix = left; ix < right; ++ix) {
-            const long at = base + (iy * g.w + ix) * g.c + c;
-            const T_lane8 v = m == 8 ? T_load8(x, at) : T_part(x, at, 1, m, 0);
+            const V v = T_piece(x, base + (iy * g.w + ix) * g.c + c, m);
             value = iy == top && ix == left ? v : PICK((v > value) | (v != v), v, value);  // NaN is above all
           }
-        if (m == 8) T_store8(y, to, value);
-        else T_store_part(y, to, value, 1, m);
+        T_piece_store(y, (line * g.ow + ox) * g.c + c, m, value);
       }
     }
   }
@@ -91,26 +89,19 @@ KERNEL pool_argmax(__global const T_mem* x, __global T_mem* y, __global void* wh
 )";
 
 constexpr std::string_view kMean = R"(
-// How many pixels of a window lie inside an axis of `size`.
-static long inside(long start, long kernel_size, long size) { return min(start + kernel_size, size) - max(start, 0l); }
-
 KERNEL pool_mean(__global const T_mem* x, __global T_mem* y, const Image g, const long count, const long per_item) {
   FOR_EACH(line, count, per_item) {
     const long image = line / g.oh, oy = line - image * g.oh, y0 = oy * g.sy - g.py;
     for (long ox = 0; ox < g.ow; ++ox) {
       const long x0 = ox * g.sx - g.px;
-      const T_lane pixels = (T_lane)(inside(y0, g.kh, g.h) * inside(x0, g.kw, g.w));
-      for (long c = 0; c < g.c; c += 8) {
-        const int m = (int)min(8l, g.c - c);
-        T_lane8 sum = (T_lane8)(0);
-        for (long iy = max(y0, 0l); iy < min(y0 + g.kh, g.h); ++iy)
-          for (long ix = max(x0, 0l); ix < min(x0 + g.kw, g.w); ++ix) {
-            const long at = ((image * g.h + iy) * g.w + ix) * g.c + c;
-            sum += m == 8 ? T_load8(x, at) : T_part(x, at, 1, m, 0);
-          }
-        const long to = (line * g.ow + ox) * g.c + c;
-        if (m == 8) T_store8(y, to, sum / pixels);
-        else T_store_part(y, to, sum / pixels, 1, m);
+      const long top = max(y0, 0l), bottom = min(y0 + g.kh, g.h), left = max(x0, 0l), right = min(x0 + g.kw, g.w);
+      const T_lane pixels = (T_lane)((bottom - top) * (right - left));
+      for (long c = 0; c < g.c; c += LANES) {
+        const int m = PIECE(g.c - c);
+        V sum = (V)(0);
+        for (long iy = top; iy < bottom; ++iy)
+          for (long ix = left; ix < right; ++ix) sum += T_piece(x, ((image * g.h + iy) * g.w + ix) * g.c + c, m);
+        T_piece_store(y, (line * g.ow + ox) * g.c + c, m, sum / pixels);
       }
     }
   }
@@ -118,6 +109,9 @@ KERNEL pool_mean(__global const T_mem* x, __global T_mem* y, const Image g, cons
 )";
 
 constexpr std::string_view kMeanGrad = R"(
+// How many pixels of a window lie inside an axis of `size`.
+static long inside(long start, long kernel_size, long size) { return min(start + kernel_size, size) - max(start, 0l); }
+
 // Each input pixel adds up its shares of the windows that cover it.
 KERNEL pool_mean_grad(__global const T_mem* dy, __global T_mem* x, const Image g, const long count, const long per_item) {
   FOR_EACH(line, count, per_item) {
@@ -125,18 +119,32 @@ KERNEL pool_mean_grad(__global const T_mem* dy, __global T_mem* x, const Image g
     const long top = max(iy + g.py - g.kh + g.sy, 0l) / g.sy, bottom = min(g.oh, (iy + g.py) / g.sy + 1);
     for (long ix = 0; ix < g.w; ++ix) {
       const long left = max(ix + g.px - g.kw + g.sx, 0l) / g.sx, right = min(g.ow, (ix + g.px) / g.sx + 1);
-      for (long c = 0; c < g.c; c += 8) {
-        const int m = (int)min(8l, g.c - c);
-        T_lane8 sum = (T_lane8)(0);
+      for (long c = 0; c < g.c; c += LANES) {
+        const int m = PIECE(g.c - c);
+        V sum = (V)(0);
         for (long oy = top; oy < bottom; ++oy)
           for (long ox = left; ox < right; ++ox) {
             const T_lane pixels = (T_lane)(inside(oy * g.sy - g.py, g.kh, g.h) * inside(ox * g.sx - g.px, g.kw, g.w));
-            const long from = ((image * g.oh + oy) * g.ow + ox) * g.c + c;
-            sum += (m == 8 ? T_load8(dy, from) : T_part(dy, from, 1, m, 0)) / pixels;
+            sum += T_piece(dy, ((image * g.oh + oy) * g.ow + ox) * g.c + c, m) / pixels;
           }
-        const long to = (line * g.w + ix) * g.c + c;
-        if (m == 8) T_store8(x, to, sum);
-        else T_store_part(x, to, sum, 1, m);
+        T_piece_store(x, (line * g.w + ix) * g.c + c, m, sum);
+      }
+    }
+  }
+}
+
+// Windows that do not overlap: each pixel belongs to one at most, and is written once.
+KERNEL pool_mean_grad_apart(__global const T_mem* dy, __global T_mem* x, const Image g, const long count, const long per_item) {
+  FOR_EACH(line, count, per_item) {
+    const long image = line / g.oh, oy = line - image * g.oh, y0 = oy * g.sy - g.py, top = max(y0, 0l), bottom = min(y0 + g.kh, g.h);
+    for (long ox = 0; ox < g.ow; ++ox) {
+      const long x0 = ox * g.sx - g.px, left = max(x0, 0l), right = min(x0 + g.kw, g.w);
+      const T_lane pixels = (T_lane)((bottom - top) * (right - left));
+      for (long c = 0; c < g.c; c += LANES) {
+        const int m = PIECE(g.c - c);
+        const V share = T_piece(dy, (line * g.ow + ox) * g.c + c, m) / pixels;
+        for (long iy = top; iy < bottom; ++iy)
+          for (long ix = left; ix < right; ++ix) T_piece_store(x, ((image * g.h + iy) * g.w + ix) * g.c + c, m, share);
       }
     }
   }
@@ -219,12 +227,16 @@ std::string source(DType dtype, std::string_view text_of_kernel, std::string_vie
   return text(prelude(dtype == DType::f64), kForEach, define_dtype("T", dtype), mask_macros(lane_dtype(dtype)), kImage, window,
               text_of_kernel);
 }
+/// In vectors as wide as the device has them.
+std::string wide_source(const Context& context, DType dtype, std::string_view text_of_kernel) {
+  return source(dtype, text(pieces_text("T", dtype, tile_lanes(context, dtype)), text_of_kernel));
+}
 
 Prepared prepare(const KernelCall& call) {
   Context& context = context_of(call);
   const Geometry g = Geometry::make(call.attr(), call.shape());
   const Lines lines = output_lines(context, g);
-  const KernelFunction kernel = context.kernel(source(call.dtype(), kForward), "pool");
+  const KernelFunction kernel = context.kernel(wide_source(context, call.dtype(), kForward), "pool");
   return prepared([=, &context](const KernelArgs& args) {
     Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value(words(g)).value(lines.count).value(lines.per_item)
         .run(blocks(lines.count, lines.per_item));
@@ -243,29 +255,34 @@ Prepared prepare_argmax(const KernelCall& call) {
   });
 }
 
+bool apart(const Window& w) { return w.stride >= w.kernel; }
+/// Every pixel lies in a window, if they lie side by side.
+bool covered(const Window& w) { return w.stride == w.kernel && w.output * w.stride - w.pad_before >= w.input; }
+
+/// Is the gradient cleared first, because some pixels lie in no window?
+bool cleared(const Geometry& g, const Lines& lines) { return lines.count == 0 || !covered(g.rows) || !covered(g.columns); }
+
 Prepared prepare_mean(const KernelCall& call, const Geometry& g, bool gradient) {
   Context& context = context_of(call);
-  const Lines lines = gradient ? input_lines(context, g) : output_lines(context, g);
-  // One program for both: they are compiled kernel by kernel.
-  const KernelFunction kernel =
-      context.kernel(source(call.dtype(), text(kMean, kMeanGrad)), gradient ? "pool_mean_grad" : "pool_mean");
-  return prepared([=, &context](const KernelArgs& args) {
+  const bool spread = gradient && apart(g.rows) && apart(g.columns), clear = spread && cleared(g, output_lines(context, g));
+  const Lines lines = gradient && !spread ? input_lines(context, g) : output_lines(context, g);
+  // One program for all: they are compiled kernel by kernel.
+  const KernelFunction kernel = context.kernel(wide_source(context, call.dtype(), text(kMean, kMeanGrad)),
+                                               spread ? "pool_mean_grad_apart" : gradient ? "pool_mean_grad" : "pool_mean");
+  return prepared([=, &context, filling = Filling(context, call.outputs[0].spec)](const KernelArgs& args) {
+    if (clear) filling.run(args.outputs[0], 0);
     Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value(words(g)).value(lines.count).value(lines.per_item)
         .run(blocks(lines.count, lines.per_item));
   });
 }
 
-bool apart(const Window& w) { return w.stride >= w.kernel; }
-/// Every pixel lies in a window, if they lie side by side.
-bool covered(const Window& w) { return w.stride == w.kernel && w.output * w.stride - w.pad_before >= w.input; }
-
 Prepared prepare_grad_apart(const KernelCall& call, const Geometry& g) {
   Context& context = context_of(call);
   const Lines lines = output_lines(context, g);
-  const bool cleared = lines.count == 0 || !covered(g.rows) || !covered(g.columns);
+  const bool clear = cleared(g, lines);
   const KernelFunction kernel = context.kernel(source(call.dtype(), kBackwardApart, kWindow), "pool_grad_apart");
   return prepared([=, &context, filling = Filling(context, call.outputs[0].spec)](const KernelArgs& args) {
-    if (cleared) filling.run(args.outputs[0], 0);
+    if (clear) filling.run(args.outputs[0], 0);
     Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[2]).buffer(args.outputs[0]).value(words(g)).value(lines.count)
         .value(lines.per_item).run(blocks(lines.count, lines.per_item));
   });

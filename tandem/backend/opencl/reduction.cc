@@ -18,7 +18,7 @@ constexpr std::int64_t kFewRows = 64;    // when there are this many
 constexpr std::int64_t kColumns = 64;    // columns a work-item folds side by side
 
 constexpr std::string_view kFinish = R"(
-static T_lane8 combined(T_lane8 a, T_lane8 b) { return COMBINE(a, b); }
+static V combined(V a, V b) { return COMBINE(a, b); }
 
 static R_lane finished(R_lane v, int mean, long count) {
 #if IS_FLOAT
@@ -36,25 +36,18 @@ KERNEL fold_rows(INPUTS, __global R_mem* y, const long rows, const long length, 
   FOR_EACH(i, rows * tiles, per_item) {
     const long row = i / tiles, tile = i - row * tiles, from = row * length + tile * TILE;
     const long n = min((long)TILE, length - tile * TILE);
-    T_lane8 acc[8];
-    for (int u = 0; u < 8; ++u) acc[u] = (T_lane8)(IDENTITY);
+    V acc[64 / LANES];
+    for (int u = 0; u < 64 / LANES; ++u) acc[u] = (V)(IDENTITY);
     long k = 0;
-    for (; k + 64 <= n; k += 64) {
-      acc[0] = combined(acc[0], MAP8(from + k));
-      acc[1] = combined(acc[1], MAP8(from + k + 8));
-      acc[2] = combined(acc[2], MAP8(from + k + 16));
-      acc[3] = combined(acc[3], MAP8(from + k + 24));
-      acc[4] = combined(acc[4], MAP8(from + k + 32));
-      acc[5] = combined(acc[5], MAP8(from + k + 40));
-      acc[6] = combined(acc[6], MAP8(from + k + 48));
-      acc[7] = combined(acc[7], MAP8(from + k + 56));
-    }
+    for (; k + 64 <= n; k += 64)
+#pragma unroll
+      for (int u = 0; u < 64 / LANES; ++u) acc[u] = combined(acc[u], MAP(from + k + u * LANES));
 #pragma unroll 1
-    for (int u = 0; k < n; k += 8, ++u) acc[u] = combined(acc[u], MAP_PART(from + k, (int)min(8l, n - k)));
-    for (int half_count = 4; half_count > 0; half_count /= 2)
+    for (int u = 0; k < n; k += LANES, ++u) acc[u] = combined(acc[u], MAP_PART(from + k, (int)min((long)LANES, n - k)));
+    for (int half_count = 32 / LANES; half_count > 0; half_count /= 2)
       for (int u = 0; u < half_count; ++u) acc[u] = COMBINE(acc[u], acc[u + half_count]);
     T_lane v[8];
-    vstore8(acc[0], 0, v);
+    vstore8(EIGHT_OF(acc[0]), 0, v);
     for (int half_count = 4; half_count > 0; half_count /= 2)
       for (int u = 0; u < half_count; ++u) v[u] = COMBINE(v[u], v[u + half_count]);
     R_store(y, i, finished(v[0], mean, count));
@@ -90,38 +83,38 @@ KERNEL fold_short(INPUTS, __global R_mem* y, const long rows, const long length,
 )";
 
 constexpr std::string_view kFoldColumns = R"(
-// x is [outer, length, inner], y [outer, segments, inner]; a segment is SEGMENT rows.
+// x is [outer, length, inner], y [outer, segments, inner]; a segment is SEGMENT rows. With `at_once` one work-item folds all segments of
+// its columns, and what they give in the order in which another launch would: y is [outer, inner].
 KERNEL fold_columns(INPUTS, __global R_mem* y, const long outer, const long length, const long inner,
-                    const long segments, const int mean, const long count, const long per_item) {
-  const long columns = (inner + 63) / 64;
-  FOR_EACH(i, outer * segments * columns, per_item) {
-    const long rest = i / columns, column = (i - rest * columns) * 64, o = rest / segments, s = rest - o * segments;
-    const long end = min(length, (s + 1) * SEGMENT);
-    T_lane8 acc[8];
-    for (int u = 0; u < 8; ++u) acc[u] = (T_lane8)(IDENTITY);
+                    const long segments, const int at_once, const int mean, const long count, const long per_item) {
+  const long columns = (inner + 63) / 64, parts = at_once ? 1 : segments;
+  FOR_EACH(i, outer * parts * columns, per_item) {
+    const long rest = i / columns, column = (i - rest * columns) * 64, o = rest / parts, part = rest - o * parts;
     const int width = (int)min(64l, inner - column);
-    for (long r = s * SEGMENT; r < end; ++r) {
-      const long from = (o * length + r) * inner + column;
+    V total[64 / LANES];
+    for (int u = 0; u < 64 / LANES; ++u) total[u] = (V)(IDENTITY);
+    for (long s = at_once ? 0 : part; s < (at_once ? segments : part + 1); ++s) {
+      V acc[64 / LANES];
+      for (int u = 0; u < 64 / LANES; ++u) acc[u] = (V)(IDENTITY);
+      const long end = min(length, (s + 1) * SEGMENT);
       if (width == 64) {
-        acc[0] = combined(acc[0], MAP8(from));
-        acc[1] = combined(acc[1], MAP8(from + 8));
-        acc[2] = combined(acc[2], MAP8(from + 16));
-        acc[3] = combined(acc[3], MAP8(from + 24));
-        acc[4] = combined(acc[4], MAP8(from + 32));
-        acc[5] = combined(acc[5], MAP8(from + 40));
-        acc[6] = combined(acc[6], MAP8(from + 48));
-        acc[7] = combined(acc[7], MAP8(from + 56));
+        for (long r = s * SEGMENT; r < end; ++r)
+#pragma unroll
+          for (int u = 0; u < 64 / LANES; ++u) acc[u] = combined(acc[u], MAP((o * length + r) * inner + column + u * LANES));
       } else {
+        for (long r = s * SEGMENT; r < end; ++r)
 #pragma unroll 1
-        for (int u = 0; u * 8 < width; ++u) {
-          const int m = min(8, width - u * 8);
-          acc[u] = combined(acc[u], (m == 8 ? MAP8(from + u * 8) : MAP_PART(from + u * 8, m)));
-        }
+          for (int u = 0; u * LANES < width; ++u) {
+            // Whole vectors unless that is beyond the end: lanes beyond the width are not kept.
+            const long from = (o * length + r) * inner + column + u * LANES;
+            acc[u] = combined(acc[u], (from + LANES <= outer * length * inner ? MAP(from) : MAP_PART(from, min(LANES, width - u * LANES))));
+          }
       }
+      for (int u = 0; u < 64 / LANES; ++u) total[u] = at_once ? COMBINE(total[u], acc[u]) : acc[u];
     }
     T_lane v[64];
-    for (int u = 0; u < 8; ++u) vstore8(acc[u], u, v);
-    const long to = (o * segments + s) * inner + column;
+    for (int u = 0; u < 64 / LANES; ++u) SPREAD(total[u], v + u * LANES);
+    const long to = (o * parts + part) * inner + column;
 #pragma unroll 1
     for (int c = 0; c < width; ++c) R_store(y, to + c, finished(v[c], mean, count));
   }
@@ -154,8 +147,17 @@ std::string fold_text(FoldKind kind, DType lane, bool mask) {
 /// How one launch gets its elements: loaded, or made of the operands of a region.
 constexpr std::string_view kPlainInput = R"(
 #define INPUTS __global const T_mem* x
-#define MAP8(e) T_load8(x, e)
+#if LANES == 16
+#define MAP(e) GET16(V, x + (e))
+#define MAP_PART(e, m) JOIN(V, ((m) >= 8 ? T_load8(x, e) : T_part(x, e, 1, m, IDENTITY)), T_part(x, (e) + 8, 1, (m) - 8, IDENTITY))
+#define EIGHT_OF(v) COMBINE((v).lo, (v).hi)
+#define SPREAD(v, all) vstore16(v, 0, all)
+#else
+#define MAP(e) T_load8(x, e)
 #define MAP_PART(e, m) T_part(x, e, 1, m, IDENTITY)
+#define EIGHT_OF(v) (v)
+#define SPREAD(v, all) vstore8(v, 0, all)
+#endif
 )";
 
 struct FoldText {
@@ -163,12 +165,14 @@ struct FoldText {
   DType from, to;
   bool mask;  // of booleans
   Fold fold;
+  int lanes;  // of the vectors
 };
 
 std::string fold_source(const FoldText& f, std::string_view input) {
   const DType lane = lane_dtype(f.from);
   return text(kForEach, define_dtype("T", f.from), define_dtype("R", f.to), "#define TILE ", kTile,
-              "\n#define SEGMENT ", kSegment, "\n#define IS_FLOAT ", is_floating(lane) ? 1 : 0, "\n", fold_text(f.kind, lane, f.mask),
+              "\n#define SEGMENT ", kSegment, "\n#define IS_FLOAT ", is_floating(lane) ? 1 : 0, "\n#define LANES ", f.lanes,
+              "\n#define V ", lane_type(expr::lane_of(lane)), f.lanes, "\n", fold_text(f.kind, lane, f.mask),
               input, kFinish, f.fold == Fold::short_rows ? kFoldShort : f.fold == Fold::rows ? kFoldRows : kFoldColumns);
 }
 
@@ -252,7 +256,7 @@ struct RegionInput {
     }
     const bool wide = dtype_size(lane_dtype(job.mapped)) == 8;
     source += text("static T_lane8 mapped(long e, int m, ", parameters, ") {\n", loads, statements(program), "      return v",
-                   program.outputs[0].node, ";\n}\n#define INPUTS ", parameters, "\n#define MAP8(e) mapped(e, 8", names,
+                   program.outputs[0].node, ";\n}\n#define INPUTS ", parameters, "\n#define EIGHT_OF(v) (v)\n#define SPREAD(v, all) vstore8(v, 0, all)\n#define MAP(e) mapped(e, 8", names,
                    ")\n#define MAP_PART(e, m) PICK(EIGHT(", wide ? "long8" : "int8", ", 0, 1, 2, 3, 4, 5, 6, 7) < (", wide ? "long8" : "int8",
                    ")(m), mapped(e, m", names, "), (T_lane8)(IDENTITY))\n");
   }
@@ -266,6 +270,7 @@ struct RegionInput {
 struct Pass {
   KernelFunction kernel;
   std::int64_t outer, length, inner, pieces;
+  std::int64_t segments;  // of `length`; more than there are pieces where one work-item folds all of them
   DType output;
   Fold fold;
   bool fused = false;   // reads the operands of the region
@@ -305,31 +310,41 @@ class ReductionKernel final : public PreparedKernel {
   /// The passes that fold the middle of `l` to one; the last of the last layout writes the result.
   void add_passes(const KernelCall& call, const ReductionJob& job, const Layout& l, bool last) {
     for (std::int64_t length = l.length;;) {
-      const std::int64_t pieces = std::max<std::int64_t>(1, blocks(length, l.inner == 1 ? kTile : kSegment));
+      const std::int64_t segments = std::max<std::int64_t>(1, blocks(length, l.inner == 1 ? kTile : kSegment)), pieces = folds_all_segments(l, segments) ? 1 : segments;
       const bool fused = region_ && passes_.empty(), finish = last && pieces == 1;
       const DType from = passes_.empty() ? job.mapped : passes_.back().output, to = finish ? call.outputs[0].dtype() : lane_dtype(job.mapped);
       const Fold fold = l.inner > 1 ? Fold::columns : length <= kShortRow && l.outer >= kFewRows && !fused ? Fold::short_rows : Fold::rows;
-      const FoldText parts{job.kind, from, to, job.mapped == DType::boolean, fold};
+      // As wide as the device has registers, where nothing is converted and no region computed in vectors of eight.
+      const int lanes = from == lane_dtype(from) && dtype_size(from) == 4 && !fused ? context_.traits().lanes() : kWidth;
+      const FoldText parts{job.kind, from, to, job.mapped == DType::boolean, fold, lanes};
       const bool fp64 = lane_dtype(from) == DType::f64 || (fused && region_->uses_fp64);
       const std::string source = text(prelude(fp64), fused ? region_->dtypes : std::string(), fold_source(parts, fused ? region_->source : kPlainInput));
       const auto kernel = context_.kernel(source, std::string(kFoldNames[static_cast<int>(fold)]));
-      passes_.push_back({kernel, l.outer, length, l.inner, pieces, to, fold, fused, finish});
+      passes_.push_back({kernel, l.outer, length, l.inner, pieces, segments, to, fold, fused, finish});
       if (pieces == 1) break;
       length = pieces;
     }
   }
 
+  /// Are there columns enough for all units of a CPU-type device, so that a second launch for what segments give is not worth while?
+  bool folds_all_segments(const Layout& l, std::int64_t segments) const {
+    constexpr std::int64_t kItemsOfUnit = 4;
+    return l.inner > 1 && segments <= kSegment && context_.traits().cpu_type && l.outer * blocks(l.inner, kColumns) >= kItemsOfUnit * context_.traits().units;
+  }
+
   void launch(const Pass& pass, const KernelArgs& args, const void* from, void* to) const {
     const bool is_short = pass.fold == Fold::short_rows;
     const std::int64_t folds = is_short ? blocks(pass.outer, 8) : pass.outer * pass.pieces * (pass.inner == 1 ? 1 : blocks(pass.inner, kColumns));
-    const double work = static_cast<double>(std::min(pass.length, pass.inner == 1 ? kTile : kSegment * kColumns));
+    const std::int64_t rows = pass.pieces < pass.segments ? pass.length : std::min(pass.length, kSegment);
+    const double work = static_cast<double>(pass.inner == 1 ? std::min(pass.length, kTile) : rows * kColumns);
     const std::int64_t per_item = context_.elements_per_item(folds, work);
     Launch launch(context_, pass.kernel);
     if (pass.fused) region_->add_inputs(launch, args);
     else launch.buffer(from);
     launch.buffer(to).value(pass.outer).value(pass.length);
     if (pass.inner != 1) launch.value(pass.inner);
-    if (!is_short) launch.value(pass.pieces);
+    if (!is_short) launch.value(pass.segments);
+    if (pass.fold == Fold::columns) launch.value<cl_int>(pass.pieces < pass.segments);
     launch.value<cl_int>(pass.finish && mean_).value(count_).value(per_item);
     launch.run(blocks(folds, per_item));
   }

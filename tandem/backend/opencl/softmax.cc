@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tandem/backend/opencl/kernels.h"
+#include "tandem/backend/opencl/pieces.h"
 #include "tandem/backend/opencl/source.h"
 #include "tandem/kernel/around_axis.h"
 #include "tandem/kernel/softmax_kind.h"
@@ -16,35 +17,59 @@ bool has_gradient(Kind kind) { return kind == Kind::sparse_grad || kind == Kind:
 
 /// The largest value and the sum of exponentials of a row of n elements, `stride` apart.
 constexpr std::string_view kRowText = R"(
-static T_lane8 piece(__global const T_mem* x, long at, long stride, int m, T_lane rest) {
-  return stride == 1 && m == 8 ? T_load8(x, at) : T_part(x, at, stride, m, rest);
+#if LANES == 16
+// A half that is whole is moved as one.
+static V strided(__global const T_mem* x, long at, long stride, int m, T_lane rest) {
+  const T_lane8 low = stride == 1 && m >= 8 ? T_load8(x, at) : T_part(x, at, stride, m, rest);
+  return JOIN(V, low, T_part(x, at + 8 * stride, stride, m - 8, rest));
 }
-static void piece_store(__global T_mem* y, long at, long stride, int m, T_lane8 v) {
-  if (stride == 1 && m == 8) T_store8(y, at, v);
-  else T_store_part(y, at, v, stride, m);
+static void strided_store(__global T_mem* y, long at, long stride, int m, V v) {
+  if (stride == 1 && m >= 8) T_store8(y, at, v.lo);
+  else T_store_part(y, at, v.lo, stride, min(m, 8));
+  T_store_part(y, at + 8 * stride, v.hi, stride, m - 8);
 }
-static T_lane sum_of(T_lane8 v) {
-  const T_lane4 a = v.lo + v.hi;
+#define EIGHT_OF(OP, v) OP((v).lo, (v).hi)
+#define SPREAD(v, all) vstore16(v, 0, all)
+#define GATHERED(all) vload16(0, all)
+#else
+static V strided(__global const T_mem* x, long at, long stride, int m, T_lane rest) { return T_part(x, at, stride, m, rest); }
+static void strided_store(__global T_mem* y, long at, long stride, int m, V v) { T_store_part(y, at, v, stride, m); }
+#define EIGHT_OF(OP, v) (v)
+#define SPREAD(v, all) vstore8(v, 0, all)
+#define GATHERED(all) vload8(0, all)
+#endif
+static V piece(__global const T_mem* x, long at, long stride, int m, T_lane rest) {
+  return stride == 1 && m == LANES ? T_whole_piece(x, at) : strided(x, at, stride, m, rest);
+}
+static void piece_store(__global T_mem* y, long at, long stride, int m, V v) {
+  if (stride == 1 && m == LANES) T_store_whole_piece(y, at, v);
+  else strided_store(y, at, stride, m, v);
+}
+#define LARGER(a, b) PICK(((a) != (a)) | ((a) > (b)), a, b)
+#define SUM(a, b) ((a) + (b))
+static T_lane sum_of(V v) {
+  const T_lane8 all = EIGHT_OF(SUM, v);
+  const T_lane4 a = all.lo + all.hi;
   const T_lane2 b = a.lo + a.hi;
   return b.x + b.y;
 }
 static T_lane first(T_lane8 v) { return v.s0; }
 
 static T_lane row_max(__global const T_mem* x, long from, long n, long stride) {
-  T_lane8 best = (T_lane8)(-INFINITY);
-  for (long k = 0; k < n; k += 8) {
-    const T_lane8 v = piece(x, from + k * stride, stride, (int)min(8l, n - k), -INFINITY);
-    best = PICK((best != best) | (best > v), best, v);
+  V best = (V)(-INFINITY);
+  for (long k = 0; k < n; k += LANES) {
+    const V v = piece(x, from + k * stride, stride, PIECE(n - k), -INFINITY);
+    best = LARGER(best, v);
   }
   T_lane all[8], largest = -INFINITY;
-  vstore8(best, 0, all);
+  vstore8(EIGHT_OF(LARGER, best), 0, all);
   for (int u = 0; u < 8; ++u)
     if (!(all[u] <= largest)) largest = all[u];
   return largest;
 }
 static T_lane row_sum(__global const T_mem* x, long from, long n, long stride, T_lane largest) {
-  T_lane8 sum = (T_lane8)(0);
-  for (long k = 0; k < n; k += 8) sum += row_exp(piece(x, from + k * stride, stride, (int)min(8l, n - k), -INFINITY) - largest);
+  V sum = (V)(0);
+  for (long k = 0; k < n; k += LANES) sum += row_exp(piece(x, from + k * stride, stride, PIECE(n - k), -INFINITY) - largest);
   return sum_of(sum);
 }
 )";
@@ -65,17 +90,17 @@ KERNEL rows(__global const T_mem* x, __global T_mem* y, const long outer, const 
     const T_lane shift = largest == -INFINITY ? 0 : largest;
 #if (KIND == 0 || KIND == 3) && KEEPS_LANES
     // The exponentials wait in the result for their sum.
-    T_lane8 sums = (T_lane8)(0);
-    for (long k = 0; k < n; k += 8) {
-      const int m = (int)min(8l, n - k);
-      const T_lane8 e = row_exp(piece(x, from + k * stride, stride, m, -INFINITY) - shift);
+    V sums = (V)(0);
+    for (long k = 0; k < n; k += LANES) {
+      const int m = PIECE(n - k);
+      const V e = row_exp(piece(x, from + k * stride, stride, m, -INFINITY) - shift);
       sums += e;
       piece_store(y, from + k * stride, stride, m, e);
     }
     const T_lane sum = sum_of(sums);
 #if KIND == 0
-    for (long k = 0; k < n; k += 8) {
-      const int m = (int)min(8l, n - k);
+    for (long k = 0; k < n; k += LANES) {
+      const int m = PIECE(n - k);
       piece_store(y, from + k * stride, stride, m, piece(y, from + k * stride, stride, m, 0) / sum);
     }
 #endif
@@ -93,14 +118,14 @@ KERNEL rows(__global const T_mem* x, __global T_mem* y, const long outer, const 
 #endif
 #if KIND == 0 && KEEPS_LANES
 #elif KIND == 0
-    for (long k = 0; k < n; k += 8) {
-      const int m = (int)min(8l, n - k);
+    for (long k = 0; k < n; k += LANES) {
+      const int m = PIECE(n - k);
       piece_store(y, from + k * stride, stride, m, row_exp(piece(x, from + k * stride, stride, m, 0) - shift) / sum);
     }
 #elif KIND == 1
     const T_lane total = first(row_log((T_lane8)(sum))) + shift;
-    for (long k = 0; k < n; k += 8) {
-      const int m = (int)min(8l, n - k);
+    for (long k = 0; k < n; k += LANES) {
+      const int m = PIECE(n - k);
       piece_store(y, from + k * stride, stride, m, piece(x, from + k * stride, stride, m, 0) - total);
     }
 #elif KIND == 2
@@ -108,36 +133,35 @@ KERNEL rows(__global const T_mem* x, __global T_mem* y, const long outer, const 
     T_store(y, i, bad ? (T_lane)0 : total - T_load(x, from + label));
 #elif KIND == 3 && KEEPS_LANES
     const T_lane g = T_load(dy, i), share = bad ? 0 : T_load(y, from + label) / sum;
-    for (long k = 0; k < n; k += 8) {
-      const int m = (int)min(8l, n - k);
+    for (long k = 0; k < n; k += LANES) {
+      const int m = PIECE(n - k);
       piece_store(y, from + k, 1, m, piece(y, from + k, 1, m, 0) / sum * g);
     }
     if (!bad) T_store(y, from + label, (share - 1) * g);
 #elif KIND == 3
     const T_lane g = T_load(dy, i);
-    for (long k = 0; k < n; k += 8) {
-      const int m = (int)min(8l, n - k);
-      T_lane8 p = row_exp(piece(x, from + k, 1, m, 0) - shift) / sum;
-      T_lane all[8];
-      vstore8(p, 0, all);
-      if (label >= k && label < k + 8) all[label - k] -= 1;
-      piece_store(y, from + k, 1, m, vload8(0, all) * g);
+    for (long k = 0; k < n; k += LANES) {
+      const int m = PIECE(n - k);
+      T_lane all[LANES];
+      SPREAD(row_exp(piece(x, from + k, 1, m, 0) - shift) / sum, all);
+      if (label >= k && label < k + LANES) all[label - k] -= 1;
+      piece_store(y, from + k, 1, m, GATHERED(all) * g);
     }
 #elif KIND == 4
     const T_lane total = first(row_log((T_lane8)(sum))) + shift;
-    T_lane8 loss = (T_lane8)(0);
-    for (long k = 0; k < n; k += 8) {
-      const int m = (int)min(8l, n - k);
-      const T_lane8 label = piece((__global const T_mem*)labels, from + k, 1, m, 0);
+    V loss = (V)(0);
+    for (long k = 0; k < n; k += LANES) {
+      const int m = PIECE(n - k);
+      const V label = piece((__global const T_mem*)labels, from + k, 1, m, 0);
       // A label of 0 gives 0 even where the logit is infinite.
-      loss += PICK(label == (T_lane8)(0), (T_lane8)(0), label * (total - piece(x, from + k, 1, m, 0)));
+      loss += PICK(label == (V)(0), (V)(0), label * (total - piece(x, from + k, 1, m, 0)));
     }
     T_store(y, i, sum_of(loss));
 #else
     const T_lane g = T_load(dy, i);
-    for (long k = 0; k < n; k += 8) {
-      const int m = (int)min(8l, n - k);
-      const T_lane8 label = piece((__global const T_mem*)labels, from + k, 1, m, 0);
+    for (long k = 0; k < n; k += LANES) {
+      const int m = PIECE(n - k);
+      const V label = piece((__global const T_mem*)labels, from + k, 1, m, 0);
       piece_store(y, from + k, 1, m, (row_exp(piece(x, from + k, 1, m, 0) - shift) / sum - label) * g);
     }
 #endif
@@ -167,11 +191,11 @@ KERNEL short_rows(__global const T_mem* x, __global T_mem* y, const long rows, c
     }
     best = PICK(best == (T_lane8)(-INFINITY), (T_lane8)(0), best);
 #if KIND == 1
-    for (int k = 0; k < n; ++k) sum += row_exp(values[k] - best);
+    for (int k = 0; k < n; ++k) sum += row_exp8(values[k] - best);
     const T_lane8 total = row_log(sum) + best;
     for (int k = 0; k < n; ++k) T_store_part(y, from + k, values[k] - total, n, m);
 #else
-    for (int k = 0; k < n; ++k) sum += values[k] = row_exp(values[k] - best);
+    for (int k = 0; k < n; ++k) sum += values[k] = row_exp8(values[k] - best);
     for (int k = 0; k < n; ++k) T_store_part(y, from + k, values[k] / sum, n, m);
 #endif
   }
@@ -190,13 +214,15 @@ Prepared prepare_short(Context& context, const std::string& source, std::int64_t
 std::string softmax_source(Kind kind, DType dtype) {
   const DType lane = lane_dtype(dtype);
   const std::string_view type = lane_type(expr::lane_of(dtype));
+  const int lanes = dtype_size(lane) == 4 ? 16 : kWidth;  // whatever the device has, so that sums have one order
   return text(prelude(lane == DType::f64), kForEach, define_dtype("T", dtype), "typedef ", type, "4 T_lane4;\ntypedef ", type,
               "2 T_lane2;\n#define KIND ", static_cast<int>(kind), "\n#define LOSS ", is_loss(kind), "\n#define SPARSE ",
               is_sparse(kind), "\n#define GRADIENT ", has_gradient(kind),
               "\n#define KEEPS_LANES ", dtype == lane, "\n",
-              define_function("row_exp", lane, 1, [](auto& in) { return exp(in[0]); }),
+              pieces_text("T", dtype, lanes), define_function("row_exp", lane, 1, [](auto& in) { return exp(in[0]); }, lanes),
               define_function("row_log", lane, 1, [](auto& in) { return log(in[0]); }), kRowText, kKernelText,
-              !is_loss(kind) ? text("#define SHORT ", kShort, kShortText) : std::string());
+              !is_loss(kind) ? text(define_function("row_exp8", lane, 1, [](auto& in) { return exp(in[0]); }), "#define SHORT ", kShort, kShortText)
+                             : std::string());
 }
 
 Prepared prepare(const KernelCall& call) {

@@ -368,11 +368,11 @@ bool is_of_bytes(const expr::Program& program) {
 }
 std::string byte_statements(const expr::Program& program) { return Writer(program, kWidth, "ulong").run(); }
 
-std::string define_function_from(std::string_view name, DType lane, const expr::Program& program) {
-  const std::string type = text(lane_type(expr::lane_of(lane)), "8");
+std::string define_function_from(std::string_view name, DType lane, const expr::Program& program, int width) {
+  const std::string type = text(lane_type(expr::lane_of(lane)), width);
   std::string parameters;
   for (std::size_t i = 0; i < program.inputs.size(); ++i) parameters += text(i ? ", " : "", type, " in", i);
-  return text("static ", type, " ", name, "(", parameters, ") {\n", statements(program), "      return v", program.outputs[0].node, ";\n}\n");
+  return text("static ", type, " ", name, "(", parameters, ") {\n", statements(program, width), "      return v", program.outputs[0].node, ";\n}\n");
 }
 
 bool uses_fp64(const expr::Program& program) {

@@ -41,18 +41,18 @@ bool is_of_bytes(const expr::Program& program);
 /// As statements, of such a program: vectors are ulong8, of kBytes bytes of which the lowest bit counts.
 std::string byte_statements(const expr::Program& program);
 
-/// `float8 name(float8 x, …)` from a lambda over expressions, all of one lane.
+/// `float8 name(float8 x, …)` from a lambda over expressions, all of one lane; of vectors of `width` lanes.
 template <class F>
-std::string define_function(std::string_view name, DType lane, int arity, F build);
-std::string define_function_from(std::string_view name, DType lane, const expr::Program& program);
+std::string define_function(std::string_view name, DType lane, int arity, F build, int width = kWidth);
+std::string define_function_from(std::string_view name, DType lane, const expr::Program& program, int width);
 
 template <class F>
-std::string define_function(std::string_view name, DType lane, int arity, F build) {
+std::string define_function(std::string_view name, DType lane, int arity, F build, int width) {
   expr::Graph graph;
   std::vector<expr::Expr> in;
   for (int i = 0; i < arity; ++i) in.push_back(graph.input(i, expr::lane_of(lane)));
   return define_function_from(name, lane,
-                              expr::make_program(graph, std::vector<DType>(static_cast<std::size_t>(arity), lane), {build(in)}, {lane}));
+                              expr::make_program(graph, std::vector<DType>(static_cast<std::size_t>(arity), lane), {build(in)}, {lane}), width);
 }
 
 bool uses_fp64(const expr::Program& program);

@@ -31,7 +31,7 @@ class OpenClLanes : public ::testing::Test {
       const Tensors eight = call.run(*device_with(false), kernel), sixteen = call.run(*device_with(true), kernel);
       for (std::size_t k = 0; k < eight.size(); ++k)
         EXPECT_EQ(std::memcmp(eight[k].raw_data(), sixteen[k].raw_data(), eight[k].spec().bytes()), 0)
-            << op.name << " of " << inputs[0].shape() << " and " << inputs[1].shape() << " by " << kernel.name;
+            << op.name << " of " << inputs[0].shape() << " and " << inputs.back().shape() << " by " << kernel.name << ", result " << k;
     }
   }
 };
@@ -56,6 +56,45 @@ TEST_F(OpenClLanes, ConvolutionsAndTheirGradientsHaveTheSameBits) {
         expect_same_bits(conv2d_backprop_input_op, make_attrs(conv2d_backprop_input_op, input, one, padding, one, Ints{}), {random_f32(filter), random_f32(output, 2)});
         expect_same_bits(conv2d_backprop_filter_op, make_attrs(conv2d_backprop_filter_op, filter, one, padding, one, Ints{}), {random_f32(input), random_f32(output, 2)});
       }
+}
+
+TEST_F(OpenClLanes, ConvolutionsOfEachChannelHaveTheSameBits) {
+  for (std::int64_t channels : {8, 16, 32, 40}) {
+    const Ints one{1, 1};
+    const Shape images{2, 9, 7, channels}, filter{3, 3, 1, channels};
+    expect_same_bits(conv2d_op, make_attrs(conv2d_op, one, "same", one, Ints{}), {random_f32(images), random_f32(filter, 2)});
+    expect_same_bits(conv2d_backprop_input_op, make_attrs(conv2d_backprop_input_op, images, one, "same", one, Ints{}), {random_f32(filter), random_f32(images, 2)});
+    expect_same_bits(conv2d_backprop_filter_op, make_attrs(conv2d_backprop_filter_op, filter, one, "same", one, Ints{}), {random_f32(images), random_f32(images, 2)});
+  }
+}
+
+TEST_F(OpenClLanes, ReductionsHaveTheSameBits) {
+  for (const OpDef* op : {&reduce_sum_op, &reduce_mean_op, &reduce_max_op})
+    for (const Shape& shape : {Shape{70, 133}, Shape{1100, 600}, Shape{3, 5000, 7}})
+      for (std::int64_t axis : {0, 1}) expect_same_bits(*op, make_attrs(*op, Ints{axis}, false), {random_f32(shape)});
+}
+
+TEST_F(OpenClLanes, ImagesAreResizedAndPooledToTheSameBits) {
+  for (std::int64_t channels : {3, 16, 21, 40}) {
+    const Shape images{2, 9, 7, channels}, larger{2, 20, 11, channels}, smaller{2, 4, 7, channels};
+    for (const Shape& to : {larger, smaller}) {
+      expect_same_bits(resize_bilinear_op, make_attrs(resize_bilinear_op, Ints{to[1], to[2]}), {random_f32(images)});
+      expect_same_bits(resize_bilinear_grad_op, make_attrs(resize_bilinear_grad_op, Ints{images[1], images[2]}), {random_f32(to)});
+    }
+    const Ints two{2, 2};
+    expect_same_bits(max_pool2d_op, make_attrs(max_pool2d_op, two, two, "same"), {random_f32(images)});
+  }
+}
+
+TEST_F(OpenClLanes, SamplesOfNetworkOpsHaveTheSameBits) {
+  for (const OpDef* op : {&lstm_op, &lstm_grad_op, &gru_op, &gru_grad_op, &simple_rnn_op, &simple_rnn_grad_op, &dot_product_attention_op,
+                          &dot_product_attention_grad_op, &avg_pool2d_op, &avg_pool2d_grad_op})
+    for (const OpSample& sample : samples(*op, DType::f32)) {
+      std::mt19937 engine(1);
+      Tensors inputs;
+      for (const SampleInput& input : sample.inputs) inputs.push_back(random_tensor(input, engine));
+      expect_same_bits(*op, sample.attrs, inputs);
+    }
 }
 
 }  // namespace
