@@ -58,6 +58,16 @@ Tensors chosen_grad(GradContext& g, Tensor (*segments_sum)(const Tensor&, const 
   return {chosen * rows_of(g.output_grad() / maximum(count, 1), ids), Tensor()};
 }
 
+/// The product of the others: that of the segment over the element or, at a zero, that of what is not zero.
+Tensors segment_prod_grad(GradContext& g) {
+  const Tensor &x = g.input(0), &ids = g.input(1), nothing = scalar_like(x, 0);
+  const std::int64_t count = g.attrs().integer("num_segments");
+  const Tensor is_zero = equal(x, nothing), zeros = rows_of(unsorted_segment_sum(cast(is_zero, x.dtype()), ids, count), ids);
+  const Tensor not_zero = rows_of(unsorted_segment_prod(where(is_zero, scalar_like(x, 1), x), ids, count), ids);
+  const Tensor at_zero = where(greater(zeros, scalar_like(x, 1)), nothing, not_zero);
+  return {rows_of(g.output_grad(), ids) * where(is_zero, at_zero, rows_of(g.output(), ids) / x), Tensor()};
+}
+
 }  // namespace
 
 const OpDef cumsum_op{
@@ -110,9 +120,7 @@ const OpDef unsorted_segment_prod_op{
     .attrs = kSegmentAttrs,
     .free_dtypes = 0b10,
     .infer = infer_segments,
-    .grad = [](GradContext& g) {
-      return Tensors{rows_of(g.output_grad() * g.output(), g.input(1)) / g.input(0), Tensor()};
-    },
+    .grad = segment_prod_grad,
     .grad_reads = {.inputs = 0b11, .outputs = 1},
     .domain = {0.4, 1.6},
     .depth = segment_depth,
