@@ -328,8 +328,9 @@ def _rows(function, value):
     parts = [function(s) for s in _array(tensor).ravel()]
     flat = [part for row in parts for part in row]
     rows = RaggedTensor.from_row_lengths(_tandem.to_tensor(flat, _dtypes.string), [len(row) for row in parts])
-    for size in reversed(tensor.shape.as_list()[1:]):
-        rows = RaggedTensor.from_row_lengths(rows, [size] * (len(rows) // max(size, 1)))
+    sizes = tensor.shape.as_list()
+    for axis in range(len(sizes) - 1, 0, -1):
+        rows = RaggedTensor.from_row_lengths(rows, [sizes[axis]] * math.prod(sizes[:axis]))
     return rows
 
 

@@ -47,7 +47,7 @@ Tensor rows_of(const Tensor& segments, const Tensor& ids) {
   const Tensor rows = gather(segments, maximum(ids, zero), 0);
   Ints sizes(ids.shape().begin(), ids.shape().end());
   sizes.resize(static_cast<std::size_t>(rows.rank()), 1);
-  return where(reshape(greater_equal(ids, zero), sizes), rows, zeros_like(rows));
+  return where(reshape(greater_equal(ids, zero), sizes), rows, scalar_like(rows, 0));
 }
 
 /// The gradient of the largest and smallest: shared by the elements that are it.
