@@ -76,10 +76,10 @@ def _segment_extreme(op, data, segment_ids):
     ids, count = _sorted_segments(op, segment_ids)
     data = _tensor(data)
     found = records["unsorted_" + op](data, ids, count)
-    if data.dtype.is_floating:  # a segment of infinities is none of its own: the op begins with the lowest finite number
+    if data.dtype.is_floating:  # the op begins with the lowest finite number: of a segment of infinities it is their mean
         end = _tensor(float("-inf" if op == "segment_max" else "inf"), data.dtype)
         others = records["unsorted_segment_max"](cast(_ops.not_equal(data, end), _dtypes.int32), ids, count)
-        found = _choose(_ops.equal(others, 0), end, found)
+        found = _choose(_ops.equal(others, 0), unsorted_segment_mean(data, ids, count), found)
     return _choose(greater(_rows(ids, data, count), 0), found, zeros_like(found))
 
 

@@ -1,4 +1,6 @@
 // Running sums and products, and sums of segments.
+#include <algorithm>
+
 #include "tandem/op/array_records.h"
 #include "tandem/op/arrays.h"
 #include "tandem/op/elementwise.h"
@@ -41,8 +43,17 @@ double segment_depth(const InferContext& c) { return static_cast<double>(c.shape
 
 constexpr FixedList<AttrDef, 8> kSegmentAttrs{{.name = "num_segments"}};
 
+/// Whether it can be seen, at little cost beside the rows, that every id names a segment.
+bool none_dropped(const Tensor& ids, std::int64_t row) {
+  constexpr std::int64_t kLongRow = 16;
+  if (row < kLongRow || ids.is_symbolic() || !ids.storage().space().is_host()) return false;
+  const auto all_named = [](auto values) { return std::ranges::all_of(values, [](auto id) { return id >= 0; }); };
+  return ids.dtype() == DType::i32 ? all_named(ids.data<std::int32_t>()) : ids.dtype() == DType::i64 && all_named(ids.data<std::int64_t>());
+}
+
 /// Rows of `segments` by number; zeros for rows that were dropped.
 Tensor rows_of(const Tensor& segments, const Tensor& ids) {
+  if (none_dropped(ids, segments.size() / std::max<std::int64_t>(segments.shape()[0], 1))) return gather(segments, ids, 0);
   const Tensor zero = scalar_like(ids, 0);
   const Tensor rows = gather(segments, maximum(ids, zero), 0);
   Ints sizes(ids.shape().begin(), ids.shape().end());

@@ -165,6 +165,8 @@ def main():
         first = len(answers(options.file))
         if first >= options.calls:
             break
+        if done.returncode > 0:
+            sys.exit(f"{options.library} could not be asked; what it said is above")
         with open(options.file, "ab") as out:
             pickle.dump((called(names, first), {"error": "crash", "text": f"ended with {done.returncode}"}), out)
         print(f"{called(names, first)} ended the process ({done.returncode})")
