@@ -1,5 +1,6 @@
 // What losses are made of: the terms of each, elementwise, and the losses as Keras defines them, one value a row.
 #include "tandem/expr/functions.h"
+#include "tandem/op/elementwise.h"
 #include "tandem/op/keras_epsilon.h"
 #include "tandem/op/losses.h"
 #include "tandem/op/network_records.h"
