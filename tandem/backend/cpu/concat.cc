@@ -110,7 +110,7 @@ void pad_rows(const PadPlan& plan, const T* from, T value, T* to) {
   const bool scalar = plan.result.rank() == 0;
   const std::int64_t run = (scalar ? 1 : plan.input[plan.axis]) * plan.unit;
   const std::int64_t before = plan.before[plan.axis] * plan.unit;
-  if (plan.rows == 1) return pad_run(before, run, plan.row, from, value, to);
+  if (plan.rows == 1 && input_row(plan, 0) == 0) return pad_run(before, run, plan.row, from, value, to);
   parallel_ranges(plan.rows, plan.row * sizeof(T), [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t row = first; row < last; ++row) {
       T* line = to + row * plan.row;
