@@ -70,6 +70,8 @@ _SHAPES = [
     ("unstack", "tf.unstack(small)", "[part.clone() for part in torch.unbind(small)]"), ("split", "tf.split(m, 4, 1)", "[part.contiguous() for part in torch.split(m, 250, 1)]"), ("repeat", "tf.repeat(m, 2, 0)", "torch.repeat_interleave(m, 2, 0)"),
     ("gather_batch_dims", "tf.gather(m, orders, batch_dims=1)", "torch.gather(m, 1, orders)"), ("scatter_nd", "tf.scatter_nd(column, m, [1000, 1000])", "torch.zeros(1000, 1000).index_add_(0, ids, m)"),
     ("tensor_scatter_nd_update", "tf.tensor_scatter_nd_update(m, column, m)", "m.index_copy(0, ids, m)"), ("tensor_scatter_nd_max", "tf.tensor_scatter_nd_max(m, column, m)", "m.index_reduce(0, ids, m, 'amax')"),
+    ("tensor_scatter_nd_sub", "tf.tensor_scatter_nd_sub(m, column, m)", "m.index_add(0, ids, m, alpha=-1)"), ("tensor_scatter_nd_min", "tf.tensor_scatter_nd_min(m, column, m)", "m.index_reduce(0, ids, m, 'amin')"),
+    ("matrix_transpose", "tf.linalg.matrix_transpose(small)", "small.mT.contiguous()"),
     ("unique", "tf.unique(counts)", "torch.unique(counts, sorted=False, return_inverse=True)"), ("sequence_mask", "tf.sequence_mask(ids, 1000)", "torch.arange(1000) < ids[:, None]"), ("diag", "tf.linalg.diag(m[0])", "torch.diag(m[0])"),
     ("eye", "tf.eye(1000)", "torch.eye(1000)"), ("linspace", "tf.linspace(0.0, 1.0, 1000000)", "torch.linspace(0.0, 1.0, 1000000)"), ("meshgrid", "tf.meshgrid(m[0], m[1])", "[one.contiguous() for one in torch.meshgrid(m[0], m[1], indexing='xy')]"),
     ("range", "tf.range(1000000)", "torch.arange(1000000, dtype=torch.int32)"), ("one_hot", "tf.one_hot(classes, 10)", _F + "one_hot(classes, 10).float()"), ("embedding_lookup", "tf.nn.embedding_lookup(rows, words)", _F + "embedding(words, rows)"),
@@ -81,11 +83,12 @@ _PICTURES = [
     ("convert_image_dtype", "tf.image.convert_image_dtype(pictures, tf.float32)", "pictures.to(torch.float32) * (1 / 255)"), ("flip_left_right", "tf.image.flip_left_right(photos)", "torch.flip(photos, [2])"),
     ("rot90", "tf.image.rot90(photos)", "torch.rot90(photos, 1, [1, 2]).contiguous()"), ("adjust_brightness", "tf.image.adjust_brightness(photos, 0.1)", "photos + 0.1"),
     ("adjust_contrast", "tf.image.adjust_contrast(photos, 2.0)", "adjust_contrast(photos)"), ("rgb_to_grayscale", "tf.image.rgb_to_grayscale(photos)", "photos @ torch.tensor([[0.2989], [0.587], [0.114]])"),
-    ("per_image_standardization", "tf.image.per_image_standardization(photos)", "standardized(photos)"),
+    ("adjust_gamma", "tf.image.adjust_gamma(photos, 2.2)", "photos ** 2.2"), ("per_image_standardization", "tf.image.per_image_standardization(photos)", "standardized(photos)"),
 ]  # fmt: skip
 _DRAWS = [
     ("truncated_normal", "tf.random.truncated_normal([1000000])", "torch.nn.init.trunc_normal_(torch.empty(1000000), a=-2.0, b=2.0)"), ("categorical", "tf.random.categorical(m, 1)", "torch.multinomial(torch.softmax(m, 1), 1)"),
     ("shuffle", "tf.random.shuffle(x)", "x[torch.randperm(1000000)]"), ("gamma", "tf.random.gamma([], p + 1)", "torch._standard_gamma(p + 1)"), ("poisson", "tf.random.poisson([], p)", "torch.poisson(p)"),
+    ("stateless_normal", "tf.random.stateless_normal([1000000], [1, 2])", "torch.randn(1000000)"), ("stateless_uniform", "tf.random.stateless_uniform([1000000], [1, 2])", "torch.rand(1000000)"),
     ("bernoulli", "tf.cast(tf.random.uniform([1000000]) < 0.3, tf.float32)", "torch.empty(1000000).bernoulli_(0.3)"), ("dropout", "tf.nn.dropout(x, 0.5)", _F + "dropout(x, 0.5)"),
 ]  # fmt: skip
 ROWS = _ARITHMETIC + _REDUCTIONS + _LINEAR + _LOSSES + _SHAPES + _PICTURES + _DRAWS

@@ -1,8 +1,11 @@
 """Times the rows of op_table.py in one library, TandemFlow or PyTorch; prints one JSON object {name: microseconds}.
 
     op_times.py tf|torch THREADS [NAME…]
+
+A row NAME_grad is the same call with the gradients by its operands of float32, where the library has them.
 """
 import json
+import re
 import sys
 import time
 
@@ -65,23 +68,84 @@ def best_microseconds(body, at_least=0.1):
             return best * 1e6
 
 
-def main():
-    library, threads, names = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
-    if library == "torch":
+class Tandem:
+    """A call, and a call with gradients, in TandemFlow."""
+
+    def __init__(self, threads):
+        import tandemflow as tf
+
+        self.tf = tf
+        self.scope = {"tf": tf, **operands(tf.constant)}
+
+    def is_source(self, value):
+        return isinstance(value, self.tf.Tensor) and value.dtype == self.tf.float32
+
+    def with_gradients(self, expression, sources):
+        tf = self.tf
+        call, watched = eval("lambda: " + expression, self.scope), [self.scope[name] for name in sources]
+        targets = [y for y in _flat(call()) if y.dtype.is_floating]
+        weights = [tf.ones_like(y) for y in targets]
+
+        def body():
+            with tf.GradientTape() as tape:
+                tape.watch(watched)
+                results = [y for y in _flat(call()) if y.dtype.is_floating]
+            return tape.gradient(results, watched, output_gradients=weights)
+
+        return body if targets and all(grad is not None for grad in body()) else None
+
+
+class Torch:
+    """The same in PyTorch."""
+
+    def __init__(self, threads):
         import torch
 
         torch.set_num_threads(threads)
-        names_in_scope = {"torch": torch, **torch_functions(torch), **operands(torch.from_numpy)}
-    else:
-        import tandemflow as tf
+        self.torch = torch
+        self.scope = {"torch": torch, **torch_functions(torch), **operands(torch.from_numpy)}
 
-        names_in_scope = {"tf": tf, **operands(tf.constant)}
-    times = {}
+    def is_source(self, value):
+        return isinstance(value, self.torch.Tensor) and value.dtype == self.torch.float32
+
+    def with_gradients(self, expression, sources):
+        torch = self.torch
+        leaves = {name: self.scope[name].clone().requires_grad_() for name in sources}
+        call = eval("lambda: " + expression, {**self.scope, **leaves})
+        targets = [y for y in _flat(call()) if y.requires_grad]
+        weights = [torch.ones_like(y) for y in targets]
+
+        def body():
+            for leaf in leaves.values():
+                leaf.grad = None
+            torch.autograd.backward([y for y in _flat(call()) if y.requires_grad], weights)
+            return [leaf.grad for leaf in leaves.values()]
+
+        return body if targets and all(grad is not None for grad in body()) else None
+
+
+def _flat(results):
+    return list(results) if isinstance(results, (list, tuple)) else [results]
+
+
+def gradients_of(library, expression):
+    """What to time, or None where there are no gradients by every operand."""
+    sources = [name for name in sorted(set(re.findall(r"\b[a-z_]+\b", expression))) if library.is_source(library.scope.get(name))]
+    try:
+        return library.with_gradients(expression, sources) if sources else None
+    except Exception:  # noqa: BLE001 - each library has gradients of its own
+        return None
+
+
+def main():
+    kind, threads, names = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+    library, times = (Torch if kind == "torch" else Tandem)(threads), {}
     for name, ours, theirs in ROWS:
-        if names and name not in names:
-            continue
-        body = eval("lambda: " + (theirs if library == "torch" else ours), names_in_scope)
-        times[name] = best_microseconds(body)
+        expression = theirs if kind == "torch" else ours
+        if not names or name in names:
+            times[name] = best_microseconds(eval("lambda: " + expression, library.scope))
+        if (not names or f"{name}_grad" in names or name in names) and (body := gradients_of(library, expression)):
+            times[f"{name}_grad"] = best_microseconds(body)
     print(json.dumps(times))
 
 

@@ -1,6 +1,6 @@
 """scripts/bench [--ops | --ops-gpu] [--cpu-time] [NAME…] [--json FILE]: every row beside its reference, measured in one run.
 
---ops: instead of the rows, every op at a million elements beside PyTorch (the table is bench/op_table.py).
+--ops: instead of the rows, every op at a million elements beside PyTorch, forward, and again with its gradients (the table is bench/op_table.py).
 --ops-gpu: instead of the rows, every op on the GPU beside the CPU backend.
 --cpu-time: processor time of all threads, not the clock's: ratios on a machine that others use too.
 
@@ -180,10 +180,13 @@ def op_rows(names, json_file):
                 best[name] = min(value, best.get(name, value))
     if not ours:
         sys.exit("bench: no op of bench/op_table.py has such a name")
-    ratios = {name: ours[name] / theirs[name] for name in ours}
+    ratios = {name: ours[name] / theirs[name] for name in ours.keys() & theirs.keys()}
     print(f"{'op, a million elements':32} {'us':>10} {'PyTorch':>10} {'ratio':>7}")
     for name, ratio in sorted(ratios.items(), key=lambda item: -item[1]):
         print(f"{name:32} {ours[name]:10.1f} {theirs[name]:10.1f} {ratio:7.2f}{'  above 1.3' if ratio > 1.3 else ''}")
+    for library, alone in (("TandemFlow", ours.keys() - theirs.keys()), ("PyTorch", theirs.keys() - ours.keys())):
+        if alone:
+            print(f"only {library} has gradients for: {', '.join(sorted(name.removesuffix('_grad') for name in alone))}")
     print(f"geometric mean {math.exp(sum(math.log(r) for r in ratios.values()) / len(ratios)):.2f}, goal 0.8; none above 1.3")
     if json_file:
         Path(json_file).write_text(json.dumps({"us": ours, "pytorch_us": theirs, "ratio": ratios}, indent=2) + "\n")

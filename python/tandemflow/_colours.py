@@ -43,7 +43,8 @@ def convert_image_dtype(image, dtype, saturate=False, name=None):
         scaled = image * (most + 0.5)
         return saturate_cast(scaled, dtype) if saturate else cast(scaled, dtype)
     if _largest(image.dtype) > most:
-        return cast(image // ((_largest(image.dtype) + 1) // (most + 1)), dtype)
+        scaled = image // ((_largest(image.dtype) + 1) // (most + 1))
+        return saturate_cast(scaled, dtype) if saturate else cast(scaled, dtype)
     return cast(image, dtype) * ((most + 1) // (_largest(image.dtype) + 1))
 
 

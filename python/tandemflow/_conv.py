@@ -113,10 +113,10 @@ def _pool2d(op, input, ksize, strides, padding, data_format):
     word, numbers = _padding(op, padding, 2)
     tensor = _tandem.to_tensor(input)
     if word == "explicit":
-        if op != "max_pool2d" or not tensor.dtype.is_floating:
+        if op != "max_pool2d":
             raise UnimplementedError(f"{op}: padding must be 'SAME' or 'VALID'; use tf.pad for others")
-        margin = [[0, 0], numbers[:2], numbers[2:], [0, 0]]
-        tensor, word = pad(tensor, margin, constant_values=float("-inf")), "valid"
+        margin, lowest = [[0, 0], numbers[:2], numbers[2:], [0, 0]], float("-inf") if tensor.dtype.is_floating else tensor.dtype.min
+        tensor, word = pad(tensor, margin, constant_values=lowest), "valid"
     return records[op](tensor, _numbers(op, "ksize", ksize, 2), _numbers(op, "strides", strides, 2), word)
 
 

@@ -57,7 +57,7 @@ def _spread(x, stride, before, length):
     depth, rest = x.shape[1], x.shape.as_list()[2:]
     if stride > 1:
         gaps = _ops.zeros([x.shape[0], depth, stride - 1, *rest], x.dtype)
-        x = _ops.reshape(_ops.concat([_ops.expand_dims(x, 2), gaps], 2), [-1, depth * stride, *rest])
+        x = _ops.reshape(_ops.concat([_ops.expand_dims(x, 2), gaps], 2), [-1 if depth and all(rest) else x.shape[0], depth * stride, *rest])
     x = x[:, max(-before, 0) : max(length - before, 0)]
     margins = [max(before, 0), max(length - max(before, 0) - x.shape[1], 0)]
     return _ops.pad(x, [[0, 0], margins, [0, 0], [0, 0], [0, 0]])
@@ -81,11 +81,16 @@ def conv3d_transpose(input, filters, output_shape, strides, padding="SAME", data
     return total
 
 
+def _batch(x, images):
+    """How many volumes the images of x become: -1, which keeps the size open, where elements say so."""
+    return -1 if x.shape[1] and all(images.shape.as_list()[1:]) else x.shape[0]
+
+
 def _pool3d(op, pool, input, ksize, strides, padding, fill):
     """Over height and width of each slice, then the slices under the window."""
     x, window, strides = _volume(op, input), _numbers(op, "ksize", ksize, 3), _numbers(op, "strides", strides, 3)
     images = pool(_ops.reshape(x, [-1, *x.shape.as_list()[2:]]), window[1:], strides[1:], padding)
-    volume = _ops.reshape(images, [-1, x.shape[1], *images.shape.as_list()[1:]])
+    volume = _ops.reshape(images, [_batch(x, images), x.shape[1], *images.shape.as_list()[1:]])
     inside = _ops.ones([1, x.shape[1], 1, 1, 1], x.dtype)
     return [_slices(values, window[0], strides[0], 1, padding, fill)[0] for values in (volume, inside)]
 

@@ -5,7 +5,7 @@ import string
 
 from . import _tandem
 from ._one_pass import in_one_pass
-from ._ops import eye, matmul, reduce_sum, reshape, transpose
+from ._ops import matmul, reduce_sum, reshape, transpose
 
 
 def _label_lists(equation, ranks):
@@ -79,9 +79,10 @@ def _diagonals(operand):
         size = tensor.shape[first]
         if tensor.shape[second] != size:
             raise ValueError(f"einsum: label {label!r} stands for axes of sizes {size} and {tensor.shape[second]}")
-        mask = reshape(eye(size, dtype=tensor.dtype), [size if i in (first, second) else 1 for i in range(len(labels))])
-        tensor = reduce_sum(tensor * mask, second)
-        del labels[second]
+        others = [i for i in range(len(labels)) if i not in (first, second)]
+        rest = [tensor.shape[i] for i in others]
+        flat = reshape(transpose(tensor, [*others, first, second]), [*rest, size * size])
+        tensor, labels = flat[..., :: size + 1], [*(labels[i] for i in others), label]
     return _Operand(tensor, labels)
 
 

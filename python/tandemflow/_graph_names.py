@@ -98,7 +98,8 @@ def broadcast_static_shape(shape_x, shape_y):
 def broadcast_dynamic_shape(shape_x, shape_y):
     """As broadcast_static_shape, of shapes that are tensors."""
     shapes = [[int(size) for size in _tandem.to_tensor(shape).numpy()] for shape in (shape_x, shape_y)]
-    return _tandem.to_tensor(broadcast_static_shape(*shapes).as_list(), _tandem.to_tensor(shape_x).dtype)
+    dtype = _tandem.to_tensor(shape_x).dtype
+    return _tandem.to_tensor(broadcast_static_shape(*shapes).as_list(), dtype if dtype.is_integer else _dtypes.int32)
 
 
 def grad_pass_through(f):

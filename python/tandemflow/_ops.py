@@ -168,14 +168,20 @@ def linspace(start, stop, num, name=None, axis=0):
     if not start.dtype.is_floating:
         wide = _dtypes.float64 if start.dtype.size > 2 else _dtypes.float32
         start, stop = cast(start, wide), cast(stop, wide)
-    num = int(num)
-    steps = _tandem.range(0, num, 1, start.dtype) / _tandem.to_tensor(max(num - 1, 1), start.dtype)
-    if start.ndim or stop.ndim:
-        span = stop - start
-        axis = axis if axis >= 0 else axis + span.ndim + 1
-        steps = reshape(steps, [num if i == axis else 1 for i in builtins.range(span.ndim + 1)])
-        start, stop = expand_dims(broadcast_to(start, span.shape), axis), expand_dims(broadcast_to(stop, span.shape), axis)
-    return start + (stop - start) * steps
+    return _evenly_between(start, stop, int(num), int(axis))
+
+
+def _evenly_between(start, stop, num, axis):
+    """The ends themselves, and what lies between them: rounding does not move them, nor does an infinite one spoil the other."""
+    span = stop - start
+    start, stop = (expand_dims(broadcast_to(end, span.shape), axis) for end in (start, stop))
+    sizes = [1] * start.ndim
+    sizes[axis] = -1
+    between = reshape(_tandem.range(1, max(num - 1, 1), 1, start.dtype), sizes)
+    inner = start + expand_dims(span, axis) / _tandem.to_tensor(max(num - 1, 1), start.dtype) * between
+    if num < 2:
+        return start if num == 1 else inner
+    return concat([start, inner, stop], axis)
 
 
 def eye(num_rows, num_columns=None, batch_shape=None, dtype=_dtypes.float32, name=None):
@@ -412,14 +418,23 @@ def add_n(inputs, name=None):
     return total
 
 
-def argmax(input, axis=None, output_type=_dtypes.int64, name=None):
-    """Where the largest value along the axis stands; of bools the first that is true."""
+def _where_is(op, input, axis, output_type):
     input = _tandem.to_tensor(input)
     input = records["cast"](input, _dtypes.uint8) if input.dtype == _dtypes.bool else input
     wanted = _dtypes.as_dtype(output_type)
     if wanted in (_dtypes.int16, _dtypes.uint16):
-        return records["cast"](records["argmax"](input, axis, _dtypes.int32), wanted)
-    return records["argmax"](input, axis, wanted)
+        return records["cast"](records[op](input, axis, _dtypes.int32), wanted)
+    return records[op](input, axis, wanted)
+
+
+def argmax(input, axis=None, output_type=_dtypes.int64, name=None):
+    """Where the largest value along the axis stands; of bools the first that is true."""
+    return _where_is("argmax", input, axis, output_type)
+
+
+def argmin(input, axis=None, output_type=_dtypes.int64, name=None):
+    """Where the smallest value along the axis stands; of bools the first that is false."""
+    return _where_is("argmin", input, axis, output_type)
 
 
 def _converted(values):

@@ -15,18 +15,22 @@ def _bytes(contents, who):
     return value.numpy()
 
 
-def _decoded(data, channels, who):
+def _decoded(data, channels, who, wide=False):
     kind = _tandem.picture_format(data)
     if kind == "other":
         raise InvalidArgumentError(f"{who}: Unknown image file format. One of JPEG, PNG, GIF, BMP required. Got {len(data)} bytes that begin with {data[:4]!r}")
-    return (_tandem.decode_png if kind == "png" else _tandem.decode_jpeg)(data, int(channels))
+    return _tandem.decode_png(data, int(channels), wide) if kind == "png" else _tandem.decode_jpeg(data, int(channels))
 
 
 def decode_png(contents, channels=0, dtype=_dtypes.uint8, name=None):
-    """[height, width, channels] of a PNG (or JPEG) file; channels=0 keeps those of the file."""
-    if _dtypes.as_dtype(dtype) != _dtypes.uint8:
-        raise UnimplementedError(f"decode_png: dtype must be tf.uint8, got {dtype}; pictures of 16 bits are read as 8")
-    return _decoded(_bytes(contents, "decode_png"), channels, "decode_png")
+    """[height, width, channels] of a PNG (or, of uint8, JPEG) file; channels=0 keeps those of the file."""
+    dtype = _dtypes.as_dtype(dtype)
+    if dtype not in (_dtypes.uint8, _dtypes.uint16):
+        raise InvalidArgumentError(f"decode_png: dtype must be tf.uint8 or tf.uint16, got {dtype.name}")
+    data = _bytes(contents, "decode_png")
+    if dtype == _dtypes.uint16 and _tandem.picture_format(data) == "jpeg":
+        raise InvalidArgumentError("decode_png: a JPEG file has values of 8 bits, got dtype tf.uint16")
+    return _decoded(data, channels, "decode_png", dtype == _dtypes.uint16)
 
 
 def decode_jpeg(contents, channels=0, ratio=1, fancy_upscaling=True, try_recover_truncated=False, acceptable_fraction=1, dct_method="", name=None):

@@ -59,6 +59,10 @@ def weights(size, new_size, method, antialias):
     return (raw / raw.sum(1, keepdims=True)).astype(np.float32)
 
 
+#: methods that change a picture of the same size too
+_SMOOTHING = ("gaussian", "mitchellcubic")
+
+
 def check_method(method):
     if method not in METHODS:
         raise ValueError(f"Invalid `interpolation` argument. Expected one of {METHODS}. Received: interpolation={method}")
@@ -68,7 +72,7 @@ def check_method(method):
 def resize(images, height, width, method="bilinear", antialias=False):
     """[..., height, width, channels] in another height and width."""
     *leading, old_height, old_width, channels = images.shape.as_list()
-    if (old_height, old_width) == (height, width):
+    if (old_height, old_width) == (height, width) and method not in _SMOOTHING:
         return images
     if method == "nearest":
         for axis, old, new in ((-3, old_height, height), (-2, old_width, width)):

@@ -67,13 +67,19 @@ def segment_mean(data, segment_ids, name=None):
     """The mean of the rows of each segment; ids ascend."""
     ids, count = _sorted_segments("segment_mean", segment_ids)
     data = _tensor(data)
-    return cast(unsorted_segment_mean(data, ids, count), data.dtype)
+    if data.dtype.is_integer:  # their sum divided in their own dtype, as in TensorFlow
+        return _ops.truncatediv(records["unsorted_segment_sum"](data, ids, count), maximum(_rows(ids, data, count), 1))
+    return unsorted_segment_mean(data, ids, count)
 
 
 def _segment_extreme(op, data, segment_ids):
     ids, count = _sorted_segments(op, segment_ids)
     data = _tensor(data)
     found = records["unsorted_" + op](data, ids, count)
+    if data.dtype.is_floating:  # the op begins with the lowest finite number: of a segment of infinities it is their mean
+        end = _tensor(float("-inf" if op == "segment_max" else "inf"), data.dtype)
+        others = records["unsorted_segment_max"](cast(_ops.not_equal(data, end), _dtypes.int32), ids, count)
+        found = _choose(_ops.equal(others, 0), unsorted_segment_mean(data, ids, count), found)
     return _choose(greater(_rows(ids, data, count), 0), found, zeros_like(found))
 
 
@@ -106,7 +112,7 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=_dtypes.in
         arr = arr + _ops.expand_dims(_ops.range(0, rows, dtype=arr.dtype) * length, 1)
     counted = reshape(arr if outside is None else _choose(outside, _ops.ones_like(arr) * -1, arr), [-1])
     values = _ops.ones(counted.shape, dtype) if weights is None or binary_output else reshape(_tensor(weights), [-1])
-    sums = records["unsorted_segment_sum"](values, counted, length * (rows or 1))
+    sums = records["unsorted_segment_sum"](values, counted, length * (1 if rows is None else rows))
     sums = _ops.minimum(sums, _ops.ones_like(sums)) if binary_output else sums
     return sums if rows is None else reshape(sums, [rows, length])
 

@@ -12,13 +12,13 @@ from ._ops import (
     constant,
     cumsum,
     divide_no_nan,
+    equal,
     exp,
     is_inf,
     lgamma,
     log,
     log1p,
     maximum,
-    multiply_no_nan,
     ones_like,
     pad,
     reduce_all,
@@ -79,8 +79,10 @@ def polyval(coeffs, x, name=None):
     if not isinstance(coeffs, list):
         raise ValueError(f"Argument coeffs must be list type. Received type {type(coeffs)}.")
     x = _tandem.to_tensor(x)
-    out = zeros_like(x)
-    for coefficient in coeffs:
+    if not coeffs:
+        return zeros_like(x)
+    out, *others = [_tandem.to_tensor_beside(coefficient, x.dtype) for coefficient in coeffs]
+    for coefficient in others:
         out = out * x + coefficient
     return out
 
@@ -94,7 +96,9 @@ def reciprocal_no_nan(x, name=None):
 def xlog1py(x, y, name=None):
     """x log(1 + y), and 0 where x is 0."""
     x = _tandem.to_tensor(x)
-    return multiply_no_nan(log1p(_tandem.to_tensor(y, x.dtype)), x)
+    y = _tandem.to_tensor(y, x.dtype)
+    # Where x is 0 so are both gradients, even if the logarithm is infinite.
+    return x * log1p(where(equal(x, 0), zeros_like(y), y))
 
 
 def lbeta(x, name=None):

@@ -142,15 +142,13 @@ def _new_size(image, size, preserve_aspect_ratio):
 
 
 def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=False, antialias=False, name=None):
-    """Another height and width; pixels are taken at their middle. float32 comes out unless the nearest pixel is asked for or the size stays."""
+    """Another height and width; pixels are taken at their middle. float32 comes out unless the nearest pixel is asked for."""
     images = picture("resize", images)
     try:
         word = ResizeMethod(method).value
     except ValueError:
         raise UnimplementedError(f"resize: method must be one of {[m.value for m in ResizeMethod]}, got {method!r}") from None
     height, width = _new_size(images, size, preserve_aspect_ratio)
-    if [height, width] == images.shape.as_list()[-3:-1]:
-        return images
     if word != "nearest":
         images = cast(images, _dtypes.float32)
     return _resizing.resize(images, height, width, word, antialias)
@@ -165,10 +163,7 @@ def resize_with_pad(image, target_height, target_width, method=ResizeMethod.BILI
     new = old / (old / wanted).max()  # TensorFlow rounds down the size and the margin, each from these
     top, left = (max(int(margin), 0) for margin in np.floor((wanted - new) / 2))
     sizes = [max(int(size), 1) for size in np.floor(new)]
-    resized = resize(image, sizes, method, antialias=antialias)
-    if ResizeMethod(method) is not ResizeMethod.NEAREST_NEIGHBOR:
-        resized = cast(resized, _dtypes.float32)
-    return pad_to_bounding_box(resized, top, left, *target)
+    return pad_to_bounding_box(resize(image, sizes, method, antialias=antialias), top, left, *target)
 
 
 def _places(first, last, count, size):

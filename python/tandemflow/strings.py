@@ -1,4 +1,5 @@
 """tf.strings: tensors of byte strings. In traced functions they are computed by Python when the function runs."""
+import math
 import re as _re
 
 from . import _dtypes, _names, _tandem
@@ -133,7 +134,20 @@ def regex_replace(input, pattern, rewrite, replace_global=True, name=None):
     compiled, new = _compiled(pattern), _replacement(rewrite)
     if any(int(number) > compiled.groups for number in _re.findall(r"\\g<(\d)>", new)):
         return _tandem.to_tensor(_text(input))  # RE2 leaves strings as they are when the rewrite names a group that is not there
-    return _each(lambda s: _bytes_of(compiled.sub(new, _characters(s), count=0 if replace_global else 1)), input)
+    return _each(lambda s: _bytes_of(_replaced(compiled, new, _characters(s), 0 if replace_global else 1)), input)
+
+
+def _replaced(compiled, new, text, count):
+    """As RE2 does it: nothing, found at the end of what was just replaced, is not replaced again."""
+    end = -1
+
+    def rewritten(match):
+        nonlocal end
+        again = match.start() == match.end() == end
+        end = match.end()
+        return "" if again else match.expand(new)
+
+    return compiled.sub(rewritten, text, count=count)
 
 
 def regex_full_match(input, pattern, name=None):
@@ -214,7 +228,7 @@ def as_string(input, precision=-1, scientific=False, shortest=False, width=-1, f
         raise InvalidArgumentError("as_string: Cannot select both scientific and shortest notation")
     if precision >= 0 and not tensor.dtype.is_floating:
         raise InvalidArgumentError(f"as_string: precision not supported for datatype {tensor.dtype.name}")
-    pad = f"{fill}{width}" if width > 0 else ""
+    pad = f"{fill}{width}" if width > 0 else fill
     digits = f".{precision}" if precision >= 0 else ""
     form = f"%{pad}{digits}{'e' if scientific else 'g' if shortest else 'f'}"
 
@@ -223,6 +237,8 @@ def as_string(input, precision=-1, scientific=False, shortest=False, width=-1, f
             return value
         if tensor.dtype.is_bool:
             return b"true" if value else b"false"
+        if tensor.dtype.is_floating and not math.isfinite(value):  # which zeros do not fill
+            return (form.replace("%0", "%") % value).encode()
         return (form % value if tensor.dtype.is_floating else f"%{pad}d" % value).encode()
 
     return _computed(lambda array: numpy.vectorize(show, otypes=[object])(array) if array.size else array, [tensor], tensor.shape, _dtypes.string)
@@ -312,15 +328,22 @@ def _rows(function, value):
     parts = [function(s) for s in _array(tensor).ravel()]
     flat = [part for row in parts for part in row]
     rows = RaggedTensor.from_row_lengths(_tandem.to_tensor(flat, _dtypes.string), [len(row) for row in parts])
-    for size in reversed(tensor.shape.as_list()[1:]):
-        rows = RaggedTensor.from_row_lengths(rows, [size] * (len(rows) // max(size, 1)))
+    sizes = tensor.shape.as_list()
+    for axis in range(len(sizes) - 1, 0, -1):
+        rows = RaggedTensor.from_row_lengths(rows, [sizes[axis]] * math.prod(sizes[:axis]))
     return rows
 
 
 def split(input, sep=None, maxsplit=-1, name=None):
     """The parts between separators, or between blanks when none is given."""
     separator = _as_bytes(sep) if sep is not None and _as_bytes(sep) else None
-    return _rows(lambda s: s.split(separator, maxsplit), input)
+    return _rows(lambda text: _parts(text, separator, int(maxsplit)), input)
+
+
+def _parts(text, separator, maxsplit):
+    """As TensorFlow has it: 0 sets no limit, and what is left between blanks after the last part is one, even if it is empty."""
+    parts = text.split(separator, maxsplit if maxsplit > 0 else -1)
+    return [*parts, b""] if separator is None and len(parts) == maxsplit > 0 else parts
 
 
 def bytes_split(input, name=None):

@@ -1,5 +1,6 @@
 #include "tandem/autodiff/tape.h"
 
+#include "tandem/autodiff/slice_grads.h"
 #include "tandem/op/grad.h"
 #include "tandem/op/ops.h"
 
@@ -168,18 +169,24 @@ Tensors GradientTape::gradient(const Tensors& targets, const Tensors& sources, U
 }
 
 void GradientTape::backward(std::vector<Tensor>& grads, const std::vector<bool>& is_source) {
+  SliceGrads slices;
   for (std::size_t at = entries_.size(); at-- > 0;) {
     const Entry entry = entries_[at];  // a copy: a persistent tape may record meanwhile
     bool reached = false;
     std::uint64_t wanted = 0;
     for (int k = 0; k < entry.output_count; ++k) {
       const auto slot = slots_[entry.inputs + entry.input_count + static_cast<std::uint32_t>(k)];
-      reached |= slot != IdMap::kNone && grads[static_cast<std::size_t>(slot)].defined();
+      if (slot == IdMap::kNone) continue;
+      slices.add_to(slot, grads[static_cast<std::size_t>(slot)]);
+      reached |= grads[static_cast<std::size_t>(slot)].defined();
     }
     if (reached) {
       for (int i = 0; i < entry.input_count && i < 64; ++i)
         if (slots_[entry.inputs + static_cast<std::uint32_t>(i)] != IdMap::kNone) wanted |= std::uint64_t{1} << i;
-      const Tensors input_grads = entry_grads(entry, grads, wanted);
+      const auto result = slots_[entry.inputs + entry.input_count];
+      const bool sliced = wanted == 1 && entry.input_count == 1 && entry.output_count == 1 &&
+                          slices.take(slots_[entry.inputs], *entry.op, attrs_[entry.attrs], specs_[entry.inputs].shape(), grads[static_cast<std::size_t>(result)]);
+      const Tensors input_grads = sliced ? Tensors() : entry_grads(entry, grads, wanted);
       for (int k = 0; k < entry.output_count; ++k) {
         const auto slot = slots_[entry.inputs + entry.input_count + static_cast<std::uint32_t>(k)];
         if (slot != IdMap::kNone && !is_source[static_cast<std::size_t>(slot)]) grads[static_cast<std::size_t>(slot)] = {};
@@ -193,6 +200,8 @@ void GradientTape::backward(std::vector<Tensor>& grads, const std::vector<bool>&
     }
     if (!options_.persistent) release(entry);
   }
+  for (const std::int32_t slot : slices.slots())
+    if (is_source[static_cast<std::size_t>(slot)]) slices.add_to(slot, grads[static_cast<std::size_t>(slot)]);
 }
 
 Tensors GradientTape::entry_grads(const Entry& entry, std::vector<Tensor>& grads, std::uint64_t wanted) {

@@ -15,9 +15,8 @@ PictureFormat picture_format(std::string_view bytes) {
   return bytes.starts_with("\xff\xd8\xff") ? PictureFormat::jpeg : PictureFormat::other;
 }
 
-void picture_detail::check_picture(std::string_view op, const Tensor& picture, std::string_view channels, bool fits) {
-  if (!fits || picture.dtype() != DType::u8 || picture.size() == 0)
-    fail(ErrorCode::invalid_argument, op, ": needs uint8 [height, width, channels] with ", channels, " channels, got ", picture.spec());
+void picture_detail::check_picture(std::string_view op, const Tensor& picture, std::string_view needed, bool fits) {
+  if (!fits || picture.size() == 0) fail(ErrorCode::invalid_argument, op, ": needs ", needed, ", got ", picture.spec());
 }
 
 namespace {
@@ -125,7 +124,8 @@ Tensor decode_jpeg(std::string_view bytes, int channels) {
 }
 
 std::string encode_jpeg(const Tensor& picture, int quality) {
-  picture_detail::check_picture("encode_jpeg", picture, "1 or 3", picture.rank() == 3 && (picture.shape()[2] == 1 || picture.shape()[2] == 3));
+  picture_detail::check_picture("encode_jpeg", picture, "uint8 [height, width, channels] with 1 or 3 channels",
+                                picture.dtype() == DType::u8 && picture.rank() == 3 && (picture.shape()[2] == 1 || picture.shape()[2] == 3));
   if (quality < 0 || quality > 100) fail(ErrorCode::invalid_argument, "encode_jpeg: quality must be 0 to 100, got ", quality);
   const auto data = picture.data<std::uint8_t>();
   std::vector<std::uint8_t> values(data.begin(), data.end());

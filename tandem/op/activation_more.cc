@@ -14,11 +14,6 @@ namespace {
 constexpr double kSeluScale = 1.0507009873554804934193349852946;
 constexpr double kSeluScaleAlpha = 1.7580993408473768599402175208123;
 
-/// dy where the condition holds, else 0.
-Tensor passed(GradContext& g, const Tensor& condition) {
-  return where(condition, g.output_grad(), scalar_like(g.output_grad(), 0));
-}
-
 /// log(1 + exp(x)) without overflow: max(x, 0) + log1p(exp(-|x|)).
 template <class T>
 T softplus_of(T x) {
@@ -34,7 +29,7 @@ T mish_of(T x) {
 }
 
 // Their gradients read x only to choose, so that its own is zero: connected, as in TensorFlow, where relu is.
-extern const OpDef relu6_grad_op, leaky_relu_grad_op;
+extern const OpDef relu6_grad_op, leaky_relu_grad_op, hard_sigmoid_grad_op, hard_silu_grad_op;
 
 const OpDef relu6_grad_op{
     .name = "relu6_grad",
@@ -48,6 +43,36 @@ const OpDef relu6_grad_op{
     },
     .grad_reads = {.inputs = 0b01},
     .flops_per_element = 2,
+};
+
+const OpDef hard_sigmoid_grad_op{
+    .name = "hard_sigmoid_grad",
+    .doc = "dy / 6 where -3 < x < 3, else 0: the gradient of hard_sigmoid(x).",
+    .inputs = {"x", "dy"},
+    .dtypes = kFloating,
+    .infer = broadcast_inputs,
+    .scalar = formula([](auto x, auto dy) { return decltype(x)(select(x > -3, select(x < 3, dy * (1.0 / 6), 0), 0)); }),
+    .grad = [](GradContext& g) {
+      return Tensors{grad_of(g, 0, [&] { return zeros_like(g.input(0)); }),
+                     grad_of(g, 1, [&] { return apply(hard_sigmoid_grad_op, {g.input(0), g.output_grad()}); })};
+    },
+    .grad_reads = {.inputs = 0b01},
+    .flops_per_element = 3,
+};
+
+const OpDef hard_silu_grad_op{
+    .name = "hard_silu_grad",
+    .doc = "dy * (x / 3 + 1 / 2) where -3 < x < 3, dy above, 0 below: the gradient of hard_silu(x).",
+    .inputs = {"x", "dy"},
+    .dtypes = kFloating,
+    .infer = broadcast_inputs,
+    .scalar = formula([](auto x, auto dy) { return decltype(x)(select(x > -3, select(x < 3, dy * (x * (1.0 / 3) + 0.5), dy), 0)); }),
+    .grad = [](GradContext& g) {
+      return Tensors{grad_of(g, 0, [&] { return apply(hard_sigmoid_grad_op, {g.input(0), g.output_grad() * g.input(1) * 2}); }),
+                     grad_of(g, 1, [&] { return apply(hard_silu_grad_op, {g.input(0), g.output_grad()}); })};
+    },
+    .grad_reads = {.inputs = 0b11},
+    .flops_per_element = 4,
 };
 
 const OpDef leaky_relu_grad_op{
@@ -206,7 +231,7 @@ const OpDef hard_sigmoid_op{
     .dtypes = kFloating,
     .infer = same_as_first,
     .scalar = formula([](auto x) { return decltype(x)(lesser(6, greater_of(0, x + 3)) * (1.0 / 6)); }),
-    .grad = [](GradContext& g) { return Tensors{apply(relu6_grad_op, {g.input() + 3, g.output_grad()}) * (1.0 / 6)}; },
+    .grad = [](GradContext& g) { return Tensors{apply(hard_sigmoid_grad_op, {g.input(), g.output_grad()})}; },
     .grad_reads = {.inputs = 1},
     .flops_per_element = 4,
 };
@@ -217,12 +242,8 @@ const OpDef hard_silu_op{
     .inputs = {"x"},
     .dtypes = kFloating,
     .infer = same_as_first,
-    .scalar = formula([](auto x) { return decltype(x)(x * lesser(6, greater_of(0, x + 3)) * (1.0 / 6)); }),
-    .grad = [](GradContext& g) {
-      const Tensor& x = g.input();
-      const Tensor middle = passed(g, less(abs(x), 3)) * ((x * 2 + 3) * (1.0 / 6));
-      return Tensors{middle + passed(g, greater_equal(x, scalar_like(x, 3)))};
-    },
+    .scalar = formula([](auto x) { return decltype(x)(x * (lesser(6, greater_of(0, x + 3)) * (1.0 / 6))); }),
+    .grad = [](GradContext& g) { return Tensors{apply(hard_silu_grad_op, {g.input(), g.output_grad()})}; },
     .grad_reads = {.inputs = 1},
     .flops_per_element = 5,
 };
@@ -248,7 +269,7 @@ const OpDef mish_op{
 OpGroup more_activation_ops() {
   static constexpr const OpDef* kOps[] = {
       &relu6_op, &leaky_relu_op, &elu_op, &selu_op, &silu_op, &softplus_op, &softsign_op, &hard_sigmoid_op,
-      &hard_silu_op, &mish_op, &log_sigmoid_op, &silu_grad_op, &relu6_grad_op, &leaky_relu_grad_op,
+      &hard_silu_op, &mish_op, &log_sigmoid_op, &silu_grad_op, &relu6_grad_op, &leaky_relu_grad_op, &hard_sigmoid_grad_op, &hard_silu_grad_op,
   };
   return kOps;
 }

@@ -148,7 +148,7 @@ const OpDef square_op{
     .inputs = {"x"},
     .infer = same_as_first,
     .scalar = formula([](auto x) { return x * x; }),
-    .grad = [](GradContext& g) { return Tensors{g.output_grad() * (g.input() * 2)}; },
+    .grad = [](GradContext& g) { return Tensors{g.output_grad() * g.input() * 2}; },  // x * 2 may be too large where the product is not
     .grad_reads = {.inputs = 1},
 };
 

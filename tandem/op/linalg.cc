@@ -129,8 +129,9 @@ Tensors triangular_solve_grad(GradContext& g) {
   const bool lower = g.attrs().boolean("lower"), adjoint = g.attrs().boolean("adjoint");
   Tensors grads = solution_grad(g, triangular_solve(g.input(0), g.output_grad(), lower, !adjoint), adjoint);
   if (grads[0].defined()) {
-    const Tensor mask = lower_part(g.shape(0)[-1], 1, grads[0].dtype());
-    grads[0] = grads[0] * (lower ? mask : transposed(mask));
+    // Chosen, not multiplied: 0 times infinity is no 0.
+    const Tensor above = greater(columns_of(g.shape(0)[-1]), rows_of(g.shape(0)[-1]));
+    grads[0] = where(lower ? above : transposed(above), scalar_like(grads[0], 0), grads[0]);
   }
   return grads;
 }

@@ -1,5 +1,6 @@
 // What losses are made of: the terms of each, elementwise, and the losses as Keras defines them, one value a row.
 #include "tandem/expr/functions.h"
+#include "tandem/op/elementwise.h"
 #include "tandem/op/keras_epsilon.h"
 #include "tandem/op/losses.h"
 #include "tandem/op/network_records.h"
@@ -132,8 +133,8 @@ const OpDef huber_terms_op{
     .grad = [](GradContext& g) {
       const Tensor &dy = g.output_grad(), &delta = g.input(2);
       const Tensor error = g.input(1) - g.input(0);
-      const auto slope = [&] { return dy * maximum(minimum(error, delta), -delta); };
-      return Tensors{grad_of(g, 0, [&] { return -slope(); }), grad_of(g, 1, slope),
+      const Tensor slope = g.wants(0) || g.wants(1) ? dy * clip_by_value(error, -delta, delta) : Tensor();
+      return Tensors{grad_of(g, 0, [&] { return -slope; }), grad_of(g, 1, [&] { return slope; }),
                      grad_of(g, 2, [&] { return dy * maximum(abs(error) - delta, 0.0); })};
     },
     .grad_reads = {.inputs = 0b111},

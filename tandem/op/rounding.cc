@@ -274,9 +274,9 @@ bool has_zero(const Tensor& y) {
   return std::find(values.begin(), values.end(), T{0}) != values.end();
 }
 
-/// What a traced function divides by is known when it runs.
-void refuse_zero(const Tensor& y) {
-  if (is_floating(y.dtype()) || y.is_symbolic()) return;
+/// What a traced function divides by is known when it runs. Nothing may be divided by anything.
+void refuse_zero(const Tensor& x, const Tensor& y) {
+  if (is_floating(y.dtype()) || y.is_symbolic() || x.shape().elements() == 0) return;
   const bool zero = visit_dtype(y.dtype(), [&]<class T>(TypeTag<T>) {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) return has_zero<T>(y);
     else return false;
@@ -305,15 +305,15 @@ Tensor ceil(const Tensor& x) { return apply(ceil_op, {x}); }
 Tensor round(const Tensor& x) { return apply(round_op, {x}); }
 Tensor rint(const Tensor& x) { return apply(rint_op, {x}); }
 Tensor floordiv(const Tensor& x, const Tensor& y) {
-  refuse_zero(y);
+  refuse_zero(x, y);
   return apply(floordiv_op, {x, y});
 }
 Tensor floormod(const Tensor& x, const Tensor& y) {
-  refuse_zero(y);
+  refuse_zero(x, y);
   return apply(floormod_op, {x, y});
 }
 Tensor truncatediv(const Tensor& x, const Tensor& y) {
-  refuse_zero(y);
+  refuse_zero(x, y);
   return apply(truncatediv_op, {x, y});
 }
 Tensor squared_difference(const Tensor& x, const Tensor& y) { return apply(squared_difference_op, {x, y}); }

@@ -1,4 +1,6 @@
 // Running sums and products, and sums of segments.
+#include <algorithm>
+
 #include "tandem/op/array_records.h"
 #include "tandem/op/arrays.h"
 #include "tandem/op/elementwise.h"
@@ -41,13 +43,22 @@ double segment_depth(const InferContext& c) { return static_cast<double>(c.shape
 
 constexpr FixedList<AttrDef, 8> kSegmentAttrs{{.name = "num_segments"}};
 
+/// Whether it can be seen, at little cost beside the rows, that every id names a segment.
+bool none_dropped(const Tensor& ids, std::int64_t row) {
+  constexpr std::int64_t kLongRow = 16;
+  if (row < kLongRow || ids.is_symbolic() || !ids.storage().space().is_host()) return false;
+  const auto all_named = [](auto values) { return std::ranges::all_of(values, [](auto id) { return id >= 0; }); };
+  return ids.dtype() == DType::i32 ? all_named(ids.data<std::int32_t>()) : ids.dtype() == DType::i64 && all_named(ids.data<std::int64_t>());
+}
+
 /// Rows of `segments` by number; zeros for rows that were dropped.
 Tensor rows_of(const Tensor& segments, const Tensor& ids) {
+  if (none_dropped(ids, segments.size() / std::max<std::int64_t>(segments.shape()[0], 1))) return gather(segments, ids, 0);
   const Tensor zero = scalar_like(ids, 0);
   const Tensor rows = gather(segments, maximum(ids, zero), 0);
   Ints sizes(ids.shape().begin(), ids.shape().end());
   sizes.resize(static_cast<std::size_t>(rows.rank()), 1);
-  return where(reshape(greater_equal(ids, zero), sizes), rows, zeros_like(rows));
+  return where(reshape(greater_equal(ids, zero), sizes), rows, scalar_like(rows, 0));
 }
 
 /// The gradient of the largest and smallest: shared by the elements that are it.
@@ -56,6 +67,16 @@ Tensors chosen_grad(GradContext& g, Tensor (*segments_sum)(const Tensor&, const 
   const Tensor chosen = cast(equal(g.input(0), rows_of(g.output(), ids)), g.input(0).dtype());
   const Tensor count = segments_sum(chosen, ids, g.attrs().integer("num_segments"));
   return {chosen * rows_of(g.output_grad() / maximum(count, 1), ids), Tensor()};
+}
+
+/// The product of the others: that of the segment over the element or, at a zero, that of what is not zero.
+Tensors segment_prod_grad(GradContext& g) {
+  const Tensor &x = g.input(0), &ids = g.input(1), nothing = scalar_like(x, 0);
+  const std::int64_t count = g.attrs().integer("num_segments");
+  const Tensor is_zero = equal(x, nothing), zeros = rows_of(unsorted_segment_sum(cast(is_zero, x.dtype()), ids, count), ids);
+  const Tensor not_zero = rows_of(unsorted_segment_prod(where(is_zero, scalar_like(x, 1), x), ids, count), ids);
+  const Tensor at_zero = where(greater(zeros, scalar_like(x, 1)), nothing, not_zero);
+  return {rows_of(g.output_grad(), ids) * where(is_zero, at_zero, rows_of(g.output(), ids) / x), Tensor()};
 }
 
 }  // namespace
@@ -110,9 +131,7 @@ const OpDef unsorted_segment_prod_op{
     .attrs = kSegmentAttrs,
     .free_dtypes = 0b10,
     .infer = infer_segments,
-    .grad = [](GradContext& g) {
-      return Tensors{rows_of(g.output_grad() * g.output(), g.input(1)) / g.input(0), Tensor()};
-    },
+    .grad = segment_prod_grad,
     .grad_reads = {.inputs = 0b11, .outputs = 1},
     .domain = {0.4, 1.6},
     .depth = segment_depth,

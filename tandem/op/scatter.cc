@@ -98,6 +98,8 @@ const OpDef strided_slice_op{
     .infer = infer_strided_slice,
     .grad = [](GradContext& g) {
       const AttrView attrs = g.attrs();
+      if (g.output_grad().shape() == g.shape(0))  // nothing was left out: axes turned round, which turning them again undoes
+        return Tensors{strided_slice(g.output_grad(), list(attrs.ints("begin")), list(attrs.ints("size")), list(attrs.ints("strides")))};
       return Tensors{apply(strided_slice_grad_op, {g.output_grad()},
                            make_attrs(strided_slice_grad_op, g.shape(0), list(attrs.ints("begin")), list(attrs.ints("strides"))))};
     },

@@ -9,8 +9,15 @@
 namespace tandem {
 namespace {
 
-/// The shape asked for, with a -1 replaced by what is left.
-Shape resolved_shape(std::string_view op, std::span<const std::int64_t> wanted, std::int64_t elements) {
+/// The product of the sizes that are not 0 (nor -1).
+std::int64_t product_but_zeros(std::span<const std::int64_t> sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, [](auto product, auto size) { return size > 0 ? product * size : product; });
+}
+
+/// The shape asked for, with a -1 replaced by what is left. Without elements [0, 28, 28] becomes [0, 784] when asked for [0, -1],
+/// as in TensorFlow: the same as any other batch.
+Shape resolved_shape(std::string_view op, std::span<const std::int64_t> wanted, const Shape& from) {
+  const std::int64_t elements = from.elements();
   std::vector<std::int64_t> sizes(wanted.begin(), wanted.end());
   std::int64_t known = 1;
   int open = -1;
@@ -23,7 +30,7 @@ Shape resolved_shape(std::string_view op, std::span<const std::int64_t> wanted, 
     }
   }
   if (open >= 0 && known > 0 && elements % known == 0) sizes[static_cast<std::size_t>(open)] = elements / known;
-  else if (open >= 0 && known == 0 && elements == 0) sizes[static_cast<std::size_t>(open)] = 0;
+  else if (open >= 0 && known == 0 && elements == 0) sizes[static_cast<std::size_t>(open)] = product_but_zeros(from) / product_but_zeros(wanted);
   else if (open >= 0)
     fail(ErrorCode::shape_mismatch, op, ": ", elements, " elements do not divide into [", join(wanted), "]");
   const Shape shape{std::span<const std::int64_t>(sizes)};
@@ -40,7 +47,7 @@ const OpDef reshape_op{
     .attrs = {{.name = "shape", .kind = AttrKind::ints}},
     .dtypes = kFixedSize | DTypeSet{DType::string},
     .infer = [](const InferContext& c) {
-      return Specs{{c.dtype(0), resolved_shape("reshape", c.attrs.ints("shape"), c.shape(0).elements())}};
+      return Specs{{c.dtype(0), resolved_shape("reshape", c.attrs.ints("shape"), c.shape(0))}};
     },
     .grad = [](GradContext& g) { return Tensors{reshape(g.output_grad(), g.shape(0))}; },
     .flops_per_element = 0,

@@ -17,11 +17,11 @@ nb::dict named(NamedTensors tensors) {
 }
 
 /// Without the interpreter's lock: pictures take milliseconds.
-nb::object decoded(Tensor (*decode)(std::string_view, int), const nb::bytes& bytes, int channels) {
+nb::object decoded(const auto& decode, const nb::bytes& bytes, int channels) {
   Tensor picture;
   {
     const WithoutGil without;
-    picture = decode({bytes.c_str(), bytes.size()}, channels);
+    picture = decode(std::string_view(bytes.c_str(), bytes.size()), channels);
   }
   return to_object(std::move(picture));
 }
@@ -48,7 +48,9 @@ void add_files(nb::module_& module) {
     for (auto [name, tensor] : tensors) all.emplace(nb::cast<std::string>(name), to_tensor(tensor.ptr()));
     save_npz(path, all, compressed);
   });
-  module.def("decode_png", [](const nb::bytes& bytes, int channels) { return decoded(decode_png, bytes, channels); });
+  module.def("decode_png", [](const nb::bytes& bytes, int channels, bool wide) {
+    return decoded([wide](std::string_view file, int n) { return decode_png(file, n, wide ? DType::u16 : DType::u8); }, bytes, channels);
+  });
   module.def("decode_jpeg", [](const nb::bytes& bytes, int channels) { return decoded(decode_jpeg, bytes, channels); });
   module.def("encode_png", [](nb::handle picture, int compression) { return encoded(encode_png, picture, compression); });
   module.def("encode_jpeg", [](nb::handle picture, int quality) { return encoded(encode_jpeg, picture, quality); });

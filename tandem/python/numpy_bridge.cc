@@ -192,7 +192,8 @@ Tensor from_list(PyObject* array, std::optional<DType> dtype) {
   if (tensor.size() > 0) return tensor;
   std::vector<std::int64_t> sizes;  // of an empty list nothing behind the empty axis is known
   append_ints(Object(checked(PyObject_GetAttrString(array, "shape"))).get(), sizes);
-  return reshape(tensor, Shape(std::span<const std::int64_t>(sizes)));
+  const Shape shape{std::span<const std::int64_t>(sizes)};
+  return dtype ? reshape(tensor, shape) : Tensor::from_strings({}, shape);  // what such arrays hold but for mistakes
 }
 
 /// A dense copy in native byte order. Widths that are not ours are widened when the dtype to be is known.

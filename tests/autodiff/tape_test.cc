@@ -171,6 +171,38 @@ TEST(GradientTape, OneTensorGivenThriceCountsThriceInSecondGradientsToo) {
   }
 }
 
+/// Weighs the slices [from, to) of axis `axis` of x by 1, 2, 3, … and adds them up: what each element of x got.
+std::vector<float> weights_of_slices(const Shape& shape, int axis, const std::vector<std::pair<std::int64_t, std::int64_t>>& parts) {
+  const Tensor x = ones(shape);
+  GradientTape tape;
+  tape.watch(x);
+  Tensor total = reduce_sum(x) * 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    Ints begin(static_cast<std::size_t>(shape.rank()), 0), size(shape.begin(), shape.end());
+    begin[static_cast<std::size_t>(axis)] = parts[i].first;
+    size[static_cast<std::size_t>(axis)] = parts[i].second - parts[i].first;
+    total = total + reduce_sum(slice(x, begin, size)) * static_cast<double>(i + 1);
+  }
+  return tape.gradient(total, x).to_vector<float>();
+}
+
+TEST(GradientTape, GradientsOfSlicesAddUpHoweverTheyLie) {
+  EXPECT_EQ(weights_of_slices({4}, 0, {{0, 1}, {1, 3}, {3, 4}}), (std::vector<float>{1, 2, 2, 3}));   // side by side
+  EXPECT_EQ(weights_of_slices({4}, 0, {{3, 4}, {1, 2}}), (std::vector<float>{0, 2, 0, 1}));           // with gaps
+  EXPECT_EQ(weights_of_slices({4}, 0, {{0, 3}, {1, 4}, {1, 2}}), (std::vector<float>{1, 6, 3, 2}));   // one over another
+  EXPECT_EQ(weights_of_slices({2, 2}, 1, {{1, 2}, {0, 1}}), (std::vector<float>{2, 1, 2, 1}));
+  EXPECT_EQ(weights_of_slices({2, 2}, 0, {{0, 2}, {0, 1}}), (std::vector<float>{3, 3, 1, 1}));        // one of them is everything
+}
+
+TEST(GradientTape, SlicesOfAResultGoOnToWhatItWasMadeOf) {
+  const Tensor x = Tensor::from({1.f, 2.f, 3.f, 4.f}, {2, 2});
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = x * x, sum = slice(y, {0, 0}, {1, 2}) * 3 + slice(y, {1, 0}, {1, 2}) * slice(y, {0, 0}, {2, 1});
+  EXPECT_EQ(tape.gradient(sum, y).to_vector<float>(), (std::vector<float>{31, 6, 35, 10}));
+  EXPECT_EQ(tape.gradient(sum, x).to_vector<float>(), (std::vector<float>{62, 24, 210, 80}));
+}
+
 TEST(GradientTape, IntegersCannotBeWatched) {
   GradientTape tape;
   EXPECT_THROW(tape.watch(Tensor(3)), Error);

@@ -34,5 +34,5 @@ void tandem::fuzz::read(std::string_view bytes) {
   const auto choice = static_cast<unsigned char>(bytes[0]);
   std::string file = damaged(choice & 1 ? grey : colours, bytes.substr(1));
   if (choice & 2) repair_checksums(file);
-  decode_png(file, choice >> 2 & 7);
+  decode_png(file, choice >> 2 & 7, choice & 32 ? DType::u16 : DType::u8);
 }

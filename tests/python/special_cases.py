@@ -142,7 +142,7 @@ def cases():
         for op in ("bessel_i0e", "bessel_i1e"):
             add(f"math.{op}", named(f"math.{op}"), np.array([0.0, -0.0, 1e-20, -1e-9, 0.3, -1.0, 5.0, -80.0, 999.0, -2000.0, 1e9, 1e30, np.inf, -np.inf, np.nan], dtype), dtype=dtype)
         bases = np.array([0.0, 1.0, -2.0, 3.0, np.inf], dtype)
-        add("pow_gradient", _power_gradients, np.repeat(bases, len(bases)), np.tile(bases, len(bases)), dtype=dtype)
+        add("pow_gradient", lambda tf, x, y: _gradients(tf, tf.pow, x, y), np.repeat(bases, len(bases)), np.tile(bases, len(bases)), dtype=dtype)
     for dtype in FLOATS + INTEGERS:
         add("searchsorted", lambda tf, x: [tf.searchsorted(x[:3], x, side=side) for side in ("left", "right")], np.array([0, 1, 3, 2, 1, 0, 7]), dtype=dtype)
         for shape in ((0,), (0, 3), (3, 0), (2, 0, 3)):
@@ -155,11 +155,74 @@ def cases():
         add("image.to_int16", lambda tf, x: tf.image.convert_image_dtype(x, tf.int16, saturate=True), np.array([0, 1, 2, 100]), dtype=dtype)
     for dtype in INTEGERS:
         add("nn.leaky_relu", named("nn.leaky_relu"), values(dtype), dtype=dtype)
+    _add_shapes(add)
+    _add_segments(add)
+    _add_losses(add)
     return found
 
 
-def _power_gradients(tf, x, y):
+def _add_shapes(add):
+    """Nothing, ends, and elements that are left out whatever they are."""
+    for dtype in FLOATS:
+        ends = np.array([0.0, -3e4, np.inf, 1.0, np.nan, 5.0]).astype(_NUMPY.get(dtype, dtype))
+        add("linspace", lambda tf, x: [tf.linspace(x, x[::-1], n, axis=axis) for n in (1, 2, 5) for axis in (0, -1)], ends, dtype=dtype)
+    for dtype in ("float32", "float64"):
+        square = np.array([[1, np.nan, np.inf], [2, 3, np.nan], [-np.inf, 4, 5]], dtype)
+        add("einsum_diagonal", lambda tf, x: [tf.einsum("ii->i", x), tf.einsum("ii->", x)], square, dtype=dtype)
+        lower = np.array([[2, 9, 9], [1, 4, 9], [3, 1, 5]], dtype)
+        for way in (True, False):
+            add(f"triangular_solve_gradient_{way}", lambda tf, a, b, way=way: _gradients(tf, lambda a, b: tf.linalg.triangular_solve(a, b, lower=way), a, b), lower, np.array([[1.0], [np.inf], [2.0]], dtype), dtype=dtype)
+        add("polyval", lambda tf, x: [tf.math.polyval([c], x) for c in (x, tf.ones_like(x))] + [tf.math.polyval([x, x], x)], values(dtype), dtype=dtype)
+        add("xlog1py_gradient", lambda tf, x, y: _gradients(tf, tf.math.xlog1py, x, y), np.array([0, 0, 0, 2], dtype), np.array([-1, -3, np.inf, 1], dtype), dtype=dtype)
+        add("hard_silu", lambda tf, x: tf.keras.activations.hard_silu(x), np.array([-np.finfo(dtype).max, -3, -1, 0, 3, np.finfo(dtype).max, np.nan], dtype), dtype=dtype)
+        add("l2_loss_gradient", lambda tf, x: _gradients(tf, tf.nn.l2_loss, x), np.array([np.finfo(dtype).max, 1.0], dtype), dtype=dtype)
+        picture = np.arange(12).reshape(2, 2, 3) / 10
+        for method in ("gaussian", "mitchellcubic", "bicubic"):
+            add(f"image.resize_{method}_to_its_size", lambda tf, x, method=method: tf.image.resize(x, [2, 2], method), picture, dtype=dtype)
+    for dtype in FLOATS + INTEGERS:
+        for shape, wanted in (((0, 4, 5), [0, -1]), ((3, 0), [0, -1]), ((0, 4, 6), [0, -1, 3]), ((2, 0), [-1, 0])):
+            add(f"reshape_{'x'.join(map(str, shape))}_{len(wanted)}_{wanted.index(-1)}", lambda tf, x, wanted=wanted: tf.reshape(x, wanted), np.zeros(shape), dtype=dtype)
+    for dtype in INTEGERS:
+        for op in ("math.floordiv", "math.floormod", "truncatediv"):
+            add(f"{op}_of_nothing", lambda tf, x, y, op=op: _named(tf, op)(x, y), np.zeros((2, 0)), np.zeros((2, 1)), dtype=dtype)
+    for dtype in ("float32", "int32", "int8", "uint8", "int64"):
+        picture = np.arange(9).reshape(1, 3, 3, 1) - (0 if dtype[0] == "u" else 12)
+        add("nn.max_pool2d_explicit", lambda tf, x: tf.nn.max_pool2d(x, 2, 2, [[0, 0], [1, 0], [1, 1], [0, 0]]), picture, dtype=dtype)
+    add("image.to_uint8", lambda tf, x: tf.image.convert_image_dtype(x, tf.uint8, saturate=True), np.array([-5, 2**31 - 1, 2**30, -(2**31), 0]), dtype="int32")
+    add("io.png", lambda tf, x: tf.io.decode_png(tf.io.encode_png(x), dtype=tf.uint16), np.array([[[0, 65535, 258], [1, 2, 3]]]), dtype="uint16")
+    add("io.png", lambda tf, x: [tf.io.decode_png(tf.io.encode_png(x), channels, tf.uint16) for channels in (0, 3, 4)], np.array([[[0], [255], [7]]]), dtype="uint8")
+    add("arg_of_bools", lambda tf, x: [tf.argmin(x > 1, 1), tf.argmax(x > 1, 0)], np.array([[2, 0, 3], [2, 2, 2]]), dtype="int32")
+
+
+def _add_segments(add):
+    for dtype in FLOATS:
+        rows = np.array([[-np.inf, 1, np.inf], [-np.inf, 2, np.inf], [3, -4, np.nan], [np.inf, -np.inf, 0]]).astype(_NUMPY.get(dtype, dtype))
+        for op in ("max", "min", "sum", "mean", "prod"):
+            add(f"sorted_segment_{op}", lambda tf, x, op=op: _named(tf, f"math.segment_{op}")(x, tf.constant([0, 0, 2, 5])), rows, dtype=dtype)
+    for dtype in INTEGERS:
+        add("sorted_segment_mean", lambda tf, x: tf.math.segment_mean(x, tf.constant([0, 1, 1, 1, 3])), values(dtype)[-5:], dtype=dtype)
+    for dtype in ("float32", "float64"):
+        rows = np.array([[0, 2, 3], [4, 0, 5], [6, 7, 0], [0, 0, 8]], dtype)
+        for ids in ([0, 0, 0, 1], [0, 1, -1, 1]):
+            add(f"unsorted_segment_prod_gradient_{ids[1]}", lambda tf, x, ids=ids: _gradients(tf, lambda x: tf.math.unsorted_segment_prod(x, tf.constant(ids), 2), x), rows, dtype=dtype)
+
+
+def _add_losses(add):
+    """Logits so large that a number beside them loses its digits."""
+    for dtype in FLOATS:
+        large = {"float16": 3e4, "bfloat16": 1e30, "float32": 1e30, "float64": 1e300}[dtype]
+        rows = np.array([[large, large, 0], [-large, -large, -large], [1, 2, 3], [large, 1, -large]]).astype(_NUMPY.get(dtype, dtype))
+        add("large_logits", lambda tf, x: [tf.nn.log_softmax(x), tf.nn.sparse_softmax_cross_entropy_with_logits(tf.constant([0, 2, 1, 0]), x),
+                                           tf.nn.softmax_cross_entropy_with_logits(tf.one_hot([1, 0, 2, 0], 3, dtype=x.dtype), x)], rows, dtype=dtype)  # fmt: skip
+    for dtype in ("float32", "float64"):
+        logits = np.array([[-90.0, 0.0, 100.0], [3.0, -2.5, 20.0]], dtype)
+        add("binary_focal_of_logits", lambda tf, x: tf.keras.losses.binary_focal_crossentropy(tf.constant([[0.25, 1, 0], [1, 0, 0.5]], x.dtype), x, from_logits=True), logits, dtype=dtype)
+    for dtype in ("float16", "float32", "float64"):
+        add("msle", lambda tf, x: tf.keras.losses.MSLE(x, x[::-1]), np.array([[0.0, 2.0], [1000.0, -1.0]]), dtype=dtype)
+
+
+def _gradients(tf, function, *sources):
     with tf.GradientTape() as tape:
-        tape.watch([x, y])
-        z = tf.pow(x, y)
-    return tape.gradient(z, [x, y])
+        tape.watch(sources)
+        result = function(*sources)
+    return list(tape.gradient(result, sources))

@@ -62,6 +62,16 @@ def test_damaged_files_are_refused_or_read_but_never_crash(name):
             pass
 
 
+def test_pictures_of_16_bits_are_written_and_read():
+    picture = np.array([[[0, 1, 258], [65535, 7, 9]]], np.uint16)
+    assert tf.io.decode_png(tf.io.encode_png(picture), dtype=tf.uint16).numpy().tolist() == picture.tolist()
+    assert tf.io.decode_png(tf.io.encode_png(picture)).numpy().tolist() == (picture >> 8).tolist()
+    with pytest.raises(tf.errors.InvalidArgumentError, match="8 bits"):
+        tf.io.decode_png(file("jpeg_grey"), dtype=tf.uint16)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="uint8 or tf.uint16"):
+        tf.io.decode_png(tf.io.encode_png(picture), dtype=tf.int32)
+
+
 def test_mistakes_are_told():
     with pytest.raises(tf.errors.InvalidArgumentError, match="Unknown image file format"):
         tf.io.decode_image(b"RIFF89")

@@ -29,6 +29,21 @@ def test_string_by_string(case, traced):
     assert texts((tf.function(function) if traced else function)(tf.constant(WORDS))) == wanted
 
 
+def test_parts_of_strings_that_are_limited():
+    assert texts(tf.strings.split("a b c", maxsplit=1)) == ["a", "b c"] and texts(tf.strings.split("a,b,c", ",", maxsplit=1)) == ["a", "b,c"]
+    assert texts(tf.strings.split(" a ", maxsplit=1)) == ["a", ""] and texts(tf.strings.split("a b", maxsplit=0)) == ["a", "b"]
+    assert tf.strings.bytes_split(tf.zeros([2, 0], tf.string)).row_splits.numpy().tolist() == [0, 0, 0]
+
+
+def test_nothing_is_not_replaced_behind_what_was_replaced():
+    assert texts(tf.strings.regex_replace(["Hello World", "lll", ""], "l*", "-")) == ["-H-e-o- -W-o-r-d-", "-", "-"]
+
+
+def test_an_empty_array_of_objects_holds_strings():
+    assert tf.constant(np.zeros([0, 2], object)).dtype == tf.string and tf.constant(np.array([], "S1")).dtype == tf.string
+    assert tf.constant(np.zeros([0, 2], object), tf.int32).shape == (0, 2)
+
+
 def test_lengths_numbers_and_matches():
     x = tf.constant(WORDS)
     assert tf.strings.length(x).numpy().tolist() == [11, 6, 0, 10]
@@ -47,6 +62,8 @@ def test_values_written_out():
     assert texts(tf.strings.as_string(tf.constant([3, -4]))) == ["3", "-4"]
     assert texts(tf.strings.as_string(tf.constant([True, False]))) == ["true", "false"]
     assert texts(tf.strings.as_string(3.14159, precision=2)) == ["3.14"]
+    assert texts(tf.strings.as_string([1.5, -2.5], precision=1, fill=" ")) == [" 1.5", "-2.5"]
+    assert texts(tf.strings.as_string([1.5, -np.inf], precision=0, width=6, fill="0")) == ["000002", "  -inf"]
     assert tf.strings.format("{} and {}", (tf.constant([1, 2]), tf.constant("x"))).numpy() == b'[1 2] and "x"'
     with pytest.raises(ValueError, match="placeholder"):
         tf.strings.format("{}", (1, 2))

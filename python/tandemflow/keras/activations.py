@@ -42,7 +42,7 @@ def leaky_relu(x, negative_slope=0.2):
 
 def relu6(x):
     """min(max(x, 0), 6)"""
-    return _records["relu6"](_tensor(x))
+    return _records["relu6"](_tandem.to_tensor(x))
 
 
 def softmax(x, axis=-1):

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "tandem/backend/cpu/dense.h"
+#include "tandem/backend/cpu/fill.h"
 #include "tandem/backend/cpu/library_kernels.h"
 
 namespace tandem::cpu {
@@ -91,17 +92,31 @@ std::int64_t input_row(const PadPlan& plan, std::int64_t row) {
   return found;
 }
 
+/// Padded along the outermost axis: three long runs, each cut on its own.
+template <class T>
+void pad_run(std::int64_t before, std::int64_t run, std::int64_t row, const T* from, T value, T* to) {
+  const auto fill = [&](T* begin, std::int64_t count) {
+    parallel_ranges(count, sizeof(T), [&](std::int64_t first, std::int64_t last) { fill_elements(begin + first, begin + last, value); });
+  };
+  fill(to, before);
+  parallel_ranges(run, sizeof(T), [&](std::int64_t first, std::int64_t last) {
+    std::memcpy(static_cast<void*>(to + before + first), from + first, static_cast<std::size_t>(last - first) * sizeof(T));
+  });
+  fill(to + before + run, row - before - run);
+}
+
 template <class T>
 void pad_rows(const PadPlan& plan, const T* from, T value, T* to) {
   const bool scalar = plan.result.rank() == 0;
   const std::int64_t run = (scalar ? 1 : plan.input[plan.axis]) * plan.unit;
   const std::int64_t before = plan.before[plan.axis] * plan.unit;
+  if (plan.rows == 1 && input_row(plan, 0) == 0) return pad_run(before, run, plan.row, from, value, to);
   parallel_ranges(plan.rows, plan.row * sizeof(T), [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t row = first; row < last; ++row) {
       T* line = to + row * plan.row;
       const std::int64_t source = input_row(plan, row);
       if (source < 0) {
-        std::fill_n(line, plan.row, value);
+        fill_elements(line, line + plan.row, value);
         continue;
       }
       std::fill_n(line, before, value);

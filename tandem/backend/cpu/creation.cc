@@ -1,30 +1,17 @@
 // Constants and ranges.
-#include <cstring>
-
 #include "tandem/backend/cpu/dense.h"
+#include "tandem/backend/cpu/fill.h"
 #include "tandem/backend/cpu/loop_kernels.h"
-#include "tandem/backend/cpu/simd.h"
 
 namespace tandem::cpu {
 namespace {
-
-/// By its bytes: -0 is not.
-template <class T>
-bool is_all_zero(const T& value) {
-  const T zero{};
-  return std::memcmp(&value, &zero, sizeof(T)) == 0;
-}
 
 template <class T>
 Prepared prepare_fill(std::int64_t count) {
   return prepared([count](const KernelArgs& args) {
     const T value = element_of<T>(std::bit_cast<double>(args.run_time[0]));
     T* out = args.output<T>();
-    const bool zero = is_all_zero(value);
-    parallel_ranges(count, sizeof(T), [&](std::int64_t begin, std::int64_t end) {
-      if (zero) std::memset(static_cast<void*>(out + begin), 0, static_cast<std::size_t>(end - begin) * sizeof(T));
-      else wide([&]() __attribute__((always_inline)) { std::fill(out + begin, out + end, value); });
-    });
+    parallel_ranges(count, sizeof(T), [&](std::int64_t begin, std::int64_t end) { fill_elements(out + begin, out + end, value); });
   });
 }
 

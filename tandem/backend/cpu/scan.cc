@@ -1,6 +1,8 @@
 // Running sums and products, and rows joined by segment. Threads share lines, columns or segments, never one line: every
 // sum has one order.
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "tandem/backend/cpu/array_kernels.h"
 #include "tandem/backend/cpu/compare.h"
@@ -58,8 +60,87 @@ void scan_line(const ScanPlan& plan, const T* from, T* to, Join join) {
   }
 }
 
+// Of a long line. No multiple of a page: pieces that are read side by side would lie in the same lines of the cache.
+constexpr std::int64_t kPiece = 2048 + 48;
+constexpr int kTogether = 8;  // pieces in lockstep: a running value waits for the one before, eight do not
+
+/// What pieces are joined to: products of many small and large numbers stay in a double's range.
+template <class C>
+using PieceTotal = std::conditional_t<std::is_floating_point_v<C>, double, std::conditional_t<std::is_same_v<C, bool>, int, C>>;
+
+/// In an order of its own: eight running values.
+template <class Total, class T, class Join>
+Total total_of(const T* from, std::int64_t count, Total nothing, Join join) {
+  Total parts[kTogether];
+  std::fill_n(parts, kTogether, nothing);
+  const std::int64_t whole = count / kTogether * kTogether;
+  for (std::int64_t k = 0; k < whole; k += kTogether)
+    for (int i = 0; i < kTogether; ++i) parts[i] = static_cast<Total>(join(parts[i], static_cast<Total>(comparable(from[k + i]))));
+  for (std::int64_t k = whole; k < count; ++k) parts[0] = static_cast<Total>(join(parts[0], static_cast<Total>(comparable(from[k]))));
+  for (int i = 1; i < kTogether; ++i) parts[0] = static_cast<Total>(join(parts[0], parts[i]));
+  return parts[0];
+}
+
+/// kCount pieces side by side, each `length` long and from its own `running` on; `from` and `to` are where the first begins.
+template <int kCount, bool kReverse, bool kExclusive, class T, class C, class Join>
+void scan_together(const T* __restrict from, T* __restrict to, std::int64_t length, C (&running)[kCount], Join join) {
+  constexpr std::int64_t kStep = kReverse ? -1 : 1;
+  for (std::int64_t k = 0; k < length; ++k) {
+    for (int i = 0; i < kCount; ++i) {
+      const std::int64_t at = kStep * (k + i * kPiece);
+      const C before = running[i];
+      running[i] = static_cast<C>(join(before, comparable(from[at])));
+      to[at] = T(kExclusive ? before : running[i]);
+    }
+  }
+}
+
+/// One long line, in pieces: the totals of all pieces first, then each from what lies before it. The pieces depend on the
+/// length only.
+template <bool kReverse, bool kExclusive, class T, class Join>
+void scan_pieces(const ScanPlan& plan, const T* from, T* to, Join join) {
+  using C = Comparable<T>;
+  using Total = PieceTotal<C>;
+  const std::int64_t size = plan.size, pieces = (size + kPiece - 1) / kPiece;
+  const auto length_of = [=](std::int64_t piece) { return std::min(kPiece, size - piece * kPiece); };
+  const auto begin_of = [=](std::int64_t piece) { return kReverse ? size - 1 - piece * kPiece : piece * kPiece; };
+  const Total nothing = static_cast<Total>(plan.product ? 1 : 0);
+  std::vector<Total> before(static_cast<std::size_t>(pieces));
+  parallel_ranges(pieces, kPiece * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t piece = first; piece < last; ++piece) {
+      const std::int64_t length = length_of(piece), begin = kReverse ? begin_of(piece) - length + 1 : begin_of(piece);
+      before[static_cast<std::size_t>(piece)] = total_of(from + begin, length, nothing, join);
+    }
+  });
+  Total total = nothing;
+  for (Total& one : before) {
+    const Total mine = std::exchange(one, total);
+    total = static_cast<Total>(join(total, mine));
+  }
+  const auto scan_some = [&]<int kCount>(std::int64_t first, std::integral_constant<int, kCount>) {
+    C running[kCount];
+    for (int i = 0; i < kCount; ++i) running[i] = static_cast<C>(before[static_cast<std::size_t>(first + i)]);
+    scan_together<kCount, kReverse, kExclusive>(from + begin_of(first), to + begin_of(first), length_of(first + kCount - 1), running, join);
+  };
+  const std::int64_t groups = size / kPiece / kTogether;  // of whole pieces
+  parallel_ranges(groups, kTogether * kPiece * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t group = first; group < last; ++group) scan_some(group * kTogether, std::integral_constant<int, kTogether>{});
+  });
+  for (std::int64_t piece = groups * kTogether; piece < pieces; ++piece) scan_some(piece, std::integral_constant<int, 1>{});
+}
+
+template <class T, class Join>
+void scan_long_line(const ScanPlan& plan, const T* from, T* to, Join join) {
+  if (plan.reverse) plan.exclusive ? scan_pieces<true, true>(plan, from, to, join) : scan_pieces<true, false>(plan, from, to, join);
+  else plan.exclusive ? scan_pieces<false, true>(plan, from, to, join) : scan_pieces<false, false>(plan, from, to, join);
+}
+
 template <class T, class Join>
 void scan(const ScanPlan& plan, const T* from, T* to, Join join) {
+  if (plan.inner == 1 && plan.size >= 2 * kTogether * kPiece) {
+    for (std::int64_t line = 0; line < plan.outer; ++line) scan_long_line(plan, from + line * plan.size, to + line * plan.size, join);
+    return;
+  }
   const std::int64_t blocks = (plan.inner + kColumns - 1) / kColumns;
   const std::int64_t block_bytes = plan.size * std::min(plan.inner, kColumns) * static_cast<std::int64_t>(sizeof(T));
   parallel_ranges(plan.outer * blocks, block_bytes, [&](std::int64_t first, std::int64_t last) {

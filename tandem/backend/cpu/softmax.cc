@@ -25,10 +25,10 @@ struct Parts {
   std::shared_ptr<const Fold> max;          // x -> largest
   std::shared_ptr<const Loop> exps;         // x, largest -> exp(x - largest) as lanes
   std::shared_ptr<const Fold> sum;          // lanes -> sum
-  std::shared_ptr<const Loop> log_total;    // sum, largest -> log(sum) + largest
+  std::shared_ptr<const Loop> log_sum;      // sum -> log(sum); kept apart from `largest`, beside which it would lose its digits
   std::shared_ptr<const Loop> divide;       // softmax: exps, sum -> y
-  std::shared_ptr<const Loop> log_softmax;  // x, log_total -> y
-  std::shared_ptr<const Loop> weighted;     // dense loss: labels, x, log_total -> labels * (log_total - x)
+  std::shared_ptr<const Loop> log_softmax;  // x, largest, log_sum -> y
+  std::shared_ptr<const Loop> weighted;     // dense loss: labels, x, largest, log_sum -> labels * (log_sum + largest - x)
   std::shared_ptr<const Loop> grad;         // exps, sum, labels or nothing, dy -> y
   std::shared_ptr<const Loop> store;        // dense loss: lanes -> y
 };
@@ -40,25 +40,25 @@ Parts make_parts(const KernelCall& call, LoopSource& source) {
   p.max = source.fold(max_fold(x));
   p.exps = source.loop(program({x, lane}, lane, [](Exprs& in) { return exp(in[0] - in[1]); }), 0b10);
   p.sum = source.fold(sum_fold(lane));
-  p.log_total = source.loop(program({lane, lane}, lane, [](Exprs& in) { return log(in[0]) + in[1]; }), 0);
+  p.log_sum = source.loop(program({lane}, lane, [](Exprs& in) { return log(in[0]); }), 0);
   switch (kind) {
     case Kind::softmax:
       p.divide = source.loop(program({lane, lane}, x, [](Exprs& in) { return in[0] / in[1]; }), 0b10);
       break;
     case Kind::log_softmax:
-      p.log_softmax = source.loop(program({x, lane}, x, [](Exprs& in) { return in[0] - in[1]; }), 0b10);
+      p.log_softmax = source.loop(program({x, lane, lane}, x, [](Exprs& in) { return in[0] - in[1] - in[2]; }), 0b110);
       break;
     case Kind::sparse_loss: break;
     case Kind::sparse_grad:
       p.grad = source.loop(program({lane, lane, x}, x, [](Exprs& in) { return in[0] / in[1] * in[2]; }), 0b110);
       break;
     case Kind::dense_loss:
-      p.weighted = source.loop(program({x, x, lane}, lane,
+      p.weighted = source.loop(program({x, x, lane, lane}, lane,
                                        [](Exprs& in) {
                                          // A label of 0 gives 0 even where the logit is infinite.
-                                         return select(in[0] == 0, 0, in[0] * (in[2] - in[1]));
+                                         return select(in[0] == 0, 0, in[0] * (in[3] + (in[2] - in[1])));
                                        }),
-                               0b100);
+                               0b1100);
       p.store = source.loop(program({lane}, x, [](Exprs& in) { return in[0]; }), 0);
       break;
     case Kind::dense_grad:
@@ -136,8 +136,8 @@ class SoftmaxKernel final : public PreparedKernel, public RowKernel {
  private:
   /// What a block computes a row, side by side in scratch memory.
   struct Block {
-    char* exps;                    // [rows, classes] lanes
-    char *largest, *sum, *total;   // [rows] lanes
+    char* exps;                     // [rows, classes] lanes
+    char *largest, *sum, *log_sum;  // [rows] lanes
   };
 
   Block make_block() const {
@@ -159,8 +159,8 @@ class SoftmaxKernel final : public PreparedKernel, public RowKernel {
         Call(rows, classes_).in(b.exps, e_stride).in(b.sum, lane_).out(out + begin * x_stride, x_stride).run(*parts_.divide);
         break;
       case Kind::log_softmax:
-        log_totals(b, rows);
-        Call(rows, classes_).in(x, x_stride).in(b.total, lane_).out(out + begin * x_stride, x_stride).run(*parts_.log_softmax);
+        log_sums(b, rows);
+        Call(rows, classes_).in(x, x_stride).in(b.largest, lane_).in(b.log_sum, lane_).out(out + begin * x_stride, x_stride).run(*parts_.log_softmax);
         break;
       case Kind::sparse_loss: sparse_loss(args, b, x, begin, rows); break;
       case Kind::sparse_grad: sparse_grad(args, b, begin, rows); break;
@@ -195,9 +195,7 @@ class SoftmaxKernel final : public PreparedKernel, public RowKernel {
     else f(float{});
   }
 
-  void log_totals(const Block& b, std::int64_t rows) const {
-    Call(1, rows).in(b.sum, 0).in(b.largest, 0).out(b.total, 0).run(*parts_.log_total);
-  }
+  void log_sums(const Block& b, std::int64_t rows) const { Call(1, rows).in(b.sum, 0).out(b.log_sum, 0).run(*parts_.log_sum); }
 
   std::int64_t label(const KernelArgs& args, std::int64_t row) const {
     const std::int64_t value = index_at(args.inputs[0], label_dtype_, row);
@@ -219,13 +217,13 @@ class SoftmaxKernel final : public PreparedKernel, public RowKernel {
   }
 
   void sparse_loss(const KernelArgs& args, const Block& b, const char* x, std::int64_t begin, std::int64_t rows) const {
-    log_totals(b, rows);
+    log_sums(b, rows);
     visit_logits([&](auto sample) {
       using T = decltype(sample);
       const T* logits = reinterpret_cast<const T*>(x);
       for (std::int64_t r = 0; r < rows; ++r)
         args.output<T>()[begin + r] =
-            narrow<T>(lane_value(b.total, r) - widen(logits[r * classes_ + label(args, begin + r)]));
+            narrow<T>(lane_value(b.log_sum, r) + (lane_value(b.largest, r) - widen(logits[r * classes_ + label(args, begin + r)])));
     });
   }
 
@@ -250,10 +248,10 @@ class SoftmaxKernel final : public PreparedKernel, public RowKernel {
   }
 
   void dense_loss(const KernelArgs& args, const Block& b, const char* x, std::int64_t begin, std::int64_t rows) const {
-    log_totals(b, rows);
+    log_sums(b, rows);
     const std::int64_t stride = classes_ * element_, e_stride = classes_ * lane_;
     const char* labels = static_cast<const char*>(args.inputs[0]) + begin * stride;
-    Call(rows, classes_).in(labels, stride).in(x, stride).in(b.total, lane_).out(b.exps, e_stride).run(*parts_.weighted);
+    Call(rows, classes_).in(labels, stride).in(x, stride).in(b.largest, lane_).in(b.log_sum, lane_).out(b.exps, e_stride).run(*parts_.weighted);
     fold_classes(*parts_.sum, b.exps, lane_, rows, b.sum, false);
     Call(1, rows).in(b.sum, 0).out(static_cast<char*>(args.outputs[0]) + begin * element_, 0).run(*parts_.store);
   }

@@ -123,14 +123,14 @@ KERNEL rows(__global const T_mem* x, __global T_mem* y, const long outer, const 
       piece_store(y, from + k * stride, stride, m, row_exp(piece(x, from + k * stride, stride, m, 0) - shift) / sum);
     }
 #elif KIND == 1
-    const T_lane total = first(row_log((T_lane8)(sum))) + shift;
+    const T_lane log_sum = first(row_log((T_lane8)(sum)));
     for (long k = 0; k < n; k += LANES) {
       const int m = PIECE(n - k);
-      piece_store(y, from + k * stride, stride, m, piece(x, from + k * stride, stride, m, 0) - total);
+      piece_store(y, from + k * stride, stride, m, piece(x, from + k * stride, stride, m, 0) - shift - log_sum);
     }
 #elif KIND == 2
-    const T_lane total = first(row_log((T_lane8)(sum))) + shift;
-    T_store(y, i, bad ? (T_lane)0 : total - T_load(x, from + label));
+    const T_lane log_sum = first(row_log((T_lane8)(sum)));
+    T_store(y, i, bad ? (T_lane)0 : log_sum + (shift - T_load(x, from + label)));
 #elif KIND == 3 && KEEPS_LANES
     const T_lane g = T_load(dy, i), share = bad ? 0 : T_load(y, from + label) / sum;
     for (long k = 0; k < n; k += LANES) {
@@ -148,13 +148,13 @@ KERNEL rows(__global const T_mem* x, __global T_mem* y, const long outer, const 
       piece_store(y, from + k, 1, m, GATHERED(all) * g);
     }
 #elif KIND == 4
-    const T_lane total = first(row_log((T_lane8)(sum))) + shift;
+    const T_lane log_sum = first(row_log((T_lane8)(sum)));
     V loss = (V)(0);
     for (long k = 0; k < n; k += LANES) {
       const int m = PIECE(n - k);
       const V label = piece((__global const T_mem*)labels, from + k, 1, m, 0);
       // A label of 0 gives 0 even where the logit is infinite.
-      loss += PICK(label == (V)(0), (V)(0), label * (total - piece(x, from + k, 1, m, 0)));
+      loss += PICK(label == (V)(0), (V)(0), label * (log_sum + (shift - piece(x, from + k, 1, m, 0))));
     }
     T_store(y, i, sum_of(loss));
 #else
@@ -192,8 +192,8 @@ KERNEL short_rows(__global const T_mem* x, __global T_mem* y, const long rows, c
     best = PICK(best == (T_lane8)(-INFINITY), (T_lane8)(0), best);
 #if KIND == 1
     for (int k = 0; k < n; ++k) sum += row_exp8(values[k] - best);
-    const T_lane8 total = row_log(sum) + best;
-    for (int k = 0; k < n; ++k) T_store_part(y, from + k, values[k] - total, n, m);
+    const T_lane8 log_sum = row_log(sum);
+    for (int k = 0; k < n; ++k) T_store_part(y, from + k, values[k] - best - log_sum, n, m);
 #else
     for (int k = 0; k < n; ++k) sum += values[k] = row_exp8(values[k] - best);
     for (int k = 0; k < n; ++k) T_store_part(y, from + k, values[k] / sum, n, m);

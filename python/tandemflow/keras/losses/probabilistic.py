@@ -39,10 +39,11 @@ def binary_focal_crossentropy(
     """Binary cross entropy that counts what is right already less, by (1 - p)^gamma."""
     y_true, y_pred = pair(y_true, y_pred)
     y_true = smoothed(y_true, label_smoothing, 2)
+    entropy = _binary_terms(y_true, y_pred, from_logits)
     if from_logits:
         y_pred = _ops.sigmoid(y_pred)
     right = y_true * y_pred + (1.0 - y_true) * (1.0 - y_pred)
-    terms = (1.0 - right) ** float(gamma) * records["binary_crossentropy_terms"](y_true, y_pred)
+    terms = (1.0 - right) ** float(gamma) * entropy
     if apply_class_balancing:
         terms = (y_true * float(alpha) + (1.0 - y_true) * (1.0 - alpha)) * terms
     return reduce_mean(terms, axis)

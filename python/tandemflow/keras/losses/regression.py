@@ -24,7 +24,9 @@ def mean_absolute_percentage_error(y_true, y_pred):
 
 def mean_squared_logarithmic_error(y_true, y_pred):
     """mean((log(y_true + 1) - log(y_pred + 1))^2)"""
-    y_true, y_pred = (_ops.log(_ops.maximum(y, epsilon()) + 1.0) for y in pair(y_true, y_pred))
+    # In float32 at least: Keras' epsilon is none in half a float's digits.
+    both = (_ops.cast(y, "float32") if y.dtype.size == 2 else y for y in pair(y_true, y_pred))
+    y_true, y_pred = (_ops.log(_ops.maximum(y, epsilon()) + 1.0) for y in both)
     return reduce_mean(square(y_pred - y_true), -1)
 
 

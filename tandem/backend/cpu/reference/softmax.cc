@@ -8,17 +8,26 @@
 namespace tandem::cpu {
 namespace {
 
-/// log(sum(exp(x))) of `count` values `stride` apart, in double.
+/// log(sum(exp(x))) in two parts: beside a large number the small one would lose its digits.
+struct LogSumExp {
+  double largest = -std::numeric_limits<double>::infinity();
+  double log_sum = 0;  // of exp(x - largest)
+  double less(double x) const { return log_sum + (largest - x); }
+};
+
+/// Of `count` values `stride` apart, in double.
 template <class T>
-double log_sum_exp(const T* x, std::int64_t count, std::int64_t stride) {
-  double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+LogSumExp log_sum_exp(const T* x, std::int64_t count, std::int64_t stride) {
+  LogSumExp total;
+  double sum = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const double value = static_cast<double>(widen(x[i * stride]));
-    if (value > largest || value != value) largest = value;
+    if (value > total.largest || value != value) total.largest = value;
   }
-  if (largest == -std::numeric_limits<double>::infinity()) return largest;
-  for (std::int64_t i = 0; i < count; ++i) sum += std::exp(static_cast<double>(widen(x[i * stride])) - largest);
-  return largest + std::log(sum);
+  if (total.largest == -std::numeric_limits<double>::infinity()) return total;
+  for (std::int64_t i = 0; i < count; ++i) sum += std::exp(static_cast<double>(widen(x[i * stride])) - total.largest);
+  total.log_sum = std::log(sum);
+  return total;
 }
 
 template <class T>
@@ -31,9 +40,9 @@ Prepared prepare_softmax(const KernelCall& call, bool log) {
       if (at / stride % count != 0) continue;
       const T* x = args.input<T>() + at;
       T* y = args.output<T>() + at;
-      const double total = log_sum_exp(x, count, stride);
+      const LogSumExp total = log_sum_exp(x, count, stride);
       for (std::int64_t i = 0; i < count; ++i) {
-        const double value = static_cast<double>(widen(x[i * stride])) - total;
+        const double value = -total.less(static_cast<double>(widen(x[i * stride])));
         y[i * stride] = narrow<T>(log ? value : std::exp(value));
       }
     }
@@ -49,7 +58,7 @@ Prepared prepare_cross_entropy(const KernelCall& call, bool sparse, bool gradien
   return prepared([=](const KernelArgs& args) {
     for (std::int64_t row = 0; row < rows; ++row) {
       const T* x = args.input<T>(1) + row * classes;
-      const double total = log_sum_exp(x, classes, 1);
+      const LogSumExp total = log_sum_exp(x, classes, 1);
       std::int64_t label = -1;
       if (sparse) {
         label = index_at(args.inputs[0], label_dtype, row);
@@ -62,7 +71,7 @@ Prepared prepare_cross_entropy(const KernelCall& call, bool sparse, bool gradien
       };
       double loss = 0;
       for (std::int64_t i = 0; i < classes; ++i)
-        if (weight(i) != 0) loss += weight(i) * (total - static_cast<double>(widen(x[i])));
+        if (weight(i) != 0) loss += weight(i) * total.less(static_cast<double>(widen(x[i])));
       if (!gradient) {
         args.output<T>()[row] = narrow<T>(loss);
         continue;
@@ -70,7 +79,7 @@ Prepared prepare_cross_entropy(const KernelCall& call, bool sparse, bool gradien
       const double dy = static_cast<double>(widen(args.input<T>(2)[row]));
       for (std::int64_t i = 0; i < classes; ++i)
         args.output<T>()[row * classes + i] =
-            narrow<T>((std::exp(static_cast<double>(widen(x[i])) - total) - weight(i)) * dy);
+            narrow<T>((std::exp(-total.less(static_cast<double>(widen(x[i])))) - weight(i)) * dy);
     }
   });
 }
