@@ -37,13 +37,13 @@ void Frame::run(std::span<const TensorRef> arguments, std::span<Tensor> results,
   begin(arguments, own);
   if (plan_.lanes_.empty() || times_) execute(0, plan_.commit_);  // what is timed runs op by op
   else execute_lanes();
-  if (!plan_.own_memory_.empty()) await_devices();
   if (!plan_.writes_.empty()) {
     locks.close();
     for (const Plan::Write& write : plan_.writes_) WriteJournal::note(write.cell);
     open_writes();
   }
   execute(plan_.commit_, static_cast<std::uint32_t>(plan_.instructions_.size()));
+  if (plan_.brings_results_) bring_results();
   held_.clear();  // all is in the queues; what is replaced below may go
   for (std::size_t i = 0; i < results.size(); ++i) results[i] = output(plan_.results_[i]);
   commit();
@@ -69,7 +69,6 @@ void Frame::start_copies(const Plan& plan, const std::function<const Tensor*(con
 
 void Frame::begin(std::span<const TensorRef> arguments, std::span<Tensor* const> own) {
   next_action_ = 0;
-  used_time_ = false;
   drawn_.clear();
   watch_devices();
   for (std::size_t s = 0; s < plan_.slots_.size(); ++s) {
@@ -276,9 +275,7 @@ void Frame::perform(const Plan::Action& action, WorkingSet& held) {
     case Kind::await:
       if (!times_) progress_->await(action.tensor, action.first);
       return;
-    case Kind::meanwhile:
-      if (!std::exchange(used_time_, true)) Meanwhile::call(plan_);
-      return;
+    case Kind::meanwhile: return Meanwhile::call(plan_);
   }
 }
 
@@ -308,29 +305,21 @@ void Frame::perform_call(const Plan::Call& call) {
   }
 }
 
-/// What is read from here on comes to the host first: once a variable has been overwritten the run cannot be done again, so a
-/// device that fails must do so before.
-void Frame::await_devices() {
-  const auto bring = [this](std::uint32_t slot, const MemorySpace* to) {
-    const Tensor& tensor = tensors_[slot];
-    if (plan_.slots_[slot].kind != Plan::Slot::Kind::computed || !tensor.defined()) return;  // or it is made later
-    const MemorySpace& at = tensor.storage().space();
-    if (!at.is_host() && &at != to) held_.read(tensor, host_memory());
-  };
-  const auto rest = std::span(plan_.actions_).subspan(next_action_);
-  for (const Plan::Action& action : rest)
-    if (action.kind == Plan::Action::Kind::meanwhile) perform(action, held_);  // now is when the host would wait
-  for (const Plan::Action& action : rest)
-    if (action.kind == Plan::Action::Kind::bind) bring(action.tensor, action.space);
-  if (!plan_.brings_results_) return;
-  for (const Plan::Output& result : plan_.results_) bring(result.slot, nullptr);
+/// They survive the device that has made them, and it fails, if it does, before variables are replaced.
+void Frame::bring_results() {
+  for (const Plan::Output& result : plan_.results_) {
+    const Tensor& tensor = tensors_[result.slot];
+    const bool computed = plan_.slots_[result.slot].kind == Plan::Slot::Kind::computed && tensor.defined();
+    if (computed && !tensor.storage().space().is_host()) held_.read(tensor, host_memory());
+  }
 }
 
 void Frame::open_writes() {
   for (const Plan::Write& write : plan_.writes_) {
     if (!write.in_place) continue;
     const Tensor& old = write.cell->value;
-    const bool ours = is_alone(old, *write.space);
+    // A run that may be done again begins with the old values: it overwrites none.
+    const bool ours = !plan_.brings_results_ && is_alone(old, *write.space);
     Tensor& target = tensors_[write.output.slot];
     if (!ours) target = Tensor::uninitialized(write.output.spec, *write.space, write.output.decision);
     else if (write.also_given) target = old.sharing(write.output.spec, write.output.decision);

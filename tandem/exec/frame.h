@@ -38,7 +38,7 @@ class Frame {
   void perform_call(const Plan::Call& call);
   Tensor made(const Plan::Action& action);
   void bind(std::uint32_t first, std::uint32_t last, const void* address);
-  void await_devices();
+  void bring_results();
   void open_writes();
   Tensor new_value(const Plan::Write& write) const;
   void commit();
@@ -56,7 +56,6 @@ class Frame {
   std::unique_ptr<LaneProgress> progress_;
   std::vector<KernelArgs> together_;  // of ops that run as one
   std::size_t next_action_ = 0;
-  bool used_time_ = false;          // has Meanwhile been called?
   RunTimes* times_ = nullptr;       // null: nobody wants to know
 };
 
