@@ -116,9 +116,9 @@ print(strategy.devices)
     assert lines[-1] == "['/CPU:0', '/GPU:0']"
 
 
-def test_a_step_that_fails_is_told_by_what_is_read_or_called_next_and_changes_nothing():
+def test_a_step_that_fails_for_good_is_told_by_what_is_read_or_called_next_and_changes_nothing():
     lines = run(PROGRAM + """
-model, optimizer, seen, step, batches = program(mirrored)
+model, optimizer, seen, step, batches = program(tf.distribute.MirroredStrategy(["/CPU:0", "/GPU:0"], on_failure="stop"))
 before = model.get_weights()
 loss = step(*batches[0])
 for ask in (lambda: float(loss), lambda: float(loss), lambda: None):
