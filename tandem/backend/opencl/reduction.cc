@@ -102,13 +102,16 @@ KERNEL fold_columns(INPUTS, __global R_mem* y, const long outer, const long leng
 #pragma unroll
           for (int u = 0; u < 64 / LANES; ++u) acc[u] = combined(acc[u], MAP((o * length + r) * inner + column + u * LANES));
       } else {
-        for (long r = s * SEGMENT; r < end; ++r)
 #pragma unroll 1
-          for (int u = 0; u * LANES < width; ++u) {
+        for (int u = 0; u * LANES < width; ++u) {
+          V one = acc[u];
+          for (long r = s * SEGMENT; r < end; ++r) {
             // Whole vectors unless that is beyond the end: lanes beyond the width are not kept.
             const long from = (o * length + r) * inner + column + u * LANES;
-            acc[u] = combined(acc[u], (from + LANES <= outer * length * inner ? MAP(from) : MAP_PART(from, min(LANES, width - u * LANES))));
+            one = combined(one, (from + LANES <= outer * length * inner ? MAP(from) : MAP_PART(from, min(LANES, width - u * LANES))));
           }
+          acc[u] = one;
+        }
       }
       for (int u = 0; u < 64 / LANES; ++u) total[u] = at_once ? COMBINE(total[u], acc[u]) : acc[u];
     }
