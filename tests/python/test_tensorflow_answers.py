@@ -310,10 +310,10 @@ def test_running_logsumexp_keeps_small_terms_beside_large_ones():
     np.testing.assert_allclose(tape.gradient(total, x)[0], [1.0, 1 + 2 / (1 + np.e**3), 2 / (1 + np.e**-3), 0.0], rtol=1e-5)
 
 
-def test_resized_pictures_are_float32_unless_their_size_stays():
+def test_resized_pictures_are_float32_unless_the_nearest_pixel_is_taken():
     picture = tf.ones([1, 4, 4, 1], tf.float16)
     assert tf.image.resize(picture, [2, 2]).dtype == tf.float32
-    assert tf.image.resize(picture, [4, 4]).dtype == tf.float16
+    assert tf.image.resize(picture, [4, 4]).dtype == tf.float32  # though nothing changes
     assert tf.image.resize(picture, [2, 2], method="nearest").dtype == tf.float16
     assert tf.image.resize(tf.ones([3, 4, 1], tf.float64), [6, 2], preserve_aspect_ratio=True).dtype == tf.float32
     assert tf.image.resize_with_pad(picture, 3, 2).dtype == tf.float32
