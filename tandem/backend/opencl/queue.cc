@@ -70,6 +70,18 @@ void Queue::stop_timing() {
   times_->last = last_;
 }
 
+const Decision* Queue::op_until(std::uint64_t number) const {
+  for (; number && number <= last_ && last_ - number < kMost; --number)
+    if (const Decision* op = at(number).op) return op;
+  return nullptr;
+}
+
+const Decision* Queue::op_from(std::uint64_t number) const {
+  for (; number && number <= last_ && last_ - number < kMost; ++number)
+    if (const Decision* op = at(number).op) return op;
+  return nullptr;
+}
+
 /// Makes room for the next timing if all commands of this one have ended.
 void Queue::end_timing() {
   constexpr std::size_t kMostKept = 16;

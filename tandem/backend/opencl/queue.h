@@ -74,8 +74,10 @@ class Queue {
   /// empty one.
   std::optional<DeviceTiming> take_timing(std::uint64_t number);
 
-  /// The op of one of the last commands; null when it had none, or is no longer known.
-  const Decision* op_of(std::uint64_t number) { return number && number <= last_ && last_ - number < kMost ? at(number).op : nullptr; }
+  /// The op of the last command up to `number`, or the first from there on, that has one (those around a timing have none); null
+  /// when it is no longer known.
+  const Decision* op_until(std::uint64_t number) const;
+  const Decision* op_from(std::uint64_t number) const;
 
   /// A command that failed on the device.
   struct Failure {
@@ -100,7 +102,7 @@ class Queue {
   /// How far the host may run ahead of the device.
   static constexpr std::uint64_t kMost = 1024;
 
-  Command& at(std::uint64_t number) { return (*commands_)[number % kMost]; }
+  Command& at(std::uint64_t number) const { return (*commands_)[number % kMost]; }
   Command& make_room();
   void retire_to(std::uint64_t number);
   void retire(std::uint64_t number);

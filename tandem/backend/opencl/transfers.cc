@@ -257,7 +257,7 @@ void Context::note_report(const ErrorReport& report) {
 
 void Context::note_failed_copy(const Queue::Failure& failed) {
   const bool up = failed.transfer == Transfer::to_device;
-  const Decision* const op = compute_->op_of(up ? failed.before + 1 : failed.before);
+  const Decision* const op = up ? compute_->op_from(failed.before + 1) : compute_->op_until(failed.before);
   const std::string near = op ? text(up ? " before " : " after ", op->op) : "";
   Lost lost{failed.number, failed.number, ErrorCode::device_failed,
             up ? text("a copy from the host to ", health_.device, near, " failed: ", status_text(failed.status))

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tandem/backend/opencl/opencl_device.h"
+#include "tandem/base/fault.h"
 #include "tandem/tandem.h"
 
 namespace tandem {
@@ -38,6 +39,20 @@ TEST(OpenclTiming, SaysWhatEachOpTookAndTheResultsAreRight) {
   EXPECT_GE(timing->span_us * 1.001, total(*timing));
   EXPECT_NEAR(y.to_vector<float>()[0], 1.0 / 256, 1e-6);
   EXPECT_NEAR(z.to_vector<float>()[0], 1.0 / 8, 1e-6);
+}
+
+TEST(OpenclTiming, ACopyThatBreaksOffBehindATimingNamesTheOpThatWasTimed) {
+  ASSERT_GT(opencl::start_timing(gpu()), 0u);
+  const Tensor y = product(8);
+  opencl::stop_timing(gpu());
+  try {
+    const FaultScope faults("opencl.transfer:1");
+    y.raw_data();
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("to the host after matmul failed"), std::string::npos) << error.what();
+  }
+  EXPECT_NEAR(y.to_vector<float>()[0], 1.0 / 8, 1e-6);
 }
 
 TEST(OpenclTiming, WhoForgetsToFetchOneStopsNobodyElse) {
