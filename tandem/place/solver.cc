@@ -197,7 +197,7 @@ class Solver {
     if (effort_.local_work >= 0) return effort_.local_work;
     if (p_.nodes <= kExactNodes) return 10'000;
     const std::int64_t nodes = p_.nodes;
-    return 260'000 + 1000 * std::clamp<std::int64_t>(100 - nodes, 0, 50) + 5000 * std::clamp<std::int64_t>(nodes - 100, 0, 150) + 200 * std::max<std::int64_t>(nodes - 250, 0);
+    return 235'000 + 1000 * std::clamp<std::int64_t>(100 - nodes, 0, 50) + 5000 * std::clamp<std::int64_t>(nodes - 100, 0, 150) + 200 * std::max<std::int64_t>(nodes - 250, 0);
   }
 
   /// The best list as if there were memory enough: a search that has to make it fit ends elsewhere than one from lists that never left
