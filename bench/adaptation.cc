@@ -9,7 +9,6 @@
 #include "bench/child.h"
 #include "bench/competitor.h"
 #include "bench/harness.h"
-#include "tandem/exec/placement_log.h"
 #include "tandem/tandem.h"
 
 namespace tandem::bench {
@@ -114,8 +113,6 @@ Ways in_turn(const Step& automatic, const Step& cpu, const Step& gpu, int rounds
 
 void never_worse_child() {
   default_runtime().devices();
-  default_runtime().machine();
-  set_log_device_placement(std::getenv("TANDEM_BENCH_EXPLAIN"));
   for (const Model& model : kModels) {
     // Steps of their own: variables are where their step runs.
     const Step automatic = model.make(), cpu = model.make(), gpu = model.make();

@@ -212,7 +212,6 @@ void Frame::perform_for(const Plan::Action& action, WorkingSet& held) {
 /// As run_kernels, and devices learn which op their work belongs to.
 void Frame::run_timed(std::uint32_t from, std::uint32_t to) {
   const double us_per_tick = nanoseconds_per_tick() / 1e3;
-  const InPlan in_plan;
   for (const Plan::Instruction* at = &plan_.instructions_[from]; at != plan_.instructions_.data() + to; ++at) {
     const KernelArgs args{operands_.data() + at->inputs, operands_.data() + at->outputs, {words_.data() + at->words, at->word_count}};
     Device& device = *at->call->device;

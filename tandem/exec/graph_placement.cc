@@ -36,7 +36,7 @@ std::string saved_text(double us) {
 }
 
 /// A graph as the placer sees it. Views and what every device may keep a copy of (constants, variables that are only
-/// read, arguments that stay the same) have no node there.
+/// read) have no node there.
 class Question {
  public:
   Question(const Graph& graph, const GraphSetting& setting) : graph_(graph), setting_(setting), machine_(setting.machine) {
@@ -74,7 +74,7 @@ class Question {
   void add(std::int32_t n) {
     const Node& node = graph_.nodes[at(n)];
     if (node.op == &constant_op || (node.op == &variable_op && !written_.contains(node.cell.get()))) return;
-    if (node.op->view || (node.op == &parameter_op && home_of(n) == "*")) return;
+    if (node.op->view) return;
     PlaceNode place{.id = text("%", n, " ", node.op->name), .memory = bytes_of(node)};
     if (node.op == &parameter_op) {
       add_argument(n, place);
@@ -106,18 +106,10 @@ class Question {
     for (const MachineDevice& device : machine_.devices) place.costs.push_back({device.name, 0});
   }
 
-  std::size_t index_of_argument(std::int32_t n) const {
-    return static_cast<std::size_t>(std::ranges::find(graph_.parameters, n) - graph_.parameters.begin());
-  }
-
-  std::string home_of(std::int32_t argument) const {
-    const std::size_t index = index_of_argument(argument);
-    return index < setting_.homes.size() ? setting_.homes[index] : "";
-  }
-
   void add_argument(std::int32_t n, PlaceNode& place) const {
-    place.id = text("input ", index_of_argument(n));
-    const std::string home = home_of(n);
+    const auto index = static_cast<std::size_t>(std::ranges::find(graph_.parameters, n) - graph_.parameters.begin());
+    place.id = text("input ", index);
+    const std::string home = index < setting_.homes.size() ? setting_.homes[index] : "";
     const bool known = !home.empty() && machine_.find(home);
     place.costs.push_back({known ? home : machine_.devices[0].name, 0});
   }

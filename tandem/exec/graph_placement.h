@@ -17,7 +17,7 @@ struct GraphSetting {
   std::vector<Device*> devices = {};     // those here; one of the machine that is not here is taken to have all kernels
   bool only_here = true;                 // false: what if the machine were another? Then all its devices may be used
   std::optional<DeviceName> scope = {};  // for nodes that ask for no device themselves
-  std::vector<std::string> homes = {};   // by parameter: the device that holds the argument; "" or missing: the first; "*": all that read it
+  std::vector<std::string> homes = {};   // by parameter: the device that holds the argument; "" or missing: the first
   std::vector<Constraints::Slowdown> contention = {};
   std::string only = {};                 // ops that ask for no device run there where they can, else on the first
 };

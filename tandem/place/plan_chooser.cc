@@ -176,7 +176,7 @@ bool PlanChooser::next_round() {
   for (std::size_t p = 0; p < plans_.size(); ++p)
     if (plans_[p].measured) best = std::min(best, expected_us(p));
   for (std::size_t p = 0; p < plans_.size(); ++p)
-    if (plans_[p].measured && expected_us(p) <= (round_ == 1 ? tuning_.once_close : tuning_.close) * best) to_try_.push_back(p);
+    if (plans_[p].measured && expected_us(p) <= tuning_.close * best) to_try_.push_back(p);
   if (to_try_.size() < 2) to_try_.clear();
   std::ranges::partition(to_try_, [&](std::size_t p) { return p == running_; });
   return !to_try_.empty();

@@ -27,7 +27,6 @@ class PlanChooser {
     int rounds = 3;                  // so often are plans tried in turn that are close; once less where steps are longer than
     double long_us = 50e3;           // this: they even out what others do by themselves
     double close = 1.4;              // at most so many times the best
-    double once_close = 2;           // the same after one round, which others may have disturbed
     int moves_a_minute = 2;
     double forget_s = 60;            // what is known of a device out of use holds so long
     double retry_s = 60;             // a plan that disappointed is left alone so long, then twice as long
@@ -60,8 +59,6 @@ class PlanChooser {
   int moves() const { return moves_; }
   /// False while a plan is being tried or has just been taken.
   bool settled() const { return mode_ == Mode::settled; }
-  /// Settled, and what was worth trying at the start has been tried.
-  bool chosen() const { return settled() && tried_; }
 
  private:
   struct Plan {

@@ -6,7 +6,6 @@
 #include <iomanip>
 #include <set>
 #include <sstream>
-#include <utility>
 
 #include "tandem/base/log.h"
 #include "tandem/exec/placement_log.h"
@@ -21,12 +20,8 @@ constexpr double kFirstSeconds = 0.1;    // a function that runs for less is not
 constexpr double kKernelSeconds = 0.1;   // what compiling a kernel for another device may take
 constexpr double kMostSeconds = 3;
 constexpr double kSampleSeconds = 5e-3;  // timing a step costs some microseconds
-constexpr int kSeldom = 8;               // one step in so many is timed once a plan has been chosen,
-constexpr double kUnusual = 1.1;         // and those after a step that took so many times as long as it should, or as short
 constexpr double kProbeSeconds = 4;
-constexpr double kPromise = 0.92;        // of what was measured: another way to share the work must promise that to be tried,
-constexpr double kLittle = 0.98;         // or that,
-constexpr double kEarnedBack = 100;      // if so many steps gain what its kernels may take to compile
+constexpr double kPromise = 0.92;        // of what was measured: another way to share the work must promise that to be tried
 
 std::string step_text(double us) {
   std::ostringstream out;
@@ -96,25 +91,16 @@ StepCost AdaptivePlans::predicted(const GraphPlacement& placement) const {
 
 namespace {
 
-/// Kernels on devices that compile them when they are first used.
-std::set<std::string> compiled_kernels(const GraphPlacement& placement) {
-  std::set<std::string> all;
-  for (const OpRecord& op : placement.explanation.ops)
-    if (!op.chosen.starts_with("/CPU")) all.insert(text(op.chosen, op.op, op.dtype));
-  return all;
-}
-
-/// Those that only `other` needs.
+/// Kernels that only `other` needs, on devices that compile them when they are first used.
 std::size_t new_kernels(const GraphPlacement& other, const GraphPlacement& first) {
-  const auto known = compiled_kernels(first);
-  return static_cast<std::size_t>(std::ranges::count_if(compiled_kernels(other), [&](const std::string& kernel) { return !known.contains(kernel); }));
-}
-
-/// Another way to share out work that took `measured_us`: is it worth a trial? Parts of other sizes may need kernels of their own.
-bool promises_enough(const GraphPlacement& placement, double measured_us) {
-  const double us = placement.explanation.makespan_us, gain = measured_us - us;
-  if (us <= kPromise * measured_us) return true;
-  return us <= kLittle * measured_us && kEarnedBack * gain >= 1e6 * kKernelSeconds * static_cast<double>(compiled_kernels(placement).size());
+  const auto kernels = [](const GraphPlacement& placement) {
+    std::set<std::string> all;
+    for (const OpRecord& op : placement.explanation.ops)
+      if (!op.chosen.starts_with("/CPU")) all.insert(text(op.chosen, op.op, op.dtype));
+    return all;
+  };
+  const auto known = kernels(first);
+  return static_cast<std::size_t>(std::ranges::count_if(kernels(other), [&](const std::string& kernel) { return !known.contains(kernel); }));
 }
 
 }  // namespace
@@ -124,30 +110,11 @@ void AdaptivePlans::wait_for_kernels(const GraphPlacement& other) {
   adapts_after_s_ = std::max(adapts_after_s_, std::min(compiling, kMostSeconds));
 }
 
-/// Which arguments are the same tensors in every step? They are held meanwhile: a new one could lie where an old one was.
-void AdaptivePlans::note_arguments(std::span<const TensorRef> arguments) {
-  if (complete_) return;
-  if (first_arguments_.empty())
-    for (const TensorRef& argument : arguments) first_arguments_.push_back(*argument);
-  for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (Tensor& first = first_arguments_[i]; first.defined() && &first.storage() != &arguments[i]->storage()) first = {};
-}
-
-/// Like a variable that is only read, such an argument is copied to a device once, not in every step.
-void AdaptivePlans::keep_same_arguments() {
-  homes_.resize(first_arguments_.size());
-  for (std::size_t i = 0; i < homes_.size(); ++i)
-    if (first_arguments_[i].defined()) homes_[i] = "*";
-  first_arguments_.clear();
-}
-
 /// Split, where that should pay, and each device alone, where that differs from what the placer says.
 void AdaptivePlans::find_other_ways() {
-  keep_same_arguments();
   if (split_.placement) {
-    const auto again = default_runtime().place_split(split_.traced, *ways_[0].placement, homes_);
     wait_for_kernels(*split_.placement);
-    add("split", again ? again : split_.placement);
+    add("split", split_.placement);
   }
   for (Device* device : devices_) {
     const std::string name = device->name().short_name();
@@ -169,7 +136,7 @@ void AdaptivePlans::place_as_measured(const Way& way, const StepCost& measured) 
     if (told.busy_us[d] > kShare * told.us && measured.busy_us[d] > kShare * measured.us)
       setting.contention.push_back({devices_[d]->name().short_name(), measured.busy_us[d] / told.busy_us[d]});
   const auto add_new = [&](std::string name, GraphPlacement placement) {
-    if (!promises_enough(placement, measured.us)) return;
+    if (placement.explanation.makespan_us > kPromise * measured.us) return;
     placement = not_contended(std::move(placement));
     const auto same = [&](const Way& known) {
       return placement.graph ? same_shares(known.placement->explanation, placement.explanation) : same_devices(*known.placement, placement);
@@ -262,16 +229,15 @@ std::shared_ptr<const Plan> AdaptivePlans::current() {
 void AdaptivePlans::run(std::span<const TensorRef> arguments, std::span<Tensor> results) {
   const double begin = steady_seconds();
   std::unique_lock lock(mutex_);
-  note_arguments(arguments);
   if (!timing_) look(begin);
   const std::shared_ptr<const Plan> plan = plan_of_running();
-  const bool timed = is_sample_due(begin) && !timing_ && !timer_.under_way() && !probed_;
+  const bool timed = !timing_ && !timer_.under_way() && !probed_ && begin >= next_sample_s_;
   if (timed) {
     timing_ = true;
     sampled_ = chooser_.running();
     sampled_s_ = begin;
     period_us_.reset();
-    steps_since_ = 0;
+    next_sample_s_ = begin + kSampleSeconds;
   }
   lock.unlock();
   if (!timed) {
@@ -286,16 +252,6 @@ void AdaptivePlans::run(std::span<const TensorRef> arguments, std::span<Tensor> 
     }
   } ended{*this};
   timer_.run(*plan, arguments, results);
-}
-
-/// When a step begins. What passes until the next one costs nothing to know.
-bool AdaptivePlans::is_sample_due(double now_s) {
-  const double last_us = 1e6 * (now_s - std::exchange(begun_s_, now_s));
-  ++steps_since_;
-  if (now_s < sampled_s_ + kSampleSeconds) return false;
-  if (!complete_ || (ways_.size() > 1 && !chooser_.chosen())) return true;
-  const double usual_us = chooser_.expected_us(chooser_.running());
-  return steps_since_ >= kSeldom || last_us > kUnusual * usual_us || kUnusual * last_us < usual_us;
 }
 
 /// Of a plan that gives work to several devices, once it has run: the first step of a plan also moves the data.

@@ -47,13 +47,10 @@ class AdaptivePlans {
   std::shared_ptr<const GraphPlacement> explained_anew(GraphPlacement placement, const std::string& sentence, ReasonCode reason) const;
   std::string why_moved(const Way& way, ReasonCode reason) const;
   StepCost predicted(const GraphPlacement& placement) const;
-  void note_arguments(std::span<const TensorRef> arguments);
-  void keep_same_arguments();
   void find_other_ways();
   void wait_for_kernels(const GraphPlacement& other);
   void place_as_measured(const Way& way, const StepCost& measured);
   void note_first_samples(const StepCost& cost);
-  bool is_sample_due(double now_s);
   void look(double now_s);
   void probe(double now_s);
   void take_probe_of(std::size_t device, double now_s);
@@ -63,7 +60,7 @@ class AdaptivePlans {
   const Graph& graph_;
   const Split split_;
   const LowerOptions options_;
-  std::vector<std::string> homes_;
+  const std::vector<std::string> homes_;
   std::vector<Device*> devices_;
   const std::shared_ptr<const Machine> machine_;  // that the first placement reckoned with
 
@@ -74,18 +71,15 @@ class AdaptivePlans {
   std::size_t left_ = 0;  // the way that ran before
   bool complete_ = false;              // all ways are known
   std::optional<double> started_s_;
-  Tensors first_arguments_;            // until all ways are known: a tensor that stays the same, null otherwise
   double adapts_after_s_ = 0;          // a trial may have to compile kernels: it must be worth that
   StepTimer timer_;
   bool timing_ = false;                // a thread runs a step that is timed
   std::size_t sampled_ = 0;            // its way
   double sampled_s_ = 0;               // when it began
-  int steps_since_ = 0;                // it
-  double begun_s_ = 0;                 // the last step
   std::optional<double> period_us_;    // from its begin to that of the next step
   std::optional<std::size_t> probed_;  // a device that is being probed
   ProbeRun probe_;
-  double next_probe_s_ = 0;
+  double next_sample_s_ = 0, next_probe_s_ = 0;
 };
 
 }  // namespace tandem

@@ -5,7 +5,6 @@
 
 #include <set>
 
-#include "tandem/graph/trace.h"
 #include "tests/with_machine.h"
 
 namespace tandem {
@@ -54,28 +53,6 @@ TEST(SplitPlacement, AFasterDeviceGetsTheLargerShare) {
   EXPECT_EQ(here + there, 16);
   EXPECT_GT(here, 0);
   EXPECT_GE(there, 2 * here);
-}
-
-TEST(SplitPlacement, ArgumentsThatStayTheSameAreCutWhereTheyAreRead) {
-  const Machine figures = machine(50, false, 4);
-  const auto here = default_runtime().devices();
-  const Tensor x = random_normal({16, 256, 256});
-  Trace trace;
-  const Tensor a = trace.parameter(x.spec()), b = trace.parameter(x.spec());
-  const Graph graph = trace.finish(std::vector<Tensor>{matmul(a, b)});
-  const auto bytes_moved = [&](const std::string& home) {
-    const GraphSetting setting{.machine = figures, .devices = {here.begin(), here.end()}, .homes = {home, home}};
-    const auto split = place_split(graph, place(graph, setting), setting);
-    std::int64_t bytes = 0;
-    if (split)
-      for (const Crossing& crossing : split->explanation.crossings) bytes += crossing.bytes;
-    return split ? bytes : -1;
-  };
-  const auto bytes = static_cast<std::int64_t>(x.spec().bytes());
-  const std::int64_t cut_here = bytes_moved("/CPU:0"), kept = bytes_moved("*");
-  EXPECT_GT(kept, 0);  // what one of the devices made
-  EXPECT_LT(kept, bytes);
-  EXPECT_GT(cut_here, kept + bytes / 2);
 }
 
 TEST(SplitPlacement, DevicesThatShareACoreDoNotSplit) {

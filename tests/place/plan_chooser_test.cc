@@ -97,19 +97,6 @@ TEST(PlanChooser, OthersAtWorkWhileAPlanIsTriedDoNotDecide) {
   }
 }
 
-TEST(PlanChooser, APlanThatOthersSlowedInItsFirstTrialIsTriedAgain) {
-  World world;
-  world.plan(0, 26, 20);
-  const auto cpu = world.plan(22, 0);
-  while (world.chooser.why() != PlanChooser::Why::trial) world.run(1);
-  world.slow[kCpu] = 1.7;  // 37 ms: far from 26
-  world.run(9);
-  world.slow[kCpu] = 1;
-  world.run(80);
-  EXPECT_EQ(world.chooser.running(), cpu);
-  EXPECT_NEAR(world.run(10), 22, 0.01);
-}
-
 TEST(PlanChooser, APlanPredictedToBeMuchSlowerIsNeverTried) {
   World world;
   const auto gpu = world.plan(0, 20);
