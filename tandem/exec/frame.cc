@@ -304,13 +304,15 @@ void Frame::perform_call(const Plan::Call& call) {
   }
 }
 
-/// They survive the device that has made them, and it fails, if it does, before variables are replaced.
+/// Results and new values of variables survive the device that has made them, and it fails, if it does, before variables are replaced.
 void Frame::bring_results() {
-  for (const Plan::Output& result : plan_.results_) {
-    const Tensor& tensor = tensors_[result.slot];
-    const bool computed = plan_.slots_[result.slot].kind == Plan::Slot::Kind::computed && tensor.defined();
-    if (computed && !tensor.storage().space().is_host()) held_.read(tensor, host_memory());
-  }
+  const auto bring = [this](const Tensor& tensor) {
+    if (tensor.defined() && !tensor.storage().space().is_host()) held_.read(tensor, host_memory());
+  };
+  for (const Plan::Output& result : plan_.results_)
+    if (plan_.slots_[result.slot].kind == Plan::Slot::Kind::computed) bring(tensors_[result.slot]);
+  for (const Plan::Write& write : plan_.writes_)
+    if (!write.copied) bring(tensors_[write.output.slot]);
 }
 
 void Frame::open_writes() {

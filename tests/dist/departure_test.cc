@@ -24,7 +24,8 @@ struct Left {
   std::vector<std::string> lines;
 };
 
-Left train(const MirroredStrategy& strategy, How how, std::string_view faults = "") {
+/// `updates`: where variables are updated; null: where the placer likes.
+Left train(const MirroredStrategy& strategy, How how, std::string_view faults = "", const char* updates = nullptr) {
   Left left;
   const Lines lines;
   set_seed(7);
@@ -45,6 +46,8 @@ Left train(const MirroredStrategy& strategy, How how, std::string_view faults = 
     const Tensor loss = strategy.reduce(ReduceOp::sum, results, 2);
     for (Tensors& one : results)
       if (!one.empty()) one.pop_back();
+    std::optional<DeviceScope> there;
+    if (updates) there.emplace(updates);
     optimizer->apply_gradients({w1, w2}, strategy.sum(results));
     return {loss};
   };
@@ -89,6 +92,18 @@ TEST(Departure, ALoopOfOnesOwnHasTheResultsOfOneDeviceWhereverADeviceFails) {
       EXPECT_TRUE(departed > 0 || std::string_view(site) == "plan.device") << site << ", " << static_cast<int>(how);
     }
   }
+}
+
+TEST(Departure, UpdatesThatRanOnTheDeviceThatFailsAreDoneAgain) {
+  const Left one = train(OneDeviceStrategy("/CPU:0"), How::traced);
+  for (const char* site : {"opencl.launch", "opencl.run", "opencl.transfer"})
+    for (int nth = 1; nth < 90; nth += 5) {
+      const std::string fault = text(site, ":", nth);
+      const Left several = train(MirroredStrategy({"/CPU:0", "/GPU:0"}), How::traced, fault, "/GPU:0");
+      ASSERT_EQ(several.numbers.size(), one.numbers.size());
+      for (std::size_t i = 0; i < one.numbers.size(); ++i)
+        ASSERT_NEAR(several.numbers[i], one.numbers[i], 1e-4 * std::max(1.0, std::abs(one.numbers[i]))) << fault << ", number " << i;
+    }
 }
 
 TEST(Departure, OneOfThoseThatAreLeftStandsInForADevice) {
