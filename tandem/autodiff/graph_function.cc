@@ -343,8 +343,8 @@ GraphFunction::CachedPlan GraphFunction::cached_plan(const DeviceName* scope, co
   else if (!near) instead = locked_graph(optimized(), name_storage_);
   const Graph& graph = instead ? *instead : optimized();
   LowerOptions options{.devices = eager.devices(), .rules = eager.rules(), .brings_results = graph_.group != nullptr};
-  // What nobody placed stays on the host where devices of a group may fail: the host does not.
-  Device* beside = graph_.group ? &eager.devices().host_device() : near ? eager.devices().find(*near) : nullptr;
+  // Once a device has failed, what nobody placed stays on the host, which does not fail.
+  Device* beside = departures > 0 ? &eager.devices().host_device() : near ? eager.devices().find(*near) : nullptr;
   if (scope) options.scope = *scope;
   else if (beside) options.rules.chosen = DeviceChoice{beside, ReasonCode::colocated};
   else options.placement = default_runtime().place(graph, homes_of(arguments));
