@@ -100,6 +100,7 @@ TEST(Commit, TwoVariablesMaySwapTheirValues) {
 }
 
 TEST(Commit, AVariableKeepsItsTensorFromRunToRun) {
+  const DeviceScope scope("/CPU:0");  // a variable that moves between devices gets other tensors
   const Variable weights(ones({400})), count(Tensor(0.0));
   auto f = function([&](Tensor x) {
     descend(weights, x);
