@@ -331,12 +331,17 @@ Graph GraphFunction::for_those_left() const {
 GraphFunction::CachedPlan GraphFunction::cached_plan(const DeviceName* scope, const DeviceName* near,
                                                      std::span<const TensorRef> arguments) const {
   EagerDispatcher& eager = default_runtime().dispatcher();
-  const std::uint64_t epoch = eager.epoch(), departures = graph_.group ? graph_.group->departures() : 0;
+  const std::uint64_t epoch = eager.epoch();
+  std::uint64_t departures = graph_.group ? graph_.group->departures() : 0;
   const std::string key = scope ? scope->short_name() : near ? "near " + near->short_name() : "";
   {
     std::lock_guard lock(mutex_);
     const CachedPlan& cached = plans_[key];
     if ((cached.plan || cached.adaptive) && cached.epoch == epoch && cached.departures == departures) return cached;
+  }
+  if (graph_.group) {
+    graph_.group->part_from_lost();
+    departures = graph_.group->departures();
   }
   std::optional<Graph> instead;
   if (departures > 0) instead = for_those_left();

@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "tandem/base/log.h"
+#include "tandem/exec/device_error.h"
+#include "tandem/exec/eager.h"
+#include "tandem/runtime/runtime.h"
 
 namespace tandem {
 namespace {
@@ -16,6 +19,14 @@ bool names_it(std::string_view message, std::string_view device) {
     if (after == message.size() || message[after] < '0' || message[after] > '9') return true;
   }
   return false;
+}
+
+/// Was there anything to tell?
+bool tell(const std::string& line) {
+  if (line.empty()) return false;
+  if (const ReplicaDevices::Teller to_people = teller.load()) to_people(line);
+  else log(LogLevel::warning, line);
+  return true;
 }
 
 }  // namespace
@@ -34,11 +45,11 @@ std::string ReplicaDevices::home() const {
   return reduce_to_.empty() ? "/CPU:0" : reduce_to_;
 }
 
-std::string ReplicaDevices::take_out(ErrorCode code, std::string_view message) {
+std::string ReplicaDevices::take_out(const Error& error, std::string_view now) {
   const std::lock_guard lock(mutex_);
-  const bool by_device = code == ErrorCode::device_lost || code == ErrorCode::device_failed;
+  const std::string_view message = error.message();
   const std::vector<std::string> before = shards_->devices();
-  if (!by_device || !may_leave_ || before.size() == 1) return "";
+  if (!is_by_device(error) || !may_leave_ || before.size() == 1) return "";
   const auto found = std::ranges::find_if(before, [&](const std::string& device) { return names_it(message, device); });
   if (found == before.end() || *found == home()) return "";  // variables that lived there are lost
   const std::string gone = *found;
@@ -47,15 +58,18 @@ std::string ReplicaDevices::take_out(ErrorCode code, std::string_view message) {
   for (std::string& name : names_)
     if (name == gone) name = *std::ranges::min_element(left, {}, [&](const std::string& device) { return std::ranges::count(names_, device); });
   departures_.fetch_add(1, std::memory_order_release);
-  return text("MirroredStrategy: ", gone, " failed and has left the group; its rows go to ", join(left), " and the step is done again. ", message);
+  return text("MirroredStrategy: ", gone, " failed and has left the group; its rows go to ", join(left), now, ". ", message);
 }
 
-bool ReplicaDevices::leave(const Error& error) {
-  const std::string line = take_out(error.code(), error.message());
-  if (line.empty()) return false;
-  if (const Teller tell = teller.load()) tell(line);
-  else log(LogLevel::warning, line);
-  return true;
+bool ReplicaDevices::leave(const Error& error) { return tell(take_out(error, " and the step is done again")); }
+
+void ReplicaDevices::part_from_lost() {
+  EagerDispatcher& eager = default_runtime().dispatcher();
+  for (const std::string& name : shards_->devices()) {
+    const DeviceName device = DeviceName::parse(name);
+    if (!eager.devices().find(device) && eager.devices().why_missing(device) == ReasonCode::device_lost)
+      tell(take_out(Error(ErrorCode::device_lost, name + " was lost before this step"), ""));
+  }
 }
 
 DeviceName ReplicaDevices::stand_in(const DeviceName& device) const {

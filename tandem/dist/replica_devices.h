@@ -27,6 +27,7 @@ class ReplicaDevices final : public DeviceGroup {
   std::string home() const;
 
   bool leave(const Error& error) override;
+  void part_from_lost() override;
   std::uint64_t departures() const override { return departures_.load(std::memory_order_acquire); }
   DeviceName stand_in(const DeviceName& device) const override;
 
@@ -35,8 +36,8 @@ class ReplicaDevices final : public DeviceGroup {
   static void set_teller(Teller teller);
 
  private:
-  /// What is to be told to people; empty when none has left.
-  std::string take_out(ErrorCode code, std::string_view message);
+  /// What is to be told to people; empty when none has left. `now`: what becomes of the step.
+  std::string take_out(const Error& error, std::string_view now);
 
   const std::shared_ptr<Shards> shards_;
   const bool may_leave_;

@@ -115,9 +115,16 @@ class Journalled {
   WriteJournal* before_;
 };
 
+/// Has those compute that are left.
+void settle(ReplicaGroup& group) {
+  for (Shard& shard : group.shards) shard.device = group.device_group->stand_in(DeviceName::parse(shard.device)).short_name();
+}
+
 /// For ops that run at once.
 std::vector<Tensors> run_until_done(ReplicaGroup group, const std::function<Tensors(const Shard&)>& function) {
   DeviceGroup& devices = *group.device_group;
+  devices.part_from_lost();
+  settle(group);
   const RandomState::Position numbers = random_state().position();
   for (;;) {
     const std::uint64_t before = devices.departures();
@@ -133,7 +140,7 @@ std::vector<Tensors> run_until_done(ReplicaGroup group, const std::function<Tens
     }
     journal.undo();
     random_state().set_position(numbers);
-    for (Shard& shard : group.shards) shard.device = devices.stand_in(DeviceName::parse(shard.device)).short_name();
+    settle(group);
   }
 }
 

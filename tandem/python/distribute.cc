@@ -82,7 +82,10 @@ void add_runs(nb::module_& module) {
 class Attempt {
  public:
   explicit Attempt(const MirroredStrategy& strategy)
-      : group_(strategy.device_group()), home_(strategy.home()), departures_(group_->departures()), numbers_(random_state().position()) {}
+      : group_(strategy.device_group()), home_(strategy.home()), numbers_(random_state().position()) {
+    group_->part_from_lost();
+    departures_ = group_->departures();
+  }
 
   void enter() { before_ = std::exchange(WriteJournal::current(), &journal_); }
   void exit() { WriteJournal::current() = before_; }
@@ -104,7 +107,7 @@ class Attempt {
  private:
   std::shared_ptr<DeviceGroup> group_;
   std::string home_;
-  std::uint64_t departures_;
+  std::uint64_t departures_ = 0;
   RandomState::Position numbers_;
   WriteJournal journal_;
   WriteJournal* before_ = nullptr;

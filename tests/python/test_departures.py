@@ -185,3 +185,32 @@ def test_keras_goes_on_without_a_device_that_is_lost(kind):
 def test_a_loop_stops_where_that_is_wanted():
     with pytest.raises(AssertionError, match="UnavailableError"):
         run(LOOP.replace("MirroredStrategy(devices)", 'MirroredStrategy(devices, on_failure="stop")'), "traced", "opencl.lost:100", repr(["/CPU:0", "/GPU:0"]), gpus=1)
+
+
+LOST_BEFORE = """
+import sys
+import numpy as np
+import tandemflow as tf
+from tandemflow import _tandem
+
+strategy = tf.distribute.MirroredStrategy(["/CPU:0", "/GPU:0"])
+with strategy.scope():
+    total = tf.Variable(0.0, aggregation=tf.VariableAggregation.SUM)
+step = lambda: strategy.run(lambda: total.assign_add(tf.reduce_sum(tf.ones([3]))))
+run = tf.function(step) if sys.argv[1] == "traced" else step
+run()
+with tf.device("/GPU:0"):
+    _tandem.set_faults("opencl.lost:1")
+    try:
+        tf.square(tf.ones([4])).numpy()
+    except tf.errors.OpError:
+        pass
+_tandem.set_faults("")
+run()
+print(strategy.devices, float(total))
+"""
+
+
+@pytest.mark.parametrize("kind", ["eager", "traced"])
+def test_a_device_that_is_lost_between_two_steps_leaves_before_the_next(kind):
+    assert run(LOST_BEFORE, kind, gpus=1)[-1] == "['/CPU:0'] 12.0"

@@ -108,6 +108,7 @@ class MirroredStrategy(Strategy):
             attempt = self._group.attempt()
             if attempt is None:
                 return run(devices)
+            devices = [attempt.stand_in(name) for name in devices]
             try:
                 with attempt:
                     results = run(devices)
@@ -116,7 +117,6 @@ class MirroredStrategy(Strategy):
             except OpError as error:
                 if not attempt.repeats(error.code, str(error)):
                     raise
-            devices = [attempt.stand_in(name) for name in devices]
 
 
 def _count(shape):
