@@ -11,8 +11,9 @@ namespace tandem {
 namespace {
 
 constexpr double kFactors[] = {1.25, 1.1, 1.04};  // by which a share is changed to try it
+constexpr double kNothingNew = 0.01;              // as much of a batch is not worth a trial
 constexpr double kGain = 0.99;                    // a step must become this much faster to count
-constexpr std::size_t kStretches = 4;             // a division is judged by the faster of so many
+constexpr std::size_t kStretches = 6;             // a division is judged by the faster of so many
 constexpr double kDrift = 1.4;                    // so much slower, for a while, and the search begins anew
 
 double sum(std::span<const double> values) { return std::accumulate(values.begin(), values.end(), 0.0); }
@@ -132,6 +133,7 @@ void Tuner::begin(std::string cause) {
   const bool all_work = std::ranges::all_of(speeds, [](double s) { return s > 0; });
   factors_.assign(std::begin(kFactors), all_work ? std::end(kFactors) : std::begin(kFactors));
   to_try_.clear();
+  shown_.assign(speeds.size(), 0);
   seen_.clear();
   warm_ = false;
   slow_ = 0;
@@ -172,29 +174,50 @@ std::optional<bool> Tuner::is_faster(double seconds_a_step) {
 }
 
 bool Tuner::judge(double seconds_a_step) {
+  note_shown(seconds_a_step);
   if (!best_) {
     best_ = {seconds_a_step, shards_->speeds()};
   } else {
     const std::optional<bool> faster = is_faster(seconds_a_step);
     if (!faster) return use(best_->second);
-    const Trial back{to_try_[0].first, 1 / to_try_[0].second};
-    if (*faster) std::erase(to_try_, back);  // the same way once more, not back
+    const Trial done = to_try_[0];
+    if (*faster && done != kBalanced) std::erase(to_try_, Trial{done.first, 1 / done.second});  // the same way once more, not back
     else to_try_.erase(to_try_.begin());
   }
-  if (to_try_.empty() && !factors_.empty()) {
-    const double factor = factors_.front();
-    factors_.erase(factors_.begin());
-    for (std::size_t i = 1; i < shards_->speeds().size(); ++i) {
-      to_try_.emplace_back(i, factor);
-      to_try_.emplace_back(i, 1 / factor);
-    }
-  }
+  if (to_try_.empty() && !factors_.empty()) begin_round();
   return try_next();
+}
+
+void Tuner::note_shown(double seconds_a_step) {
+  const std::vector<double> speeds = shards_->speeds();
+  const double total = sum(speeds);
+  for (std::size_t i = 0; i < shown_.size(); ++i) shown_[i] = std::max(shown_[i], speeds[i] / total / seconds_a_step);
+}
+
+bool Tuner::balance_is_new() const {
+  const double shown = sum(shown_), best = sum(best_->second);
+  for (std::size_t i = 0; i < shown_.size(); ++i)
+    if (std::abs(shown_[i] / shown - best_->second[i] / best) > kNothingNew) return true;
+  return false;
+}
+
+void Tuner::begin_round() {
+  const bool first = factors_.size() == std::size(kFactors);
+  const double factor = factors_.front();
+  factors_.erase(factors_.begin());
+  if (!first && balance_is_new()) to_try_.push_back(kBalanced);
+  for (std::size_t i = 1; i < shards_->speeds().size(); ++i) {
+    to_try_.emplace_back(i, factor);
+    to_try_.emplace_back(i, 1 / factor);
+  }
 }
 
 bool Tuner::try_next() {
   std::vector<double> speeds = best_->second;
-  if (!to_try_.empty()) speeds[to_try_[0].first] *= to_try_[0].second;
+  if (!to_try_.empty()) {
+    if (to_try_[0] == kBalanced) speeds = shown_;
+    else speeds[to_try_[0].first] *= to_try_[0].second;
+  }
   return use(std::move(speeds));
 }
 

@@ -60,7 +60,8 @@ class Shards {
 /// Finds the shards with which steps are fastest, while training goes on: results do not depend on the division.
 ///
 /// Speeds measured alone do not know what replicas wait for one another; so each device in turn is tried with more and with
-/// less, at first much, then little, and what makes steps faster is kept. A division that seems faster is kept only when the best
+/// less, at first much, then little, and what makes steps faster is kept. A device that had a share of a step is at least as fast as
+/// that: dividing by the best that each has shown is tried, too, for it does not need two close times to be told apart. A division that seems faster is kept only when the best
 /// so far, tried once more, is still slower: something else may have had the machine while that was timed. When steps become much
 /// slower later, it begins anew.
 class Tuner {
@@ -83,6 +84,7 @@ class Tuner {
 
  private:
   using Trial = std::pair<std::size_t, double>;  // a device, and the factor for its share
+  static constexpr Trial kBalanced{0, 0};        // each has what it has shown to be good for
 
   void begin(std::string cause);
   bool note_stretch(double seconds_a_step);
@@ -90,6 +92,9 @@ class Tuner {
   bool judge(double seconds_a_step);
   /// Is what is being tried faster than the best? Empty: not known before that has been timed again.
   std::optional<bool> is_faster(double seconds_a_step);
+  void note_shown(double seconds_a_step);
+  bool balance_is_new() const;
+  void begin_round();
   bool use(std::vector<double> speeds);
   bool try_next();
 
@@ -103,6 +108,7 @@ class Tuner {
   std::optional<Timed> rival_;  // seems faster; the best is being timed again
   std::vector<double> factors_;
   std::vector<Trial> to_try_;  // the first one is being tried; a success is tried again before going on
+  std::vector<double> shown_;  // by device: the greatest part of a batch that it has done a second
   bool warm_ = false;
   std::vector<double> seen_;
   int slow_ = 0;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 
 #include "tests/error_of.h"
 
@@ -87,6 +88,25 @@ TEST(Tuner, KeepsTheShardsThatWereTimedWhileSomethingElseHadTheMachine) {
   ASSERT_TRUE(pair.settles(tuner));
   EXPECT_EQ(pair.shards->sizes(100), (Sizes{50, 50})) << pair.shards->reason();
   EXPECT_DOUBLE_EQ(tuner.best_seconds(), 0.5);
+}
+
+TEST(Tuner, IsNearTheBestDivisionWhenTimesScatterByATenth) {
+  double worst = 0, all = 0;
+  constexpr int kRuns = 400;
+  std::minstd_rand random(1);
+  std::uniform_real_distribution<double> scatter(1, 1.1);
+  for (int run = 0; run < kRuns; ++run) {
+    Pair pair{.speeds = {900.0 + run, 1000}};
+    pair.shards->take_measured({1000, 1000});
+    Tuner tuner(pair.shards);
+    for (int i = 0; i < 200 && !tuner.settled(); ++i) tuner.note(10, 10 * scatter(random) * pair.seconds());
+    ASSERT_TRUE(tuner.settled());
+    const double beside_best = pair.seconds() * (1900 + run) / 1000;
+    worst = std::max(worst, beside_best);
+    all += beside_best;
+  }
+  EXPECT_LT(worst, 1.05);
+  EXPECT_LT(all / kRuns, 1.008);
 }
 
 TEST(Tuner, BeginsAnewWhenADeviceHasLeft) {
