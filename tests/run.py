@@ -30,7 +30,10 @@ COMPILING = "*OpenClConformance*:DevicesFusion*:DevicesPasses*:OpenClClblast*"
 # Python's tests of how fast something is or how busy the machine is; all others run in two processes at once.
 ALONE = ["python/test_adaptation.py", "python/test_names.py", "cli/test_calibrate.py"]
 # The suites that use several threads: what ThreadSanitizer looks at.
-THREADED = "*Threads*:*Lanes*:*Cores*:*Eager*:*EventSink*:*Decision*:*Pool*:*Variable*:*Library*:DatasetThreads*"
+THREADED = (
+    "*Threads*:*Lanes*:*Cores*:*Eager*:*EventSink*:*Decision*:*Pool*:*Variable*:*Library*:DatasetThreads*"
+    ":RunAhead.*:Commit.*:Meanwhile.*:Departure.*:Mirrored*:Replicas.*:OwnStepsInReplicas.*:Placer.*"
+)
 # Of the driver's suites it looks at those in which several threads use a GPU: our side of the driver is instrumented.
 THREADED_DRIVERS = "Devices.SeveralThreads*:OpenCl.SeveralThreads*:OpenClSharedMemory.SeveralThreads*:OpenContexts.Rest*"
 
