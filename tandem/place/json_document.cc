@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tandem/base/error.h"
+#include "tandem/base/nearest.h"
 
 namespace tandem::placer {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kMostDepth = 32;
+constexpr std::size_t kMostKeyLetters = 60;  // that messages repeat
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
 
 std::string step_text(std::string_view key, std::int64_t index) {
@@ -263,6 +265,21 @@ std::vector<std::pair<std::string, JsonValue>> JsonValue::members() const {
   std::vector<std::pair<std::string, JsonValue>> list;
   for (auto it = value_->begin(); it != value_->end(); ++it) list.emplace_back(it.key(), step(*it, {it.key(), -1}));
   return list;
+}
+
+void JsonValue::has_only(std::initializer_list<std::string_view> keys) const {
+  if (!value_->is_object()) complain_type("an object");
+  for (auto it = value_->begin(); it != value_->end(); ++it) {
+    const std::string& key = it.key();
+    if (std::ranges::find(keys, key) != keys.end() || key.starts_with("_") || key == "comment") continue;
+    std::string shown = Json(key.substr(0, kMostKeyLetters)).dump(-1, ' ', true, Json::error_handler_t::replace);
+    if (key.size() > kMostKeyLetters) shown.insert(shown.size() - 1, "...");
+    const std::string hint = key.size() > kMostKeyLetters ? "" : nearest_hint(key, keys);
+    const std::string what = text("nothing is known of the key ", shown, hint.empty() ? text("; known are ", join(keys)) : hint);
+    // Messages do not repeat names that are endless or have control characters.
+    const bool plain = shown.size() == key.size() + 2;
+    (plain ? step(*it, {key, -1}) : *this).complain(what);
+  }
 }
 
 bool JsonValue::is_array() const { return value_->is_array(); }
