@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kMostDepth = 32;
-constexpr std::size_t kMostKeyLetters = 60;  // that messages repeat
+constexpr std::size_t kFewestKeyLetters = 4, kMostKeyLetters = 60;  // of keys that may be misspelt ones: short words are all alike
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
 
 std::string step_text(std::string_view key, std::int64_t index) {
@@ -267,18 +267,16 @@ std::vector<std::pair<std::string, JsonValue>> JsonValue::members() const {
   return list;
 }
 
-void JsonValue::has_only(std::initializer_list<std::string_view> keys) const {
+void JsonValue::complain_misspelt(std::initializer_list<std::string_view> keys) const {
   if (!value_->is_object()) complain_type("an object");
+  std::vector<std::string_view> missing;
+  for (const std::string_view key : keys)
+    if (!value_->contains(key)) missing.push_back(key);
   for (auto it = value_->begin(); it != value_->end(); ++it) {
     const std::string& key = it.key();
-    if (std::ranges::find(keys, key) != keys.end() || key.starts_with("_") || key == "comment") continue;
-    std::string shown = Json(key.substr(0, kMostKeyLetters)).dump(-1, ' ', true, Json::error_handler_t::replace);
-    if (key.size() > kMostKeyLetters) shown.insert(shown.size() - 1, "...");
-    const std::string hint = key.size() > kMostKeyLetters ? "" : nearest_hint(key, keys);
-    const std::string what = text("nothing is known of the key ", shown, hint.empty() ? text("; known are ", join(keys)) : hint);
-    // Messages do not repeat names that are endless or have control characters.
-    const bool plain = shown.size() == key.size() + 2;
-    (plain ? step(*it, {key, -1}) : *this).complain(what);
+    if (key.size() < kFewestKeyLetters || key.size() > kMostKeyLetters || std::ranges::find(keys, key) != keys.end()) continue;
+    if (const std::string hint = nearest_hint(key, missing); !hint.empty())
+      step(*it, {key, -1}).complain(text("nothing is known of the key \"", key, "\"", hint));
   }
 }
 

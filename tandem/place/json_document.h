@@ -27,9 +27,9 @@ class JsonValue {
   JsonValue at(std::string_view key) const;                   // complains when it is missing
   std::vector<JsonValue> elements() const;                    // this must be an array
   std::vector<std::pair<std::string, JsonValue>> members() const;
-  /// Complains about a key that is none of these: it would mean nothing, and what was meant would be missing without a word.
-  /// People's own remarks are under "comment" or keys that begin with "_".
-  void has_only(std::initializer_list<std::string_view> keys) const;
+  /// Complains about a key that is nearly one of these, which is missing: it would be ignored without a word. Other keys are
+  /// people's own.
+  void complain_misspelt(std::initializer_list<std::string_view> keys) const;
   bool is_array() const;
   bool is_string() const;
   bool is_null() const;

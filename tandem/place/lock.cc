@@ -21,7 +21,7 @@ constexpr std::int64_t kVersion = 1;
 constexpr std::size_t kMostFunctions = 10'000;
 
 LockedOp read_op(const JsonValue& json, std::int32_t after) {
-  json.has_only({"node", "op", "dtype", "shape", "device"});
+  json.complain_misspelt({"node", "op", "dtype", "shape", "device"});
   LockedOp op{.op = json.at("op").string(), .dtype = json.at("dtype").string(), .shape = json.at("shape").string(), .device = json.at("device").string()};
   const std::int64_t node = json.at("node").integer(0);
   if (node <= after || node > std::int64_t{1} << 30) json.at("node").complain(text("node ", node, " after node ", after, "; nodes are in the order of the graph"));
@@ -35,7 +35,7 @@ LockedOp read_op(const JsonValue& json, std::int32_t after) {
 }
 
 LockedFunction read_function(const JsonValue& json) {
-  json.has_only({"name", "graph", "predicted_us", "scopes", "ops"});
+  json.complain_misspelt({"name", "graph", "predicted_us", "scopes", "ops"});
   LockedFunction function{.name = json.at("name").string(), .graph = json.at("graph").string(), .predicted_us = json.at("predicted_us").number(0)};
   if (const auto scopes = json.find("scopes")) function.scopes = scopes->boolean();
   const auto ops = json.at("ops").elements();
@@ -103,7 +103,7 @@ PlacementLock parse_lock(std::string_view json, std::string_view source) {
   const JsonValue root = document.root();
   if (const std::int64_t version = root.at("version").integer(1); version > kVersion)
     root.at("version").complain(text("format ", version, " is newer than ", kVersion, ", which this version reads; update tandem"));
-  root.has_only({"version", "threshold", "functions"});
+  root.complain_misspelt({"version", "threshold", "functions"});
   PlacementLock lock;
   if (const auto threshold = root.find("threshold")) lock.threshold = threshold->number(0);
   for (const JsonValue& value : root.at("functions").elements()) {

@@ -24,7 +24,7 @@ DType read_dtype(const JsonValue& where, const std::string& name) {
 }
 
 MachineDevice read_device(const JsonValue& json) {
-  json.has_only({"name", "description", "memory", "peak_gflops", "gb_per_s", "launch_us", "step_us", "cores"});
+  json.complain_misspelt({"name", "description", "memory", "peak_gflops", "gb_per_s", "launch_us", "step_us", "cores"});
   MachineDevice device{.name = json.at("name").name()};
   if (device.name.empty()) json.at("name").complain("a device needs a name such as /GPU:0");
   if (const auto value = json.find("description")) device.description = value->string();
@@ -43,7 +43,7 @@ MachineDevice read_device(const JsonValue& json) {
 }
 
 MachineLink read_link(const JsonValue& json, const Machine& machine) {
-  json.has_only({"from", "to", "latency_us", "gb_per_s"});
+  json.complain_misspelt({"from", "to", "latency_us", "gb_per_s"});
   MachineLink link;
   for (auto [key, name] : {std::pair("from", &link.from), std::pair("to", &link.to)}) {
     const JsonValue value = json.at(key);
@@ -60,7 +60,7 @@ MachineLink read_link(const JsonValue& json, const Machine& machine) {
 CostHistory read_history(const JsonValue& json) {
   CostHistory history;
   for (const JsonValue& entry : json.elements()) {
-    entry.has_only({"op", "dtype", "bucket", "device", "ratio", "samples"});
+    entry.complain_misspelt({"op", "dtype", "bucket", "device", "ratio", "samples"});
     HistoryKey key{.op = entry.at("op").string(), .dtype = read_dtype(entry.at("dtype"), entry.at("dtype").string()),
                    .bucket = static_cast<int>(std::min<std::int64_t>(entry.at("bucket").integer(0), 4096)),
                    .device = entry.at("device").string()};
@@ -128,7 +128,7 @@ Machine parse_machine(std::string_view json, std::string_view source) {
   constexpr std::array<JsonLimit, 3> kLimits{{{"devices", kMostDevices}, {"links", kMostDevices * kMostDevices}, {"measured", kMostMeasured}}};
   const JsonDocument document(json, source, kLimits);
   const JsonValue root = document.root();
-  root.has_only({"name", "sources", "devices", "links", "measured", "doubt"});
+  root.complain_misspelt({"name", "sources", "devices", "links", "measured", "doubt"});
   Machine machine;
   if (const auto name = root.find("name")) machine.name = name->string();
   if (const auto sources = root.find("sources"))
@@ -148,7 +148,7 @@ Machine parse_machine(std::string_view json, std::string_view source) {
     }
   if (const auto measured = root.find("measured")) machine.measured = read_history(*measured);
   if (const auto doubt = root.find("doubt")) {
-    doubt->has_only({"why", "unix_s"});
+    doubt->complain_misspelt({"why", "unix_s"});
     machine.doubt = MachineDoubt{doubt->at("why").string(), doubt->at("unix_s").integer(0)};
   }
   return machine;

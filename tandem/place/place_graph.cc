@@ -16,7 +16,7 @@ using placer::JsonValue;
 using Ids = std::unordered_map<std::string, std::int32_t>;
 
 OpWork read_work(const JsonValue& json) {
-  json.has_only({"op", "dtype", "flops", "bytes", "depth"});
+  json.complain_misspelt({"op", "dtype", "flops", "bytes", "depth"});
   OpWork work;
   if (const auto value = json.find("op")) work.op = value->string();
   if (const auto value = json.find("dtype")) {
@@ -31,7 +31,7 @@ OpWork read_work(const JsonValue& json) {
 }
 
 PlaceNode read_node(const JsonValue& json) {
-  json.has_only({"id", "cost_us", "work", "memory", "device", "with", "host_value"});
+  json.complain_misspelt({"id", "cost_us", "work", "memory", "device", "with", "host_value"});
   PlaceNode node{.id = json.at("id").name()};
   if (const auto costs = json.find("cost_us")) {
     for (const auto& [device, us] : costs->members()) node.costs.push_back({device, us.number(0)});
@@ -55,7 +55,7 @@ std::int32_t read_end(const JsonValue& edge, const char* key, const Ids& ids) {
 }
 
 void read_edge(const JsonValue& json, const Ids& ids, PlaceGraph& graph) {
-  json.has_only({"from", "to", "bytes"});
+  json.complain_misspelt({"from", "to", "bytes"});
   PlaceEdge edge{.from = read_end(json, "from", ids), .to = read_end(json, "to", ids)};
   const auto bytes = json.find("bytes");
   edge.bytes = bytes ? bytes->integer(0) : graph.nodes[static_cast<std::size_t>(edge.from)].memory;
@@ -69,7 +69,7 @@ PlaceGraph parse_place_graph(std::string_view text_of_file, std::string_view sou
   constexpr std::array<JsonLimit, 2> kLimits{{{"nodes", kMostPlaceNodes}, {"edges", kMostPlaceEdges}}};
   const JsonDocument document(text_of_file, source, kLimits);
   const JsonValue root = document.root();
-  root.has_only({"nodes", "edges"});
+  root.complain_misspelt({"nodes", "edges"});
   PlaceGraph graph;
   Ids ids;
   const auto nodes = root.at("nodes").elements();
