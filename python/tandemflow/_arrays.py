@@ -262,7 +262,8 @@ def repeat(input, repeats, axis=None, name=None):
     if axis is None or (not x.ndim and axis in (0, -1)):
         x, axis = reshape(x, [-1]), 0
     axis = _axis("repeat", axis, x.ndim)
-    times = _sizes(_tensor(repeats))
+    repeats = _tensor(repeats)
+    times = _sizes(repeats) if repeats.shape.num_elements() else []  # of whatever dtype an empty list is
     length = x.shape[axis]
     if len(times) == 1 and times[0] > 0:
         sizes = x.shape.as_list()
