@@ -279,7 +279,7 @@ def repeat(input, repeats, axis=None, name=None):
 
 def meshgrid(*args, indexing="xy", name=None):
     """Vectors spread over a common grid."""
-    vectors = [reshape(v, [-1]) for v in _converted(args)]
+    vectors = [v if v.ndim == 1 else reshape(v, [-1]) for v in _converted(args)]
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
     order = list(builtins.range(len(vectors)))
@@ -288,7 +288,8 @@ def meshgrid(*args, indexing="xy", name=None):
     sizes = [0] * len(vectors)
     for vector, at in zip(vectors, order):
         sizes[at] = vector.shape[0]
-    return [broadcast_to(reshape(v, [-1 if i == at else 1 for i in builtins.range(len(vectors))]), sizes) for v, at in zip(vectors, order)]
+    # Axes in front need not be there to be stretched.
+    return [broadcast_to(v if at == len(order) - 1 else reshape(v, [-1] + [1] * (len(order) - 1 - at)), sizes) for v, at in zip(vectors, order)]
 
 
 def sequence_mask(lengths, maxlen=None, dtype=_dtypes.bool, name=None):
