@@ -262,7 +262,8 @@ def repeat(input, repeats, axis=None, name=None):
     if axis is None or (not x.ndim and axis in (0, -1)):
         x, axis = reshape(x, [-1]), 0
     axis = _axis("repeat", axis, x.ndim)
-    times = _sizes(_tensor(repeats))
+    repeats = _tensor(repeats)
+    times = _sizes(repeats) if repeats.shape.num_elements() else []  # of whatever dtype an empty list is
     length = x.shape[axis]
     if len(times) == 1 and times[0] > 0:
         sizes = x.shape.as_list()
@@ -278,7 +279,7 @@ def repeat(input, repeats, axis=None, name=None):
 
 def meshgrid(*args, indexing="xy", name=None):
     """Vectors spread over a common grid."""
-    vectors = [reshape(v, [-1]) for v in _converted(args)]
+    vectors = [v if v.ndim == 1 else reshape(v, [-1]) for v in _converted(args)]
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
     order = list(builtins.range(len(vectors)))
@@ -287,7 +288,8 @@ def meshgrid(*args, indexing="xy", name=None):
     sizes = [0] * len(vectors)
     for vector, at in zip(vectors, order):
         sizes[at] = vector.shape[0]
-    return [broadcast_to(reshape(v, [-1 if i == at else 1 for i in builtins.range(len(vectors))]), sizes) for v, at in zip(vectors, order)]
+    # Axes in front need not be there to be stretched.
+    return [broadcast_to(v if at == len(order) - 1 else reshape(v, [-1] + [1] * (len(order) - 1 - at)), sizes) for v, at in zip(vectors, order)]
 
 
 def sequence_mask(lengths, maxlen=None, dtype=_dtypes.bool, name=None):

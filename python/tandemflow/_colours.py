@@ -45,7 +45,8 @@ def convert_image_dtype(image, dtype, saturate=False, name=None):
     if _largest(image.dtype) > most:
         scaled = image // ((_largest(image.dtype) + 1) // (most + 1))
         return saturate_cast(scaled, dtype) if saturate else cast(scaled, dtype)
-    return cast(image, dtype) * ((most + 1) // (_largest(image.dtype) + 1))
+    wider = saturate_cast(image, dtype) if saturate else cast(image, dtype)
+    return wider * ((most + 1) // (_largest(image.dtype) + 1))
 
 
 def _largest(dtype):

@@ -51,7 +51,14 @@ def _elementwise(function, gradient):
     return op
 
 
-_lgamma = numpy.vectorize(math.lgamma, otypes=["float64"])
+def _log_of_gamma(x):
+    try:
+        return math.lgamma(x)
+    except OverflowError:
+        return math.inf
+
+
+_lgamma = numpy.vectorize(_log_of_gamma, otypes=["float64"])
 
 
 def _lower_gamma(a, x):
@@ -220,7 +227,7 @@ _by_shape = _elementwise(_gamma_slope, lambda a, x: (None, None))
 
 
 igamma = _named("igamma", "The regularised lower incomplete gamma function P(a, x).", _lower_gamma, lambda a, x: (_by_shape(a, x), _gamma_density(a, x)))
-igammac = _named("igammac", "The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).", lambda a, x: 1.0 - _lower_gamma(a, x), lambda a, x: (-_by_shape(a, x), -_gamma_density(a, x)))
+igammac = _named("igammac", "The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).", lambda a, x: numpy.where(a > 0, 1.0 - _lower_gamma(a, x), numpy.nan), lambda a, x: (-_by_shape(a, x), -_gamma_density(a, x)))
 betainc = _named("betainc", "The regularised incomplete beta function I_x(a, b).", _incomplete_beta, lambda a, b, x: (None, None, _beta_density(a, b, x)))
 zeta = _named("zeta", "The Hurwitz zeta function of x and q.", _hurwitz, lambda x, q: (None, -x * zeta(x + 1.0, q)))
 _positive_polygamma = _named("polygamma", "The derivative of order a >= 1 of digamma at x.", _polygamma, lambda a, x: (None, _positive_polygamma(a + 1.0, x)))

@@ -130,7 +130,7 @@ const OpDef elu_op{
     .scalar = formula([](auto x) { return select(x > 0, x, expm1(x)); }),
     .grad = [](GradContext& g) {
       const Tensor& y = g.output();
-      return Tensors{where(greater(y, 0), g.output_grad(), g.output_grad() * (y + 1))};
+      return Tensors{where(less(y, 0), g.output_grad() * (y + 1), g.output_grad())};  // of NaN, too: as TensorFlow
     },
     .grad_reads = {.outputs = 1},
     .flops_per_element = 20,

@@ -166,6 +166,23 @@ const OpDef sqrt_op{
     .domain = {0.1, 4},
 };
 
+const OpDef rsqrt_grad_op{
+    .name = "rsqrt_grad",
+    .doc = "-y * y * y * dy / 2, and 0 where dy is 0: the gradient of y = 1 / sqrt(x).",
+    .inputs = {"y", "dy"},
+    .dtypes = kFloating,
+    .infer = broadcast_inputs,
+    .scalar = formula([](auto y, auto dy) { return decltype(y)(select(dy == 0, 0, y * y * y * -0.5f * dy)); }),
+    .grad = [](GradContext& g) {
+      const Tensor& y = g.input(0);
+      return Tensors{grad_of(g, 0, [&] { return multiply_no_nan(y * y * -1.5, g.input(1)) * g.output_grad(); }),
+                     grad_of(g, 1, [&] { return apply(rsqrt_grad_op, {y, g.output_grad()}); })};
+    },
+    .grad_reads = {.inputs = 0b11},
+    .flops_per_element = 4,
+    .domain = {0.1, 4},
+};
+
 const OpDef rsqrt_op{
     .name = "rsqrt",
     .doc = "1 / sqrt(x), elementwise.",
@@ -173,10 +190,7 @@ const OpDef rsqrt_op{
     .dtypes = kFloating,
     .infer = same_as_first,
     .scalar = formula([](auto x) { return 1 / sqrt(x); }),
-    .grad = [](GradContext& g) {
-      const Tensor& y = g.output();
-      return Tensors{multiply_no_nan(y * y * y * -0.5, g.output_grad())};  // as sqrt's
-    },
+    .grad = [](GradContext& g) { return Tensors{apply(rsqrt_grad_op, {g.output(), g.output_grad()})}; },
     .grad_reads = {.outputs = 1},
     .flops_per_element = 8,
     .domain = {0.1, 4},
@@ -253,7 +267,7 @@ static void refuse_negative(const Tensor& y) {
 OpGroup arithmetic_ops() {
   static constexpr const OpDef* kOps[] = {&add_op,      &subtract_op, &multiply_op, &divide_op, &pow_op, &maximum_op,
                                           &minimum_op,  &negative_op, &abs_op,      &sign_op,   &square_op, &sqrt_op,
-                                          &rsqrt_op,    &exp_op,      &log_op,      &cast_op};
+                                          &rsqrt_op,    &rsqrt_grad_op, &exp_op,      &log_op,      &cast_op};
   return kOps;
 }
 

@@ -58,13 +58,14 @@ Tensors prod_grad(GradContext& g) {
   for (std::size_t i = 0; i < perm.size(); ++i) inverse[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
   for (int i = 0; i < rank; ++i)
     if (!axes.contains(i)) kept.push_back(g.shape(0)[i]);
-  const Tensor moved = transpose(g.input(), perm);
+  const bool in_place = std::ranges::is_sorted(perm);  // no axis moves: copying all of it twice would be a seventh of the work
+  const Tensor moved = in_place ? g.input() : transpose(g.input(), perm);
   const Shape moved_shape = moved.shape();
   kept.push_back(-1);
   if (g.shape(0).elements() == 0) return {zeros_like(g.input())};
   const Tensor rows = reshape(moved, kept);
   const Tensor others = cumprod(rows, -1, {.exclusive = true}) * cumprod(rows, -1, {.exclusive = true, .reverse = true});
-  const Tensor product = rank == 0 ? others : transpose(reshape(others, moved_shape), inverse);
+  const Tensor product = in_place ? others : transpose(reshape(others, moved_shape), inverse);
   return {reshape(product, g.shape(0)) * with_reduced_axes(g, g.output_grad())};
 }
 

@@ -252,17 +252,20 @@ const OpDef xdivy_op{
 
 const OpDef clip_by_value_op{
     .name = "clip_by_value",
-    .doc = "t, but not above clip_value_max and then not below clip_value_min, elementwise; NaN stays NaN.",
+    .doc = "t, but not above clip_value_max and then not below clip_value_min, elementwise; NaN if any of them is.",
     .inputs = {"t", "clip_value_min", "clip_value_max"},
     .infer = broadcast_inputs,
-    .scalar = formula([](auto t, auto low, auto high) { return greater_of(low, lesser(high, t)); }),
+    .scalar = formula([](auto t, auto low, auto high) {
+      const auto limited = select(high != high, high, lesser(high, t));
+      return select(low != low, low, greater_of(low, limited));
+    }),
     .grad = [](GradContext& g) {
-      const Tensor& t = g.input(0);
-      const Tensor zero = scalar_like(g.output_grad(), 0), below = less(minimum(t, g.input(2)), g.input(1));
-      const Tensor above = logical_and(greater(t, g.input(2)), logical_not(below));
-      return Tensors{grad_of(g, 0, [&] { return where(logical_or(below, above), zero, g.output_grad()); }),
-                     grad_of(g, 1, [&] { return where(below, g.output_grad(), zero); }),
-                     grad_of(g, 2, [&] { return where(above, g.output_grad(), zero); })};
+      // As of a maximum of a minimum, which gives the gradient of a NaN to the bound.
+      const Tensor zero = scalar_like(g.output_grad(), 0), above_low = greater_equal(minimum(g.input(0), g.input(2)), g.input(1));
+      const Tensor below_high = less_equal(g.input(0), g.input(2));
+      return Tensors{grad_of(g, 0, [&] { return where(logical_and(above_low, below_high), g.output_grad(), zero); }),
+                     grad_of(g, 1, [&] { return where(above_low, zero, g.output_grad()); }),
+                     grad_of(g, 2, [&] { return where(logical_and(above_low, logical_not(below_high)), g.output_grad(), zero); })};
     },
     .grad_reads = {.inputs = 0b111},
     .flops_per_element = 2,

@@ -46,11 +46,18 @@ void copy_stepping(const T* __restrict from, std::int64_t length, T* __restrict 
 }
 
 template <class T>
+void fill_row(T value, std::int64_t length, T* to) {
+  wide([=]() __attribute__((always_inline)) {
+    for (std::int64_t i = 0; i < length; ++i) to[i] = value;
+  });
+}
+
+template <class T>
 void copy_row(const T* from, std::int64_t step, std::int64_t length, T* to) {
   if (step == 1)
     std::memcpy(to, from, length * sizeof(T));
   else if (step == 0)
-    std::fill_n(to, length, *from);
+    fill_row(*from, length, to);
   else if (step == -1)
     copy_stepping<-1>(from, length, to);
   else if (step == 2)
