@@ -182,12 +182,20 @@ bool PlanChooser::next_round() {
   return !to_try_.empty();
 }
 
+/// With what sharing must be worth: a plan on several devices ends with the last of them, and what it gains in a few steps of a
+/// trial is less certain than what one device takes.
+double PlanChooser::judged_us(std::size_t index) const {
+  int used = 0;
+  for (std::size_t d = 0; d < factor_.size(); ++d) used += uses(plans_[index].quiet, d);
+  return expected_us(index) * (used > 1 ? 1 + tuning_.sharing : 1);
+}
+
 bool PlanChooser::settle() {
   std::size_t best = home_;
   for (std::size_t p = 0; p < plans_.size(); ++p)
-    if (plans_[p].measured && expected_us(p) < expected_us(best)) best = p;
+    if (plans_[p].measured && judged_us(p) < judged_us(best)) best = p;
   constexpr double kTie = 1.02;  // not worth a difference
-  if (expected_us(home_) <= kTie * expected_us(best)) best = home_;
+  if (judged_us(home_) <= kTie * judged_us(best)) best = home_;
   const bool moved = best != running_;
   switch_to(best, Mode::settled, best == home_ ? home_why_ : Why::measured);
   return moved;

@@ -22,6 +22,7 @@ class PlanChooser {
     double judged_us = 150e3;        // this together
     std::size_t long_samples = 3;    // suffice in a trial if they last twice as long together
     double gain = 0.08;              // another plan must be so much better
+    double sharing = 0.05;           // so much must a plan on several devices gain over those on one: each of them may be late
     double slowed = 1.15;            // a device that takes so many times what it took is slowed by others
     double worth_trying = 1.6;       // a plan predicted at more than so many times the best is never tried
     int rounds = 3;                  // so often are plans tried in turn that are close; once less where steps are longer than
@@ -83,6 +84,7 @@ class PlanChooser {
   bool next_trial();
   bool next_round();
   bool settle();
+  double judged_us(std::size_t plan) const;
   void verify(const StepCost& now, double now_s);
   bool consider(const StepCost& now, double now_s);
   bool recheck(const StepCost& now, double now_s);

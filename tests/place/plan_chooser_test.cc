@@ -149,6 +149,15 @@ TEST(PlanChooser, ASplitThatDoesNotPayIsGivenUp) {
   EXPECT_EQ(world.chooser.running(), cpu);
 }
 
+TEST(PlanChooser, SharingThatGainsLessThanATrialCanTellIsLeft) {
+  for (const double split_ms : {29.5, 27.0}) {
+    World world;
+    const auto shared = world.split(split_ms), cpu = world.plan(30, 0);
+    world.run(200);
+    EXPECT_EQ(world.chooser.running(), split_ms > 28 ? cpu : shared) << split_ms;
+  }
+}
+
 TEST(PlanChooser, ALittleSlowerIsNoReasonToMove) {
   World world;
   const auto gpu = world.plan(0, 20);
