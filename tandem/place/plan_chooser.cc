@@ -1,6 +1,7 @@
 #include "tandem/place/plan_chooser.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tandem {
 namespace {
@@ -171,12 +172,13 @@ bool PlanChooser::next_trial() {
 
 /// Those among which the rounds so far do not decide, the one that runs first last: it has just been measured.
 bool PlanChooser::next_round() {
-  if (++round_ >= tuning_.rounds - (plans_[home_].quiet.us > tuning_.long_us)) return false;
+  if (++round_ >= tuning_.rounds - (plans_[home_].quiet.us > tuning_.long_us ? 2 : 0)) return false;
+  const double close = 1 + std::ldexp(tuning_.close, 1 - round_);
   double best = expected_us(home_);
   for (std::size_t p = 0; p < plans_.size(); ++p)
     if (plans_[p].measured) best = std::min(best, expected_us(p));
   for (std::size_t p = 0; p < plans_.size(); ++p)
-    if (plans_[p].measured && expected_us(p) <= tuning_.close * best) to_try_.push_back(p);
+    if (plans_[p].measured && expected_us(p) <= close * best) to_try_.push_back(p);
   if (to_try_.size() < 2) to_try_.clear();
   std::ranges::partition(to_try_, [&](std::size_t p) { return p == running_; });
   return !to_try_.empty();

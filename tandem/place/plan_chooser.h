@@ -25,9 +25,9 @@ class PlanChooser {
     double sharing = 0.05;           // so much must a plan on several devices gain over those on one: each of them may be late
     double slowed = 1.15;            // a device that takes so many times what it took is slowed by others
     double worth_trying = 1.6;       // a plan predicted at more than so many times the best is never tried
-    int rounds = 3;                  // so often are plans tried in turn that are close; once less where steps are longer than
+    int rounds = 4;                  // so often are plans tried in turn that are close; twice less where steps are longer than
     double long_us = 50e3;           // this: they even out what others do by themselves
-    double close = 1.4;              // at most so many times the best
+    double close = 0.4;              // at most so much above the best; half as much in each further round
     int moves_a_minute = 2;
     double forget_s = 60;            // what is known of a device out of use holds so long
     double retry_s = 60;             // a plan that disappointed is left alone so long, then twice as long
