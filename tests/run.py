@@ -26,8 +26,8 @@ OCLGRIND_SHARDS = 4  # of each style: none of them long, so that the cores end t
 # from the second in how vectors are loaded and stored, which some ops show as well as all.
 OCLGRIND_STYLES = {"gpu": ("gpu", "8", [""]), "cpu": ("cpu", "8", [""]),
                    "wide cpu": ("cpu", "16", ["/add", "/exp", "/cast", "/select", "/matmul", "/conv2d", "/apply_adam"])}
-# Suites whose time goes into the OpenCL driver's compiler, which uses one core: a process for each of two.
-COMPILING = "*OpenClConformance*:DevicesFusion*:DevicesPasses*:OpenClClblast*"
+# Suites that use one core, the OpenCL driver's compiler among them, and look at no clock: a process for each of two.
+SIDE_BY_SIDE = "*OpenClConformance*:DevicesFusion*:DevicesPasses*:OpenClClblast*:OpenClLanes*:Ops/*:Models/*:Targets/*"
 # Python's tests of how fast something is or how busy the machine is; all others run in two processes at once.
 ALONE = ["python/test_adaptation.py", "python/test_names.py", "cli/test_calibrate.py"]
 # The suites that use several threads: what ThreadSanitizer looks at.
@@ -268,8 +268,8 @@ def run_tests():
         if sanitizer == "--tsan" and not filters:
             run_gtest(folder / "tandem_tests", THREADED_DRIVERS, sanitizer, tally)
     else:
-        run_shards(folder / "tandem_tests", COMPILING, tally)
-        run_gtest(folder / "tandem_tests", f"-{COMPILING}", sanitizer, tally)
+        run_shards(folder / "tandem_tests", SIDE_BY_SIDE, tally)
+        run_gtest(folder / "tandem_tests", f"-{SIDE_BY_SIDE}", sanitizer, tally)
     if sanitizer:
         print(f"\nNot run with {sanitizer}: Python, command line, repository and install tests, and those of the OpenCL driver.")
     else:
