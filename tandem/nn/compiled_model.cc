@@ -114,6 +114,8 @@ void CompiledModel::add_output(std::size_t index) {
 }
 
 Logs CompiledModel::read() const {
+  std::optional<DeviceScope> at_home;  // as when they are updated
+  if (strategy_) at_home.emplace(strategy_->home());
   Logs logs{{"loss", loss_.result()}};
   for (const Mean& mean : means_) logs[mean.name()] = mean.result();
   for (const Output& output : outputs_) {
@@ -124,6 +126,8 @@ Logs CompiledModel::read() const {
 }
 
 void CompiledModel::reset() const {
+  std::optional<DeviceScope> at_home;
+  if (strategy_) at_home.emplace(strategy_->home());
   loss_.reset();
   for (const Mean& mean : means_) mean.reset();
   for (const Output& output : outputs_) {

@@ -262,3 +262,64 @@ except RuntimeError as error:
         "InputReplicationMode.PER_REPLICA is only supported in `distribute_datasets_from_function`.",
         "True True", "[[2], [2]] True", "[(2, 2), (0, 1)]", "Mixing different tf.distribute.Strategy objects: <",
     ]  # fmt: skip
+
+
+EXACT = """
+import contextlib
+import numpy as np
+import tandemflow as tf
+
+keras = tf.keras
+keras.backend.set_floatx("float64")
+tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2)
+x = 60 * np.random.RandomState(0).randn(42, 5)  # logits far apart: probabilities that are 1 and 0
+labels, numbers = np.random.RandomState(1).randint(0, 3, 42), np.random.RandomState(2).rand(42, 1)
+
+
+def train(strategy):
+    tf.random.set_seed(1)
+    with strategy.scope() if strategy else contextlib.nullcontext():
+        inputs = keras.Input((5,))
+        model = keras.Model(inputs, {"a": keras.layers.Dense(3, activation="softmax", name="a")(inputs), "b": keras.layers.Dense(1, activation="sigmoid", name="b")(inputs)})
+        model.compile("sgd", {"a": "sparse_categorical_crossentropy", "b": "binary_crossentropy"}, metrics={"a": ["sparse_categorical_crossentropy", "accuracy"]})
+    history = model.fit(x, {"a": labels, "b": numbers}, batch_size=8, epochs=2, shuffle=False, validation_data=(x, {"a": labels, "b": numbers}), verbose=0).history
+    return {name: values for name, values in history.items()}
+
+
+one = train(None)
+assert one["val_loss"][0] > 20  # more than the entropy of a probability that was clipped
+for speeds in ([1, 1], [3, 1], [1, 0]):
+    strategy = tf.distribute.MirroredStrategy(["/CPU:0", "/CPU:1"])
+    strategy.set_speeds(speeds)
+    several = train(strategy)
+    assert several.keys() == one.keys() and "a_loss" in one
+    for name, values in one.items():
+        np.testing.assert_allclose(several[name], values, rtol=1e-9, err_msg=f"{name} {speeds}")
+print("equal")
+"""
+
+
+def test_losses_of_each_output_and_entropies_of_saturated_outputs_are_those_of_one_device():
+    assert run(EXACT, gpus=0) == ["equal"]
+
+
+def test_a_metric_is_read_where_it_survives_the_loss_of_a_device():
+    lines = run("""
+import copy
+import numpy as np
+import tandemflow as tf
+
+keras = tf.keras
+x = np.random.RandomState(0).rand(2000, 6).astype("float32")
+y = (x.sum(1, keepdims=True) > 3).astype("float32")
+strategy = tf.distribute.MirroredStrategy(["/CPU:0", "/GPU:0"])
+with strategy.scope():
+    model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(1, activation="sigmoid")])
+    model.compile("sgd", "binary_crossentropy", metrics=[keras.metrics.AUC(num_thresholds=100000)])  # enough for a GPU to be asked
+    own = keras.metrics.AUC(num_thresholds=100000)
+model.train_on_batch(x, y)
+print({"CPU" in value.device for value in model.get_metrics_result().values()})
+strategy.run(lambda: own.update_state(y, y))
+print("CPU" in own.result().device, copy.deepcopy(strategy) is strategy)
+""", gpus=1)
+    assert lines == ["{True}", "True True"]

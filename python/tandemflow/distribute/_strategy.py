@@ -44,6 +44,10 @@ class Strategy:
         """Variables and models made inside belong to all replicas."""
         return entered(self)
 
+    def __deepcopy__(self, memo):
+        """Models and metrics hold it: copies of them belong to the same replicas."""
+        return self
+
     # --- Running ---
 
     def run(self, fn, args=(), kwargs=None, options=None):
