@@ -55,6 +55,12 @@ def mean_of(share):
     return share if _share() == 1 else share / _share()
 
 
+def part_of_batch():
+    """Which part of the whole batch the rows of the replica are; None: all."""
+    replica = current()
+    return replica.rows / replica.total if replica is not None and replica.total else None
+
+
 def in_sum(part):
     """What a replica contributes to a sum, so that it is that when the step weighs it by the replica's rows."""
     replica = current()

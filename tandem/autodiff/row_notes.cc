@@ -30,4 +30,13 @@ const std::vector<RowNotes::Rows>* RowNotes::of(const Tensor& tensor) const {
   return found == notes_.end() ? nullptr : &found->second.rows;
 }
 
+RowNotes::Lists RowNotes::of_all(const Tensors& tensors) const {
+  Lists out;
+  for (const Tensor& tensor : tensors) {
+    const std::vector<Rows>* rows = of(tensor);
+    out.push_back(rows ? *rows : std::vector<Rows>());
+  }
+  return out;
+}
+
 }  // namespace tandem

@@ -14,6 +14,7 @@ class RowNotes final : public Dispatcher {
   struct Rows {
     Tensor values, indices;
   };
+  using Lists = std::vector<std::vector<Rows>>;
 
   RowNotes() { DispatchStack::push(*this); }
   ~RowNotes() override { DispatchStack::remove(*this); }
@@ -24,6 +25,8 @@ class RowNotes final : public Dispatcher {
 
   /// Null for a tensor that is something else.
   const std::vector<Rows>* of(const Tensor& tensor) const;
+  /// One list a tensor; empty for one that is something else.
+  Lists of_all(const Tensors& tensors) const;
 
  private:
   struct Note {

@@ -26,6 +26,22 @@ Tensor sum_of(const Tensor& a, const Tensor& b) { return !a.defined() ? b : b.de
 /// Tensors of the parts of a batch, in the order of their rows.
 Tensor joined(const Tensors& parts) { return parts.size() == 1 ? parts[0] : concat(parts, 0); }
 
+/// What a replica brings: its gradients, and the rows that some of them are made of.
+Tensors with_rows(Tensors gradients, const RowNotes::Lists& rows) {
+  for (const auto& list : rows)
+    for (const auto& [values, indices] : list) gradients.insert(gradients.end(), {values, indices});
+  return gradients;
+}
+
+/// Takes the rows, lists like those of `shape`, off what a replica brings and adds them to those of all.
+Tensors without_rows(Tensors brought, const RowNotes::Lists& shape, RowNotes::Lists& all) {
+  auto next = brought.begin() + static_cast<std::ptrdiff_t>(shape.size());
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    for (std::size_t k = 0; k < shape[i].size(); ++k, next += 2) all[i].push_back({next[0], next[1]});
+  brought.resize(shape.size());
+  return brought;
+}
+
 }  // namespace
 
 CompiledModel::CompiledModel(const LayerGraph& graph, Steps& steps, bool own_steps, const std::string& name, CompileOptions options)
@@ -98,6 +114,8 @@ void CompiledModel::add_output(std::size_t index) {
 }
 
 Logs CompiledModel::read() const {
+  std::optional<DeviceScope> at_home;  // as when they are updated
+  if (strategy_) at_home.emplace(strategy_->home());
   Logs logs{{"loss", loss_.result()}};
   for (const Mean& mean : means_) logs[mean.name()] = mean.result();
   for (const Output& output : outputs_) {
@@ -108,6 +126,8 @@ Logs CompiledModel::read() const {
 }
 
 void CompiledModel::reset() const {
+  std::optional<DeviceScope> at_home;
+  if (strategy_) at_home.emplace(strategy_->home());
   loss_.reset();
   for (const Mean& mean : means_) mean.reset();
   for (const Output& output : outputs_) {
@@ -179,12 +199,13 @@ void CompiledModel::minimize(GradientTape& tape, const Tensor& loss) const {
   const std::vector<Variable> variables = trainable_variables();
   const RowNotes notes;
   const Tensors gradients = tape.gradient(optimizer_->scaled_loss(loss), Tensors(variables.begin(), variables.end()));
+  const RowNotes::Lists rows = notes.of_all(gradients);
   const ReplicaContext* replica = get_replica_context();
   if (!replica || !replica->thread) {
-    optimizer_->apply_gradients(variables, gradients, {}, &notes);
+    optimizer_->apply_gradients(variables, gradients, {}, rows);
     return constrain();
   }
-  const auto together = [this, &variables](const PerReplica& brought) -> Tensors {
+  const auto together = [&](const PerReplica& brought) -> Tensors {
     PerReplica present;
     std::vector<std::string> devices;
     for (std::size_t i = 0; i < brought.size(); ++i) {
@@ -192,19 +213,22 @@ void CompiledModel::minimize(GradientTape& tape, const Tensor& loss) const {
       present.push_back(brought[i]);
       devices.push_back(strategy_->replica_devices()[i]);
     }
-    if (!present.empty()) apply(variables, present, devices);  // a model without variables has nothing to bring
+    if (!present.empty()) apply(variables, present, devices, rows);  // a model without variables has nothing to bring
     return {};
   };
-  replica->merge_call(together, gradients);
+  replica->merge_call(together, with_rows(gradients, rows));
 }
 
-void CompiledModel::apply(const std::vector<Variable>& variables, const PerReplica& gradients, const std::vector<std::string>& devices) const {
+void CompiledModel::apply(const std::vector<Variable>& variables, const PerReplica& brought, const std::vector<std::string>& devices, const RowNotes::Lists& shape) const {
   const DeviceScope at_home(strategy_->home());
+  RowNotes::Lists rows(shape.size());
+  PerReplica gradients;
+  for (const Tensors& one : brought) gradients.push_back(without_rows(one, shape, rows));
   std::vector<std::size_t> bytes;
   for (const Variable& variable : variables) bytes.push_back(variable.value().spec().bytes());
   const std::vector<std::string> homes = strategy_->homes(bytes);
   const Tensors sums = LocalCommunicator(devices, homes).all_reduce(gradients, ReduceOp::sum);
-  optimizer_->apply_gradients(variables, sums, homes.size() == variables.size() && homes.size() > 1 ? homes : std::vector<std::string>());
+  optimizer_->apply_gradients(variables, sums, homes.size() == variables.size() && homes.size() > 1 ? homes : std::vector<std::string>(), rows);
   constrain();
 }
 
@@ -263,6 +287,7 @@ Tensor CompiledModel::run_mirrored(const Batch& batch, bool training) const {
   const std::int64_t rows = group.total;
   std::map<std::int64_t, Outputs> parts;  // by first row
   std::vector<Variable> variables;
+  RowNotes::Lists made_of;               // of one replica: lists of the same lengths in all
   std::map<std::int64_t, Tensor> costs;  // what layers added
   const PerReplica brought = run_replicas(group, [&](const Shard& shard) -> Tensors {
     const Batch mine = rows_of(batch, shard);
@@ -280,7 +305,9 @@ Tensor CompiledModel::run_mirrored(const Batch& batch, bool training) const {
     for (std::size_t i = 0; i < outputs_.size(); ++i)
       loss = sum_of(loss, loss_of(outputs_[i], mine.targets[i], outputs[i], masks[i], mine.weights, rows) * outputs_[i].weight);
     variables = trainable_variables();
-    return tape->gradient(optimizer_->scaled_loss(loss), Tensors(variables.begin(), variables.end()));
+    const RowNotes notes;
+    const Tensors gradients = tape->gradient(optimizer_->scaled_loss(loss), Tensors(variables.begin(), variables.end()));
+    return with_rows(gradients, made_of = notes.of_all(gradients));
   });
   const DeviceScope at_home(strategy_->home());
   Outputs whole;
@@ -297,7 +324,7 @@ Tensor CompiledModel::run_mirrored(const Batch& batch, bool training) const {
   for (const auto& [begin, cost] : costs) added.push_back(cost);
   const Tensor loss = loss_of(batch, whole, added);
   update_metrics(batch, whole);
-  if (training) apply(variables, brought, group.devices());
+  if (training) apply(variables, brought, group.devices(), made_of);
   return loss;
 }
 

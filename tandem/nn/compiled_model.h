@@ -127,8 +127,9 @@ class CompiledModel {
   /// The same by steps that may be overridden: once in each replica.
   Tensor run_own_steps(const Batch& batch, bool training) const;
   ReplicaGroup replicas_for(const Batch& batch) const;
-  /// One step of the optimizer, with the sums of what the replicas on these devices bring.
-  void apply(const std::vector<Variable>& variables, const PerReplica& gradients, const std::vector<std::string>& devices) const;
+  /// One step of the optimizer, with the sums of what the replicas on these devices bring: gradients, then the rows, lists like those
+  /// of `shape`, that some are made of.
+  void apply(const std::vector<Variable>& variables, const PerReplica& brought, const std::vector<std::string>& devices, const RowNotes::Lists& shape) const;
 
   const LayerGraph& graph_;
   Steps& steps_;

@@ -1,5 +1,6 @@
 #include "tandem/nn/optimizer.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "tandem/autodiff/control_flow.h"
@@ -64,7 +65,8 @@ const std::string* Optimizer::home_of(const Variable& variable) const {
   return found == homes_.end() ? nullptr : &found->second;
 }
 
-void Optimizer::apply_gradients(const std::vector<Variable>& variables, const Tensors& gradients, const std::vector<std::string>& homes, const RowNotes* notes) {
+void Optimizer::apply_gradients(const std::vector<Variable>& variables, const Tensors& gradients, const std::vector<std::string>& homes,
+                                const RowNotes::Lists& rows) {
   if (variables.size() != gradients.size())
     fail(ErrorCode::wrong_arity, "apply_gradients: ", variables.size(), " variables but ", gradients.size(), " gradients");
   if (!homes.empty() && homes.size() != variables.size())
@@ -72,8 +74,8 @@ void Optimizer::apply_gradients(const std::vector<Variable>& variables, const Te
   homes_.clear();
   for (std::size_t i = 0; i < homes.size(); ++i) homes_.emplace(variables[i].id(), homes[i]);
   rows_.clear();
-  for (std::size_t i = 0; notes && gradients_a_step() == 1 && i < variables.size(); ++i)
-    if (const auto* rows = notes->of(gradients[i])) rows_.emplace(variables[i].id(), *rows);
+  for (std::size_t i = 0; gradients_a_step() == 1 && i < std::min(rows.size(), variables.size()); ++i)
+    if (!rows[i].empty()) rows_.emplace(variables[i].id(), rows[i]);
   if (scaling_) apply_scaled(variables, gradients);
   else apply_now(variables, gradients);
   rows_.clear();

@@ -36,10 +36,10 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
   /// Updates each variable by its gradient; an undefined gradient leaves its variable alone. `homes`: the device of each variable
-  /// and its state, where they have devices of their own. `notes`: taken while the gradients were made; of one made of rows Keras
-  /// squares each row, so that one that a batch names twice counts twice, not as the square of a sum.
+  /// and its state, where they have devices of their own. `rows`: those that each gradient is made of, as RowNotes::of_all gives them; of
+  /// such a one Keras squares each row, so that one that a batch names twice counts twice, not as the square of a sum.
   void apply_gradients(const std::vector<Variable>& variables, const Tensors& gradients, const std::vector<std::string>& homes = {},
-                       const RowNotes* notes = nullptr);
+                       const RowNotes::Lists& rows = {});
   /// Makes the state for these variables; apply_gradients does so by itself.
   void build(const std::vector<Variable>& variables);
 

@@ -111,6 +111,22 @@ TEST(MirroredTraining, LossesOfMaskedStepsByWeightsAndOfActivityAreThoseOfOneDev
   }
 }
 
+TEST(MirroredTraining, RowsOfAnEmbeddingThatABatchNamesTwiceCountAsOnOneDevice) {
+  const MirroredStrategy strategy({"/CPU:0", "/GPU:0"});
+  strategy.set_speeds({1, 2});
+  const auto embedded = []() -> std::vector<LayerPtr> {  // six words, each one of three
+    return {Lambda([](const Tensor& x) { return cast(minimum(abs(x), 2.0), DType::i32); }), Embedding(3, 4), Flatten(), Dense(1)};
+  };
+  for (const char* optimizer : {"sgd", "adam", "adamax", "adagrad"})
+    for (const GradientLimits& limits : {GradientLimits{}, GradientLimits{.clipnorm = 0.05}, GradientLimits{.clipvalue = 0.01}}) {
+      const auto task = [&] {
+        const std::string arguments = text("{\"learning_rate\": 0.01, \"clipnorm\": ", limits.clipnorm, ", \"clipvalue\": ", limits.clipvalue, "}");
+        return Task{.options = {.optimizer_object = read_optimizer(make_optimizer(optimizer)->class_name(), arguments), .loss = "mse"}};
+      };
+      EXPECT_EQ(difference(train(embedded, &strategy, task()), train(embedded, nullptr, task())), "") << optimizer << ", " << limits.clipnorm << ", " << limits.clipvalue;
+    }
+}
+
 TEST(MirroredTraining, ADeviceThatFailsLeavesTheGroupAndTheLossesStayThoseOfOneDevice) {
   const Trained one = train(normalized, nullptr);
   for (const bool from_dataset : {false, true}) {

@@ -191,7 +191,8 @@ std::vector<float> table_after(Optimizer& optimizer) {
     GradientTape tape;
     const Tensor loss = reduce_sum(square(gather(table, indices)) * weights);
     const RowNotes notes;
-    optimizer.apply_gradients({table}, tape.gradient(loss, Tensors{table}), {}, &notes);
+    const Tensors gradients = tape.gradient(loss, Tensors{table});
+    optimizer.apply_gradients({table}, gradients, {}, notes.of_all(gradients));
   }
   return table.value().to_vector<float>();
 }

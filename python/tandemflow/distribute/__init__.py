@@ -9,17 +9,19 @@ from ._context import (
     in_cross_replica_context,
 )
 from ._cross_device_ops import CrossDeviceOps, HierarchicalCopyAllReduce, NcclAllReduce, ReductionToOneDevice
+from ._dataset import DistributedDataset, DistributedIterator
+from ._extended import StrategyExtended
 from ._mirrored import MirroredStrategy
 from ._one_device import OneDeviceStrategy
 from ._one_worker import MultiWorkerMirroredStrategy
 from ._reduce import ReduceOp
 from ._strategy import Strategy
-from ._values import DistributedValues, InputContext, InputOptions, PerReplica, RunOptions
+from ._values import DistributedValues, InputContext, InputOptions, InputReplicationMode, PerReplica, RunOptions
 
 __all__ = [
-    "CrossDeviceOps", "DistributedValues", "HierarchicalCopyAllReduce", "InputContext", "InputOptions",
-    "MirroredStrategy", "MultiWorkerMirroredStrategy", "NcclAllReduce", "OneDeviceStrategy", "PerReplica", "ReduceOp", "ReductionToOneDevice",
-    "ReplicaContext", "RunOptions", "Strategy", "experimental_set_strategy", "get_replica_context", "get_strategy", "has_strategy",
+    "CrossDeviceOps", "DistributedDataset", "DistributedIterator", "DistributedValues", "HierarchicalCopyAllReduce", "InputContext", "InputOptions",
+    "InputReplicationMode", "MirroredStrategy", "MultiWorkerMirroredStrategy", "NcclAllReduce", "OneDeviceStrategy", "PerReplica", "ReduceOp", "ReductionToOneDevice",
+    "ReplicaContext", "RunOptions", "Strategy", "StrategyExtended", "experimental_set_strategy", "get_replica_context", "get_strategy", "has_strategy",
     "in_cross_replica_context",
 ]  # fmt: skip
 

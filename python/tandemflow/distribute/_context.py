@@ -75,23 +75,26 @@ class ReplicaContext:
         """function() once, when all replicas have come here; its result is for all."""
         return self._meet(what, None, lambda brought: [function()] * len(brought))
 
-    def apply_together(self, apply, pairs):
-        """`apply(pairs)` once, with the gradients of all replicas added up."""
+    def apply_together(self, apply, gradients, variables, measures):
+        """`apply(gradients, variables, measures)` once, with what all replicas bring added up: gradients, and sums over the rows that
+        some of them are made of, by the number of the gradient and a name."""
         strategy = self._strategy
 
         def merge(brought):
-            variables = [variable for _, variable in brought[0][1]]
+            devices, parts, known = zip(*brought)
+            keys = [key for key in known[0] if all(key in one for one in known)]
             homes = strategy.homes_of(variables)
-            gradients = [[gradient for gradient, _ in pairs] for _, pairs in brought]
-            total = _tandem.all_reduce(gradients, [name for name, _ in brought], homes, False)
+            places = homes if len(homes) == 1 else [*homes, *(homes[i] for i, _ in keys)]
+            parts = [[*own, *(one[key] for key in keys)] for own, one in zip(parts, known)]
+            total = _tandem.all_reduce(parts, devices, places, False)
             with device(strategy.home), updated_on(variables, homes):
-                apply(list(zip(total, variables)))
+                apply(total[: len(variables)], variables, dict(zip(keys, total[len(variables) :])))
             return [None] * len(brought)
 
         if self._runner is None:
-            apply(list(pairs))
+            apply(gradients, variables, measures)
         else:
-            self._meet("apply_gradients", (self.devices[0], list(pairs)), merge)
+            self._meet("apply_gradients", (self.devices[0], gradients, measures), merge)
 
     def update_together(self, update, values):
         """`update(*values)` once, with the averages of what the replicas bring, weighted by their rows."""
@@ -212,16 +215,22 @@ def in_cross_replica_context():
     return has_strategy() and current_replica() is None
 
 
-@contextlib.contextmanager
-def entered(strategy):
-    if current_replica() is not None:
-        raise RuntimeError(CROSS_REPLICA.format("strategy.scope", "strategy"))
-    stack = _state.__dict__.setdefault("strategies", [])
+def check_not_mixed(strategy):
+    """No other strategy's scope may be around."""
+    stack = getattr(_state, "strategies", None)
     if stack and stack[-1] is not strategy:
         raise RuntimeError(
             f"Mixing different tf.distribute.Strategy objects: {stack[-1]} is not {strategy}. A model has one strategy; end the "
             "outer `with strategy.scope():` first."
         )
+
+
+@contextlib.contextmanager
+def entered(strategy):
+    if current_replica() is not None:
+        raise RuntimeError(CROSS_REPLICA.format("strategy.scope", "strategy"))
+    check_not_mixed(strategy)
+    stack = _state.__dict__.setdefault("strategies", [])
     stack.append(strategy)
     _tandem.set_strategy_scope(True)
     try:

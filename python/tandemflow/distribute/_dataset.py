@@ -1,6 +1,7 @@
 """Datasets whose elements are divided among replicas."""
 import itertools
 
+from .. import _tandem
 from .._dataset import Dataset
 from .._device import device
 from .._gradient import flatten, pack_like
@@ -27,6 +28,10 @@ class _Divided:
 class DistributedIterator(_Divided):
     """A running pass over a distributed dataset."""
 
+    def __init__(self, whole, divided, element_spec):
+        super().__init__(whole, divided)
+        self.element_spec = element_spec
+
     def __iter__(self):
         return self
 
@@ -43,35 +48,38 @@ class DistributedIterator(_Divided):
         return Optional.from_value(self.divided(following.get_value())) if following.has_value() else following
 
 
-class _DistributedElements(_Divided):
+class DistributedDataset(_Divided):
+    """What both kinds of distributed datasets are."""
+
     def __init__(self, whole, divided, strategy):
         super().__init__(whole, divided)
         self._strategy = strategy
 
     def __iter__(self):
-        return DistributedIterator(iter(self.whole), self.divided)
+        return DistributedIterator(iter(self.whole), self.divided, self.element_spec)
 
     @property
     def element_spec(self):
-        """What a replica gets has any number of rows."""
-        return self._per_replica(self._dataset.element_spec)
-
-    def _per_replica(self, spec):
+        """What each replica gets; the number of rows where that is known."""
         count = self._strategy.num_replicas_in_sync
         if count == 1:
-            return spec
+            return self._dataset.element_spec
         from .. import nest
         from .._specs import TensorSpec
 
         def of_leaf(leaf):
             if not isinstance(leaf, TensorSpec) or not leaf.shape.rank:
                 return PerReplica(*[leaf] * count)
-            return PerReplica(*[TensorSpec([None, *leaf.shape[1:]], leaf.dtype)] * count)
+            return PerReplica(*(TensorSpec([rows, *leaf.shape[1:]], leaf.dtype) for rows in self._known_rows(leaf.shape[0])))
 
-        return nest.map_structure(of_leaf, spec)
+        return nest.map_structure(of_leaf, self._dataset.element_spec)
+
+    def _known_rows(self, rows):
+        """Of each replica, where elements have so many rows; None: any number."""
+        return [None] * self._strategy.num_replicas_in_sync
 
 
-class DistributedDataset(_DistributedElements):
+class GlobalBatches(DistributedDataset):
     """Every element is a global batch, cut along its first axis."""
 
     def __init__(self, dataset, strategy):
@@ -80,6 +88,9 @@ class DistributedDataset(_DistributedElements):
 
     def __len__(self):
         return len(self._dataset)
+
+    def _known_rows(self, rows):
+        return super()._known_rows(rows) if rows is None else self._strategy.even_sizes(rows)
 
     def cardinality(self):
         return self._dataset.cardinality()
@@ -90,17 +101,32 @@ def split_element(element, strategy):
     if strategy.num_replicas_in_sync == 1:
         return element
     leaves = flatten(element)
-    for leaf in leaves:
-        if not leaf.ndim or leaf.shape[0] != leaves[0].shape[0]:
-            raise ValueError(
-                f"a distributed dataset divides batches along their first axis, but an element has tensors of the shapes "
-                f"{[tuple(one.shape) for one in leaves]}; call dataset.batch(global_batch_size) before distributing it"
-            )
-    sizes = strategy.even_sizes(leaves[0].shape[0])
-    bounds = [0, *itertools.accumulate(sizes)]
+    rows = [_row_count(leaf) for leaf in leaves]
+    if None in rows or len(set(rows)) > 1:
+        raise ValueError(
+            f"a distributed dataset divides batches along their first axis, but an element has tensors of the shapes "
+            f"{[tuple(one.shape) for one in leaves]}; call dataset.batch(global_batch_size) before distributing it"
+        )
+    bounds = [0, *itertools.accumulate(strategy.even_sizes(rows[0]))]
     with device("/CPU:0"):  # where they survive the loss of a device
-        parts = [PerReplica(*(leaf[a:b] for a, b in zip(bounds, bounds[1:]))) for leaf in leaves]
+        parts = [PerReplica(*(_rows(leaf, a, b) for a, b in zip(bounds, bounds[1:]))) for leaf in leaves]
     return pack_like(element, iter(parts))
+
+
+def _row_count(leaf):
+    """None of what has no rows."""
+    if isinstance(leaf, _tandem.Tensor):
+        return leaf.shape[0] if leaf.ndim else None
+    return int(leaf.dense_shape[0]) if hasattr(leaf, "dense_shape") else int(leaf.nrows())  # sparse and ragged tensors
+
+
+def _rows(leaf, begin, end):
+    if not hasattr(leaf, "dense_shape"):
+        return leaf[begin:end]
+    from .. import sparse
+
+    rest = [int(size) for size in leaf.dense_shape[1:]]
+    return sparse.slice(leaf, [begin, *[0] * len(rest)], [end - begin, *rest])
 
 
 class _Groups:
@@ -151,16 +177,31 @@ class _GroupIterator:
         return tuple(elements)
 
 
-class DatasetByReplica(_DistributedElements):
+def _regrouped(elements):
+    return regroup(list(elements))
+
+
+class DatasetByReplica(DistributedDataset):
     """Every replica takes the next element of one dataset."""
 
     def __init__(self, dataset, strategy):
         count = strategy.num_replicas_in_sync
         whole = dataset if count == 1 else _Groups(dataset, count)
-        super().__init__(whole, (lambda element: element) if count == 1 else (lambda elements: regroup(list(elements))), strategy)
+        super().__init__(whole, (lambda element: element) if count == 1 else _regrouped, strategy)
         self._dataset = dataset
 
     def cardinality(self):
         """Steps, each of which takes an element for every replica; below 0 as the dataset has it."""
         elements = int(self._dataset.cardinality())
         return elements if elements < 0 else -(-elements // self._strategy.num_replicas_in_sync)
+
+
+class DatasetsOfReplicas(DistributedDataset):
+    """Every replica has a dataset of its own; the shortest ends all."""
+
+    def __init__(self, datasets, strategy):
+        super().__init__(Dataset.zip(tuple(datasets)), _regrouped, strategy)
+        self._dataset = datasets[0]
+
+    def cardinality(self):
+        return self.whole.cardinality()

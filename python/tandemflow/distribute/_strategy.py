@@ -5,11 +5,11 @@ from .. import _tandem
 from .._device import device
 from .._function import Function
 from .._gradient import flatten
-from ._context import CROSS_REPLICA, ReplicaContext, current_replica, entered, replica_entered
+from ._context import CROSS_REPLICA, ReplicaContext, check_not_mixed, current_replica, entered, replica_entered
 from ._extended import StrategyExtended
 from ._reduce import ReduceOp, joined, reduced, reduced_along
 from ._replicas import run_together
-from ._values import DistributedValues, InputContext, PerReplica, map_replicas, regroup, select
+from ._values import DistributedValues, InputContext, InputOptions, map_replicas, regroup, select
 
 
 class Strategy:
@@ -44,6 +44,10 @@ class Strategy:
         """Variables and models made inside belong to all replicas."""
         return entered(self)
 
+    def __deepcopy__(self, memo):
+        """Models and metrics hold it: copies of them belong to the same replicas."""
+        return self
+
     # --- Running ---
 
     def run(self, fn, args=(), kwargs=None, options=None):
@@ -53,6 +57,7 @@ class Strategy:
                 "Method requires being in cross-replica context, use get_replica_context().merge_call(): strategy.run was "
                 "called inside a replica; call it outside, once for all replicas"
             )
+        check_not_mixed(self)
         if not isinstance(args, (list, tuple)):
             raise ValueError(f"positional args must be a list or tuple, got {type(args)}; strategy.run(fn, args=({args},)) passes one")
         if not isinstance(kwargs or {}, dict):
@@ -168,22 +173,28 @@ class Strategy:
     def experimental_distribute_values_from_function(self, value_fn):
         contexts = [ReplicaContext(self, i) for i in range(self.num_replicas_in_sync)]
         values = [value_fn(context) for context in contexts]
-        return values[0] if len(values) == 1 else PerReplica(*values)
+        return values[0] if len(values) == 1 else regroup(values, always=True)
 
     # --- Data ---
 
     def experimental_distribute_dataset(self, dataset, options=None):
         """The dataset, whose batches are global ones, each divided among the replicas."""
-        from ._dataset import DistributedDataset, check_dataset
+        from ._dataset import GlobalBatches, check_dataset
 
-        return DistributedDataset(check_dataset(dataset, "experimental_distribute_dataset needs"), self)
+        if InputOptions.by_replica(options):
+            raise NotImplementedError("InputReplicationMode.PER_REPLICA is only supported in `distribute_datasets_from_function`.")
+        return GlobalBatches(check_dataset(dataset, "experimental_distribute_dataset needs"), self)
 
     def distribute_datasets_from_function(self, dataset_fn, options=None):
-        """A dataset of batches for one replica each: every replica takes the next."""
-        from ._dataset import DatasetByReplica, check_dataset
+        """A dataset of batches for one replica each: every replica takes the next, or the next of its own dataset (InputReplicationMode)."""
+        from ._dataset import DatasetByReplica, DatasetsOfReplicas, check_dataset
 
-        made = dataset_fn(InputContext(1, 0, self.num_replicas_in_sync))
-        return DatasetByReplica(check_dataset(made, "distribute_datasets_from_function: the function must return"), self)
+        replicas = self.num_replicas_in_sync
+        pipelines = replicas if InputOptions.by_replica(options) else 1
+        made = [dataset_fn(InputContext(pipelines, i, replicas)) for i in range(pipelines)]
+        for dataset in made:
+            check_dataset(dataset, "distribute_datasets_from_function: the function must return")
+        return DatasetByReplica(made[0], self) if pipelines == 1 else DatasetsOfReplicas(made, self)
 
     experimental_distribute_datasets_from_function = distribute_datasets_from_function
 

@@ -1,4 +1,5 @@
 """Values that differ from replica to replica."""
+import enum
 import functools
 
 
@@ -52,6 +53,13 @@ class InputContext:
         return global_batch_size // self.num_replicas_in_sync
 
 
+class InputReplicationMode(enum.Enum):
+    """Whether replicas take turns with one dataset or have one each."""
+
+    PER_WORKER = "PER_WORKER"
+    PER_REPLICA = "PER_REPLICA"
+
+
 class InputOptions:
     """TensorFlow's options; batches are always fetched by the plan that uses them."""
 
@@ -59,6 +67,13 @@ class InputOptions:
                  experimental_place_dataset_on_device=False, experimental_per_replica_buffer_size=1):  # fmt: skip
         self.experimental_fetch_to_device = experimental_fetch_to_device
         self.experimental_replication_mode = experimental_replication_mode
+        self.experimental_place_dataset_on_device = experimental_place_dataset_on_device
+        self.experimental_per_replica_buffer_size = experimental_per_replica_buffer_size
+
+    @staticmethod
+    def by_replica(options):
+        """Whether each replica is to have a dataset of its own."""
+        return getattr(options, "experimental_replication_mode", None) is InputReplicationMode.PER_REPLICA
 
 
 class RunOptions:
@@ -89,18 +104,18 @@ def select(structure, replica):
     return map_replicas(lambda values: values[replica if values.replicas is None else values.replicas.index(replica)], structure)
 
 
-def regroup(results, replicas=None):
+def regroup(results, replicas=None, always=False):
     """Nested results of all replicas, or of those with these numbers -> one nested structure of PerReplica values; what is the same
-    object in all is not repeated."""
+    object in all is not repeated, unless `always`."""
     first = results[0]
     if isinstance(first, dict):
-        return {key: regroup([result[key] for result in results], replicas) for key in first}
+        return {key: regroup([result[key] for result in results], replicas, always) for key in first}
     if isinstance(first, (list, tuple)) and not isinstance(first, DistributedValues):
-        items = [regroup([result[i] for result in results], replicas) for i in range(len(first))]
+        items = [regroup([result[i] for result in results], replicas, always) for i in range(len(first))]
         if hasattr(first, "_fields"):
             return type(first)(*items)
         return items if isinstance(first, list) else tuple(items)
-    same = len(results) > 1 and all(result is first for result in results)
+    same = not always and len(results) > 1 and all(result is first for result in results)
     if same or first is None and len(results) == 1:
         return first
     return (PerReplica if replicas is None else _per_replica_of(replicas))(*results)

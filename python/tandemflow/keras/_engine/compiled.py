@@ -3,7 +3,7 @@ import weakref
 
 from ... import _ops, _tandem
 from ..._gradient import flatten
-from ..._replica import in_sum, mean_of
+from ..._replica import in_sum, mean_of, part_of_batch
 from .lifted import lifted
 
 
@@ -89,7 +89,8 @@ class CompiledLoss:
             _check_shapes(loss, target, prediction, name)
             value = loss(target, prediction, sample_weight=samples)
             if self.trackers:
-                self._tracker_of[name].update_state(mean_of(value), sample_weight=_rows(prediction) if model.run_eagerly else None)
+                counts = _rows(prediction) if model.run_eagerly else part_of_batch()
+                self._tracker_of[name].update_state(mean_of(value), sample_weight=counts)
             if weight is not None:
                 value = value * weight
             total = value if total is None else total + value

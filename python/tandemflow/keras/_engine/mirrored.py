@@ -10,6 +10,7 @@ from ..._logging import get_logger
 from ..._gradient import GradientTape, dense, flatten, pack_like
 from ..._replica import current as current_replica
 from .data_sources import unpack_x_y_sample_weight
+from .logits import logits_of, remember
 
 _HOST = "/CPU:0"
 
@@ -58,8 +59,12 @@ def _joined(parts):
 
 
 def _joined_leaf(leaves):
-    """One output, with the mask that metrics look at."""
+    """One output, with the mask and the logits that losses and metrics look at."""
     joined = _ops.concat(leaves, 0)
+    for kind in ("softmax", "sigmoid"):
+        logits = [logits_of(leaf, kind) for leaf in leaves]
+        if all(one is not None for one in logits):
+            remember(joined, _ops.concat(logits, 0), kind)
     masks = [getattr(leaf, "_keras_mask", None) for leaf in leaves]
     if masks[0] is not None:
         joined._keras_mask = _ops.concat(masks, 0)

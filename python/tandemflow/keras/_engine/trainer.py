@@ -1,4 +1,5 @@
 """compile, fit, evaluate and predict: what makes a model of layers."""
+import contextlib
 import inspect
 import warnings
 
@@ -157,7 +158,9 @@ class Trainer:
 
     def get_metrics_result(self):
         """All metrics by name: tensors."""
-        return _by_name({metric.name: metric.result() for metric in self.metrics})
+        strategy = self._distribute_strategy
+        with strategy.at_home() if strategy is not None else contextlib.nullcontext():
+            return _by_name({metric.name: metric.result() for metric in self.metrics})
 
     # --- Steps; users may override them ---
 

@@ -1,10 +1,12 @@
 """The base of all metrics."""
+import contextlib
 import functools
 
 from ... import _ops, _replica, _tandem
 from .. import initializers
 from .._engine import floats
 from .._engine.lifted import lifted
+from .._engine.mirrored import current_strategy
 from .._engine.naming import snake_case, unique_name
 from .._engine.stateless import read, values_in
 from .._engine.tracking import held, held_variables, unique
@@ -17,7 +19,8 @@ def _of_all_replicas(result):
     def of_all(self, *args, **kwargs):
         replica = _replica.current()
         if replica is None:
-            return result(self, *args, **kwargs)
+            with self._strategy.at_home() if self._strategy is not None else contextlib.nullcontext():
+                return result(self, *args, **kwargs)
         return replica.together(f"the result of {self.name}", lambda: result(self, *args, **kwargs))
 
     return of_all
@@ -40,6 +43,7 @@ class Metric:
 
     _keras_module = "keras.metrics"
     _direction = None  # "up" where more is better, "down" where less is
+    _strategy = None
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -49,6 +53,7 @@ class Metric:
     def __init__(self, dtype=None, name=None):
         self.name = name or unique_name(snake_case(type(self).__name__))
         dtype = getattr(dtype, "compute_dtype", dtype)
+        self._strategy = current_strategy()  # whose replicas update it; its home survives the loss of a device
         self._dtype = None if dtype is None else _tandem.as_dtype("int64" if dtype == "int" else dtype).name
         self._variables = []
 

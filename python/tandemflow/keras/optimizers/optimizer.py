@@ -140,13 +140,12 @@ class Optimizer(Paced):
         replica = current_replica()
         if replica is not None:  # one step for all replicas, with the sum of their gradients
             variables = self._known(grads, trainable_variables)
-            replica.apply_together(lambda pairs: self._apply_here(*zip(*pairs)), zip(grads, variables))
+            replica.apply_together(self._apply_here, grads, variables, measures)
             return
         self._apply_here(grads, trainable_variables, measures)
 
-    def _apply_here(self, grads, trainable_variables, measures=None):
+    def _apply_here(self, grads, trainable_variables, measures):
         """`measures`: what rows.measured says of gradients that are made of rows."""
-        measures = measures or {}
         if trainable_variables is not None and _tandem.executing_eagerly():
             plan = self._plans.get((*map(id, trainable_variables), *measures))
             if plan is not None and len(grads) == len(trainable_variables):
