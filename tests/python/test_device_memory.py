@@ -136,13 +136,19 @@ print(tf.config.experimental.get_links(), time.perf_counter() - begin > 0.04)
 
 @pytest.mark.parametrize(
     "variable, value",
-    [("TANDEM_SPILL", "perhaps"), ("TANDEM_OPENCL_STYLE", "card"), ("TANDEM_OPENCL_SHARED_MEMORY", "yes"), ("TANDEM_OPENCL_GEMM", "fast")],
+    [("TANDEM_SPILL", "perhaps"), ("TANDEM_OPENCL_STYLE", "card"), ("TANDEM_OPENCL_SHARED_MEMORY", "yes"), ("TANDEM_OPENCL_GEMM", "fast"), ("TANDEM_PROGRAM_CACHE", "perhaps")],
 )
 def test_a_switch_with_a_value_that_makes_no_sense_is_named(variable, value):
     setup = "gpu = None"
     call = "scope = tf.device('/GPU:0'); scope.__enter__(); tf.ones([4]) + 1"
     classes, message = raised(call, setup, **{variable: value}, **POCL)
     assert "ValueError" in classes and f"{variable}='{value}'" in message, message
+
+
+@pytest.mark.parametrize("variable, value, part", [("TANDEM_FAULT", "opencl.alloc", "site:3"), ("TANDEM_LINK", "/CPU:0>/BPU:0:gb_per_s=1", "'/BPU:0', which is no device")])
+def test_a_plan_that_makes_no_sense_names_its_variable(variable, value, part):
+    classes, message = raised("scope = tf.device('/GPU:0'); scope.__enter__(); tf.ones([4]) + 1", "gpu = None", **{variable: value}, **POCL)
+    assert "ValueError" in classes and variable in message and part in message, message
 
 
 @pytest.mark.parametrize("plan, code", [("opencl.launch:1", "E0405"), ("opencl.copy:1", "E0405"), ("opencl.build:*", "E0405"), ("opencl.lost:1", "E0404")])

@@ -9,6 +9,8 @@
 #include "tandem/backend/opencl/error_tag.h"
 #include "tandem/backend/opencl/forks.h"
 #include "tandem/base/fault.h"
+#include "tandem/base/log.h"
+#include "tandem/base/cgroup.h"
 
 namespace tandem::opencl {
 namespace {
@@ -37,7 +39,9 @@ void dump(const std::string& key, const std::string& source) {
   if (!folder || !*folder) return;
   std::error_code ignored;
   std::filesystem::create_directories(folder, ignored);
-  std::ofstream(std::filesystem::path(folder) / (key + ".cl")) << source;
+  if (std::ofstream(std::filesystem::path(folder) / (key + ".cl")) << source) return;
+  static std::once_flag said;
+  std::call_once(said, [&] { log(LogLevel::warning, text("TANDEM_DUMP_KERNELS='", folder, "': nothing can be written there")); });
 }
 
 }  // namespace
@@ -47,6 +51,7 @@ const Decision* Context::running() { return running_op; }
 
 Traits traits_of(cl_device_id device) {
   Traits t;
+  if (fault(Fault::opencl_info)) opencl::check(CL_DEVICE_NOT_AVAILABLE, "asking for a property of the device");
   t.name = device_text(device, CL_DEVICE_NAME);
   t.driver = device_text(device, CL_DRIVER_VERSION);
   const auto platform = device_info<cl_platform_id>(device, CL_DEVICE_PLATFORM);
@@ -62,6 +67,8 @@ Traits traits_of(cl_device_id device) {
   t.units = static_cast<int>(device_info<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS));
   t.native_lanes = static_cast<int>(device_info<cl_uint>(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT));
   t.memory_bytes = device_info<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE);
+  // Such a driver reports the machine's memory, and knows nothing of cgroups.
+  if (t.cpu_type || t.shared_memory) t.memory_bytes = std::min(t.memory_bytes, usable_memory());
   t.largest_buffer = device_info<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   t.alignment = std::max<std::size_t>(MemorySpace::kSliceAlignment, device_info<cl_uint>(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   return t;
@@ -71,7 +78,7 @@ Context::Context(cl_device_id device, Traits traits, std::string device_name, co
     : device_(device), traits_(std::move(traits)), health_{std::move(device_name)}, cache_(ProgramCache::default_folder()) {
   cl_int status = CL_SUCCESS;
   context_ = ContextHandle(clCreateContext(nullptr, 1, &device_, nullptr, nullptr, &status));
-  check(status, "opening the device");
+  check(fault(Fault::opencl_open) ? CL_OUT_OF_HOST_MEMORY : status, "opening the device");
   compute_ = std::make_unique<Queue>(context_.get(), device_, false, health_);
   copy_ = std::make_unique<Queue>(context_.get(), device_, true, health_);
   reports_ = QueueHandle(clCreateCommandQueue(context_.get(), device_, 0, &status));
