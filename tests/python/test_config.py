@@ -459,6 +459,16 @@ def test_placements_are_logged_as_tensorflow_does(capfd):
     assert lines[0].endswith("] Executing op MatMul in device /job:localhost/replica:0/task:0/device:CPU:0")
 
 
+def test_the_ops_of_a_traced_function_are_logged_each_time_it_runs(capfd):
+    product = tf.function(lambda a: tf.reduce_sum(tf.matmul(a, a)))
+    a = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    tf.debugging.set_log_device_placement(True)
+    product(a), product(a)
+    tf.debugging.set_log_device_placement(False)
+    lines = [line.rsplit("] ")[-1] for line in capfd.readouterr().err.splitlines()]
+    assert lines.count("Executing op MatMul in device /job:localhost/replica:0/task:0/device:CPU:0") == 2, lines
+
+
 def test_the_first_fallback_is_logged_unless_the_logger_is_quiet():
     code = """
     with tf.device("/GPU:5"):

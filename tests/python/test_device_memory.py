@@ -172,3 +172,26 @@ with tf.device("/GPU:0"):
     print((kept + x).numpy().tolist())
 """, **environment)
     assert after[-1] == "[6.0, 7.0]"
+
+
+def test_a_failure_is_told_to_whoever_depends_on_it_and_not_to_who_measures_the_machine(tmp_path):
+    code = """
+import numpy as np
+table, a = tf.constant(np.ones((10, 3), "float32")), tf.constant(np.ones((1000, 1000), "float32"))
+with tf.device("/GPU:0"):
+    b = a + a
+    bad = tf.gather(table, [99])
+    after = tf.gather(table, [9]) + 1
+    doubled = bad * 2
+c = a * a  # where it should run is asked for the first time, and measured
+d = tf.matmul(b, a)
+print(float(tf.reduce_sum(c)), float(d[0, 0]), after.numpy().tolist())
+for value in (bad, doubled):
+    try:
+        print(value.numpy())
+    except tf.errors.InvalidArgumentError as error:
+        print(str(error))
+"""
+    lines = run(code, **POCL, TANDEM_CACHE_DIR=str(tmp_path))
+    assert lines[0] == "1000000.0 2000.0 [[2.0, 2.0, 2.0]]"
+    assert len(lines) == 3 and all("gather: index 99 at position 0 is outside 0..9 (on /GPU:0)" in line for line in lines[1:])

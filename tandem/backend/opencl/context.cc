@@ -90,10 +90,11 @@ Context::Context(cl_device_id device, Traits traits, std::string device_name, co
                   .alignment = traits_.alignment,
                   .grow = memory.growth,
                   .large_pages = traits_.cpu_type});
-  error_word_ = {.memory = make_buffer(sizeof(ErrorReport)), .bytes = sizeof(ErrorReport)};
-  const ErrorReport zeros{};
-  check(clEnqueueWriteBuffer(reports_.get(), error_word_.memory.get(), CL_TRUE, 0, sizeof(zeros), &zeros, 0, nullptr, nullptr),
-        "clearing the error word");
+  const std::vector<std::byte> zeros(kSlots * traits_.alignment);
+  error_words_ = {.memory = make_buffer(zeros.size()), .bytes = zeros.size()};
+  slot_memory_.resize(kSlots);
+  check(clEnqueueWriteBuffer(reports_.get(), error_words_.memory.get(), CL_TRUE, 0, zeros.size(), zeros.data(), 0, nullptr, nullptr),
+        "clearing the error words");
 }
 
 void Context::finish() noexcept {
@@ -193,17 +194,22 @@ std::string Context::build_log(cl_program program) const {
 
 template <class Start>
 void Context::submit(std::string_view doing, Start start) {
+  if (losses_.many()) [[unlikely]] settle_losses();
   std::uint64_t copied = 0;  // the copy queue is in order too, so the last of its commands stands for all
   for (const Buffer* buffer : read_) {
-    throw_if_lost(buffer->uses());
+    losses_.throw_if_lost(buffer->uses());
     copied = std::max(copied, buffer->uses().copy);
   }
   for (const Buffer* buffer : written_) copied = std::max(copied, buffer->uses().copy);
   const std::uint64_t number =
       compute_->enqueue(doing, copy_->pending(copied), running_op, Transfer::none, copy_->last(), start);
-  for (const Buffer* buffer : read_) buffer->uses().compute = number;
+  for (const Buffer* buffer : read_) {
+    losses_.depends({number}, buffer->uses());
+    buffer->uses().compute = number;
+  }
   for (Buffer* buffer : written_) {
     Uses& uses = buffer->uses();
+    losses_.depends({number}, uses);  // what an earlier command has written may stay in part
     uses.compute = uses.written = number;
     uses.uploaded = 0;
   }
@@ -298,7 +304,7 @@ Launch& Launch::bytes(const void* data, std::size_t size) {
 
 Launch& Launch::error(int site) {
   site_ = site;
-  const cl_mem memory = context_.error_word_.memory.get();
+  const cl_mem memory = context_.slot_memory(context_.next_slot_);
   return bytes(&memory, sizeof(memory)).value<cl_int>(error_tag(context_.compute_->next()));
 }
 
@@ -306,7 +312,8 @@ void Launch::run(std::int64_t items, std::int64_t batch) {
   if (items <= 0 || batch <= 0) return;
   context_.launch(function_, static_cast<std::size_t>(items), static_cast<std::size_t>(batch));
   if (!site_) return;
-  context_.reporters_.push_back({context_.compute_->last(), site_});
+  context_.reporters_.push_back({context_.compute_->last(), site_, context_.next_slot_});
+  context_.next_slot_ = (context_.next_slot_ + 1) % Context::kSlots;
   constexpr std::size_t kMostUnread = 4096;
   if (context_.reporters_.size() > kMostUnread) context_.look_for_reports();
 }
