@@ -1,5 +1,6 @@
 """tf.debugging: seeing where ops run, and what happens when something fails."""
 from . import _names, _tandem
+from .config import _devices
 
 
 def set_log_device_placement(enabled):
@@ -15,7 +16,7 @@ def get_log_device_placement():
 def set_faults(plan):
     """Lets named places fail on purpose: "host.alloc:3" the third time, "cache.read:*" each time,
     "cache.write:p=0.1,seed=7" now and then; several with semicolons, "" for none. See list_faults()."""
-    _tandem.set_faults(plan)
+    _tandem.set_faults(_devices.word(plan, "plan", "opencl.alloc:3"))
 
 
 def get_faults():

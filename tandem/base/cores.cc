@@ -67,18 +67,22 @@ std::optional<int> cores_of_quota(std::string_view cpu_max) {
   return std::max(1, static_cast<int>(std::ceil(quota / period)));
 }
 
-int quota_cores() {
-  std::string line;
-  if (std::ifstream v2("/sys/fs/cgroup/cpu.max"); std::getline(v2, line)) return cores_of_quota(line).value_or(kNoQuota);
-  std::string quota, period;
-  std::ifstream v1_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), v1_period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-  if (v1_quota >> quota && v1_period >> period) return cores_of_quota(quota + " " + period).value_or(kNoQuota);
-  return kNoQuota;
+int quota_cores(const CgroupPaths& paths) {
+  const CgroupFolders folders = cgroup_folders("cpu", paths);
+  int least = kNoQuota;
+  std::string line, quota, period;
+  for (const auto& folder : folders.version_2)
+    if (std::ifstream file(folder / "cpu.max"); std::getline(file, line)) least = std::min(least, cores_of_quota(line).value_or(kNoQuota));
+  for (const auto& folder : folders.version_1) {
+    std::ifstream quota_file(folder / "cpu.cfs_quota_us"), period_file(folder / "cpu.cfs_period_us");
+    if (quota_file >> quota && period_file >> period) least = std::min(least, cores_of_quota(quota + " " + period).value_or(kNoQuota));
+  }
+  return least;
 }
 
 int usable_cores() {
   int cores = std::max(1, std::min(static_cast<int>(compute_cores().size()), quota_cores()));
-  if (const auto wish = environment_number("TANDEM_CPU_THREADS", 0, 256); wish && *wish > 0) cores = static_cast<int>(*wish);
+  if (const auto wish = environment_number("TANDEM_CPU_THREADS", 0, kMostThreads); wish && *wish > 0) cores = static_cast<int>(*wish);
   return cores;
 }
 

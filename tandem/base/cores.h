@@ -6,6 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include "tandem/base/cgroup.h"
+
 namespace tandem {
 
 /// A borrowed callable; what it refers to must outlive the call.
@@ -23,10 +25,13 @@ class SliceBody {
   void (*call_)(const void*, std::int64_t);
 };
 
+/// More threads than any machine has cores: a larger number is a mistake, and the system might refuse it halfway.
+constexpr int kMostThreads = 1024;
+
 /// Cores that compute: those dedicated to it or the process's, limited by the cgroup's quota; TANDEM_CPU_THREADS overrides.
 int usable_cores();
 /// Whole cores of the cgroup's quota; a large number when there is none.
-int quota_cores();
+int quota_cores(const CgroupPaths& paths = {});
 /// The same of a cgroup's "cpu.max": "150000 100000" are 2 cores; nothing for "max" and what is none.
 std::optional<int> cores_of_quota(std::string_view cpu_max);
 

@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::array kFaults{
     FaultInfo{Fault::host_alloc, "host.alloc", "the system has no memory left for the host's pool"},
+    FaultInfo{Fault::opencl_info, "opencl.info", "the driver does not say what a device is"},
+    FaultInfo{Fault::opencl_open, "opencl.open", "the driver does not open a device that it has offered"},
     FaultInfo{Fault::opencl_alloc, "opencl.alloc", "the driver cannot make a buffer: the device's memory is full"},
     FaultInfo{Fault::opencl_build, "opencl.build", "the driver's compiler rejects a program"},
     FaultInfo{Fault::opencl_launch, "opencl.launch", "the driver refuses to start a kernel"},
@@ -62,7 +64,7 @@ Plan& plan_in_force() {
 }
 
 [[noreturn]] void bad_plan(std::string_view part) {
-  fail(ErrorCode::invalid_argument, "fault '", part,
+  fail(ErrorCode::invalid_argument, "TANDEM_FAULT, set_faults: '", part,
        "': needed is site:3 (the third time), site:* (each time) or site:p=0.1,seed=7; `tandem faults` lists the sites");
 }
 

@@ -10,6 +10,8 @@ namespace tandem {
 
 enum class Fault {
   host_alloc,
+  opencl_info,
+  opencl_open,
   opencl_alloc,
   opencl_build,
   opencl_launch,

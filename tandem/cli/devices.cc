@@ -59,7 +59,8 @@ void print_json(std::span<Device* const> devices, const config::DeviceReport& re
     out["platforms"].push_back({{"name", p.name}, {"vendor", p.vendor}, {"version", p.version}, {"devices", p.devices}});
   for (const auto& finding : report.findings) out["findings"].push_back(to_json(finding));
   out["figures"] = to_json(figures);
-  std::cout << out.dump(2) << "\n";
+  // Names of files may be in any encoding.
+  std::cout << out.dump(2, ' ', false, ordered_json::error_handler_t::replace) << "\n";
 }
 
 void print_tables(std::span<Device* const> devices, const config::DeviceReport& report, const Figures& figures) {

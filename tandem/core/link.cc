@@ -47,13 +47,21 @@ void set_property(Link& link, std::string_view item) {
   }
 }
 
+std::string end_of_link(std::string_view device, std::string_view item) {
+  try {
+    return DeviceName::parse(device).short_name();
+  } catch (const Error&) {
+    bad_link(item, text("leads to or from '", device, "', which is no device"));
+  }
+}
+
 /// "/CPU:0>/GPU:0:latency_us=10": the link, with its first property.
 Link& add_link(Links& links, std::string_view item) {
   const std::size_t arrow = item.find('>');
   const std::size_t number = item.find(':', arrow), end = number == item.npos ? number : item.find(':', number + 1);
   if (end == item.npos) bad_link(item, "lacks a property behind the devices");
-  const std::string from = DeviceName::parse(item.substr(0, arrow)).short_name();
-  const std::string to = DeviceName::parse(item.substr(arrow + 1, end - arrow - 1)).short_name();
+  const std::string from = end_of_link(item.substr(0, arrow), item);
+  const std::string to = end_of_link(item.substr(arrow + 1, end - arrow - 1), item);
   if (from == to) bad_link(item, "leads from a device to itself");
   Link& link = links[{from, to}] = {};
   if (const auto [other, added] = links.try_emplace({to, from}); added) other->second.mirrored = true;

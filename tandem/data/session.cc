@@ -5,7 +5,7 @@
 #include <ostream>
 
 #include "tandem/base/event_sink.h"
-#include "tandem/memory/host_pool.h"
+#include "tandem/base/cgroup.h"
 
 namespace tandem {
 namespace data {

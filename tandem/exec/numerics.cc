@@ -2,19 +2,15 @@
 
 #include <atomic>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
 
+#include "tandem/base/environment.h"
 #include "tandem/core/half.h"
 
 namespace tandem {
 namespace {
 
 std::atomic<bool>& enabled() {
-  static std::atomic<bool> on{[] {
-    const char* value = std::getenv("TANDEM_CHECK_NUMERICS");
-    return value && std::strcmp(value, "0") != 0 && *value;
-  }()};
+  static std::atomic<bool> on{environment_switch("TANDEM_CHECK_NUMERICS").value_or(false)};
   return on;
 }
 

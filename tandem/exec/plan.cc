@@ -7,6 +7,7 @@
 
 #include "tandem/core/spill.h"
 #include "tandem/exec/frame.h"
+#include "tandem/exec/placement_log.h"
 #include "tandem/exec/run_ahead.h"
 #include "tandem/exec/stepwise.h"
 #include "tandem/kernel/joinable.h"
@@ -71,6 +72,8 @@ void Plan::run(std::span<const TensorRef> arguments, std::span<Tensor> results, 
 
 bool Plan::run_at_once(std::span<const TensorRef> arguments, std::span<Tensor> results, std::span<Tensor* const> own, RunTimes* times,
                        std::vector<RandomState::Call>& drawn) const {
+  if (log_device_placement()) [[unlikely]]
+    for (const Decision* decision : decisions()) log_placement(*decision);
   struct Lease {
     const Plan& plan;
     std::unique_ptr<Frame> frame;

@@ -1,20 +1,19 @@
 #include "tandem/memory/host_pool.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "tandem/base/error.h"
 #include "tandem/base/fault.h"
+#include "tandem/base/cgroup.h"
 #include "tandem/core/spill.h"
 
 namespace tandem {
@@ -64,16 +63,6 @@ std::string readable(std::size_t bytes) {
 }
 
 }  // namespace
-
-std::size_t usable_memory() {
-  std::size_t bytes = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    std::ifstream file(path);
-    std::size_t limit = 0;
-    if (file >> limit && limit > 0) bytes = std::min(bytes, limit);
-  }
-  return bytes;
-}
 
 struct HostPool::Shared {
   mutable std::mutex mutex;

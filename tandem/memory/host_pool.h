@@ -39,7 +39,4 @@ class HostPool final : public MemorySpace {
   std::unique_ptr<Shared> shared_;
 };
 
-/// Bytes of memory the process may use: the machine's or the cgroup's, whichever is less.
-std::size_t usable_memory();
-
 }  // namespace tandem

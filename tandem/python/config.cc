@@ -76,6 +76,8 @@ void add_config(nb::module_& module) {
   add_device_settings(module);
   module.def("set_soft_device_placement", config::set_soft_device_placement);
   module.def("get_soft_device_placement", config::get_soft_device_placement);
+  module.def("set_synchronous_execution", config::set_synchronous_execution);
+  module.def("get_synchronous_execution", config::get_synchronous_execution);
   module.def("set_placement_policy", [](const std::string& policy) { config::set_placement_policy(policy); });
   module.def("get_placement_policy", config::get_placement_policy);
   module.def("set_placement_lock", config::set_placement_lock);

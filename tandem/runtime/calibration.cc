@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "tandem/backend/opencl/opencl_device.h"
 #include "tandem/backend/opencl/program_cache.h"
 #include "tandem/base/cache_folder.h"
 #include "tandem/base/core_roles.h"
@@ -33,7 +34,7 @@ double now_us() {
 template <class F>
 double best_us(Device& device, double budget_us, F body, Disturbance* seen = nullptr) {
   body();
-  device.synchronize();
+  opencl::wait_for_all(device);
   std::optional<CoreWatch> watch;
   if (seen) watch.emplace();
   double best = 1e30;
@@ -42,7 +43,7 @@ double best_us(Device& device, double budget_us, F body, Disturbance* seen = nul
   do {
     const double begin = now_us();
     body();
-    device.synchronize();
+    opencl::wait_for_all(device);
     best = std::min(best, now_us() - begin);
   } while (now_us() < end || ++runs < 2);
   if (seen) seen->saw(device.name().short_name(), watch->take());
@@ -148,11 +149,11 @@ void measure_links(Device& host, Device& device, Machine& machine, double budget
         DeviceScope scope(to_device ? here : there);
         source = fill({elements}, 1, DType::f32);
       }
-      device.synchronize();
+      opencl::wait_for_all(device);
       const double begin = now_us();
       if (to_device) {
         source.storage().read(device.memory());
-        device.synchronize();
+        opencl::wait_for_all(device);
       } else {
         source.storage().host();
       }
@@ -238,7 +239,7 @@ std::vector<double> run_times(Device& device, int runs, const Sample& sample, co
   for (int i = 0; i < runs; ++i) {
     const double begin = now_us();
     sample.run(operands);
-    device.synchronize();
+    opencl::wait_for_all(device);
     times.push_back(now_us() - begin);
   }
   return times;

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <ostream>
 
+#include "tandem/base/cores.h"
 #include "tandem/base/error.h"
 #include "tandem/base/text.h"
 #include "tandem/base/threads.h"
@@ -30,6 +31,7 @@ struct State {
   bool soft_placement = true;
   PlacementPolicy policy = PlacementPolicy::automatic;
   std::atomic<bool> deterministic{false};
+  std::atomic<bool> synchronous{true};
 };
 State& state() {
   static auto& state = *new State;
@@ -100,7 +102,8 @@ Device& gpu_named(std::string_view name, std::string_view refusal) {
 }
 
 void set_threads(std::optional<int>& setting, int threads, std::string_view which) {
-  if (threads < 0) fail(ErrorCode::invalid_argument, which, " op parallelism of ", threads, " threads: 0 (automatic) or more is needed");
+  if (threads < 0 || threads > kMostThreads)
+    fail(ErrorCode::invalid_argument, which, " op parallelism of ", threads, " threads: 0 (automatic) to ", kMostThreads, " are possible");
   State& s = state();
   std::lock_guard lock(s.mutex);
   if (setting == threads) return;
@@ -244,6 +247,9 @@ bool get_soft_device_placement() {
   std::lock_guard lock(s.mutex);
   return s.soft_placement;
 }
+
+void set_synchronous_execution(bool enable) { state().synchronous = enable; }
+bool get_synchronous_execution() { return state().synchronous; }
 
 namespace {
 struct NamedPolicy {

@@ -61,6 +61,9 @@ void reset_memory_stats(std::string_view device);
 /// These may be called at any time.
 void set_soft_device_placement(bool enabled);
 bool get_soft_device_placement();
+/// Kept and given back, as TensorFlow's; it changes nothing: an op on the CPU has ended when it returns, one on a GPU is under way.
+void set_synchronous_execution(bool enable);
+bool get_synchronous_execution();
 /// How ops without a scope find their device: "auto", where they finish first, as measured while they run; "planned", where
 /// they should, as predicted; "first_gpu", TensorFlow's rule.
 void set_placement_policy(std::string_view policy);

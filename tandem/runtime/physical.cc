@@ -1,7 +1,9 @@
 #include "tandem/runtime/physical.h"
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "tandem/base/core_roles.h"
 
@@ -40,6 +42,19 @@ PhysicalGpus physical_gpus() {
     exempt_new_threads([&] { s.discovery = std::make_shared<const opencl::Discovery>(opencl::discover(options)); });
   }
   return {s.current(), s.discovery};
+}
+
+void turn_down(const opencl::FoundDevice& device, std::string reason, std::string remedy) {
+  State& s = state();
+  std::lock_guard lock(s.mutex);
+  if (!s.discovery) return;
+  auto changed = std::make_shared<opencl::Discovery>(*s.discovery);
+  const auto found = std::ranges::find(changed->devices, device.id, &opencl::FoundDevice::id);
+  if (found == changed->devices.end()) return;
+  found->status = opencl::Status::rejected;
+  found->reason = std::move(reason);
+  found->remedy = std::move(remedy);
+  s.discovery = std::move(changed);
 }
 
 opencl::Options opencl_options() {

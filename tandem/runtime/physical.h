@@ -15,6 +15,9 @@ struct PhysicalGpus {
 /// Looks for them the first time it is called, or the first time after the options changed.
 PhysicalGpus physical_gpus();
 
+/// A device that was found turns out to be of no use: it is a physical device no more, and listed with the reason.
+void turn_down(const opencl::FoundDevice& device, std::string reason, std::string remedy);
+
 /// The options as they are; at first what the environment says.
 opencl::Options opencl_options();
 /// Changes them; what was found is then looked for anew when it is next asked for.

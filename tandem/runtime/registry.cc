@@ -1,14 +1,15 @@
 #include "tandem/runtime/registry.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "tandem/backend/cpu/cpu_device.h"
 #include "tandem/backend/opencl/discovery.h"
 #include "tandem/base/error.h"
 #include "tandem/base/log.h"
+#include "tandem/base/cgroup.h"
 #include "tandem/core/spill.h"
-#include "tandem/memory/host_pool.h"
 #include "tandem/runtime/physical.h"
 
 namespace tandem {
@@ -58,10 +59,35 @@ void Registry::discover() {
   });
 }
 
+namespace {
+
+/// The logical devices of a GPU, from /GPU:`first` on. None when its driver fails: ops that ask for it run elsewhere.
+std::vector<std::unique_ptr<Device>> open_gpu(const opencl::FoundDevice& found, int first, const Settings::Gpu& gpu,
+                                              const opencl::Options& options) {
+  std::vector<std::unique_ptr<Device>> made;
+  auto open = [&](std::optional<std::size_t> limit) {
+    made.push_back(opencl::make_device(found, first + static_cast<int>(made.size()), {limit, gpu.growth.value_or(true)}, options));
+  };
+  try {
+    for (std::size_t limit : gpu.limits) open(limit);
+    if (gpu.limits.empty()) open(std::nullopt);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::invalid_argument) throw;
+    const std::string reason = text("it could not be opened: ", error.message());
+    const std::string remedy = "update the driver, or see what else uses the device";
+    log(LogLevel::error, text(found.name, " is not used: ", reason, "; ", remedy));
+    turn_down(found, reason, remedy);
+    made.clear();
+  }
+  return made;
+}
+
+}  // namespace
+
 void Registry::open_gpus() {
   spill_enabled();  // says so if the environment has a value for it that makes no sense
   const PhysicalGpus physical = physical_gpus();
-  int hidden = physical.discovery->hidden(), index = 0;
+  int hidden = physical.discovery->hidden();
   std::vector<std::unique_ptr<Device>> opened;
   const auto found = physical.discovery->usable();
   std::set<std::optional<bool>> growths;
@@ -75,11 +101,8 @@ void Registry::open_gpus() {
     const Settings::Gpu gpu = wish == settings_.gpus.end() ? Settings::Gpu{} : wish->second;
     growths.insert(gpu.growth);
     if (growths.size() > 1) fail(ErrorCode::invalid_argument, "Memory growth cannot differ between GPU devices");
-    auto open = [&](std::optional<std::size_t> limit) {
-      opened.push_back(opencl::make_device(*found[i], index++, {limit, gpu.growth.value_or(true)}, physical.options));
-    };
-    for (std::size_t limit : gpu.limits) open(limit);
-    if (gpu.limits.empty()) open(std::nullopt);
+    auto made = open_gpu(*found[i], static_cast<int>(opened.size()), gpu, physical.options);
+    std::ranges::move(made, std::back_inserter(opened));
   }
   std::vector<Device*> list(known().begin(), known().end());
   for (auto& device : opened) {

@@ -155,7 +155,10 @@ def test_a_call_that_comes_too_late_fails_as_tensorflows(call, message):
         ("tf.config.experimental.get_memory_info('GPU:3')", "No matching devices found for 'GPU:3'"),
         ("tf.config.experimental.get_memory_info('CPU:0')", "Allocator stats not available for device 'CPU:0'"),
         ("tf.config.experimental.reset_memory_stats('CPU:0')", "Cannot reset memory stats for device 'CPU:0'"),
-        ("tf.config.threading.set_intra_op_parallelism_threads(-1)", "0 (automatic) or more is needed"),
+        ("tf.config.threading.set_intra_op_parallelism_threads(-1)", "Intra op parallelism of -1 threads: 0 (automatic) to 1024 are possible"),
+        ("tf.config.threading.set_inter_op_parallelism_threads(10**6)", "Inter op parallelism of 1000000 threads: 0 (automatic) to 1024 are possible"),
+        ("tf.config.threading.set_inter_op_parallelism_threads(2**70)", "num_threads=1180591620717411303424"),
+        ("tf.config.set_logical_device_configuration(gpu, [L(10**400)])", "memory_limit=inf"),
         ("tf.config.set_dedicated_cores(compute=[999])", "core 999 is not there"),
     ],
 )
@@ -174,6 +177,14 @@ def test_a_wrong_value_is_a_value_error_with_tensorflows_message(call, message):
         ("tf.config.set_logical_device_configuration(gpu, [L('64')])", "memory_limit must be a number of MiB; got '64'"),
         ("tf.config.experimental.get_memory_info(0)", "device must be a text such as 'GPU:0'; got 0"),
         ("tf.config.experimental.reset_memory_stats(None)", "device must be a text such as 'GPU:0'; got None"),
+        ("tf.config.experimental.set_links(3)", "links must be a text such as '/CPU:0>/GPU:0:gb_per_s=2'; got 3"),
+        ("tf.config.experimental.set_opencl_cpu_as_gpu(1.5)", "parts must be a whole number; got 1.5"),
+        ("tf.config.threading.set_intra_op_parallelism_threads('2')", "num_threads must be a whole number; got '2'"),
+        ("tf.config.set_placement_policy(3)", "policy must be a text such as 'auto'; got 3"),
+        ("tf.config.set_dedicated_cores(compute='0')", "compute must be a list of numbers of cores, such as [0, 1]; got '0'"),
+        ("tf.config.set_dedicated_cores(data=0)", "data must be a list of numbers of cores, such as [0, 1]; got 0"),
+        ("tf.config.set_dedicated_cores(driver=[0.5])", "a core of driver must be a whole number; got 0.5"),
+        ("tf.debugging.set_faults(3)", "plan must be a text such as 'opencl.alloc:3'; got 3"),
     ],
 )
 def test_a_value_of_the_wrong_type_is_named_with_what_is_needed(call, message):
@@ -448,6 +459,16 @@ def test_placements_are_logged_as_tensorflow_does(capfd):
     assert lines[0].endswith("] Executing op MatMul in device /job:localhost/replica:0/task:0/device:CPU:0")
 
 
+def test_the_ops_of_a_traced_function_are_logged_each_time_it_runs(capfd):
+    product = tf.function(lambda a: tf.reduce_sum(tf.matmul(a, a)))
+    a = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    tf.debugging.set_log_device_placement(True)
+    product(a), product(a)
+    tf.debugging.set_log_device_placement(False)
+    lines = [line.rsplit("] ")[-1] for line in capfd.readouterr().err.splitlines()]
+    assert lines.count("Executing op MatMul in device /job:localhost/replica:0/task:0/device:CPU:0") == 2, lines
+
+
 def test_the_first_fallback_is_logged_unless_the_logger_is_quiet():
     code = """
     with tf.device("/GPU:5"):
@@ -488,13 +509,31 @@ def test_devices_reports_what_was_turned_down(tmp_path):
     assert used["devices"][1]["name"] == "/GPU:0" and used["findings"][0]["status"] == "used" and used["platforms"][0]["devices"] == 1
     assert found(report(**POCL, CUDA_VISIBLE_DEVICES="-1"), "hidden by CUDA_VISIBLE_DEVICES='-1'")
     assert found(report(**POCL, TANDEM_FAULT="opencl.self_test:*"), "its self-test failed")
+    assert found(report(**POCL, TANDEM_FAULT="opencl.info:1"), "its driver does not answer")
+    unopened = report(**POCL, TANDEM_FAULT="opencl.open:1")
+    assert found(unopened, "it could not be opened") and len(unopened["devices"]) == 1
     empty = report(OCL_ICD_VENDORS=str(tmp_path))
     assert empty["platforms"] == [] and len(empty["devices"]) == 1 and found(empty, "no OpenCL driver is registered there")
     (tmp_path / "missing.icd").write_text("/nowhere/libmissing.so\n")
     (tmp_path / "garbage.icd").write_text(str(tmp_path / "garbage.so"))
     (tmp_path / "garbage.so").write_bytes(b"not a library")
+    (tmp_path / "bytes.icd").write_bytes(b"\xff\xfe\x00lib")
+    (tmp_path / "library.icd").write_text("libm.so.6\n")
     broken = report(OCL_ICD_VENDORS=str(tmp_path), **POCL)
-    assert len(found(broken, "its library does not load")) == 2 and len(broken["devices"]) == 1
+    assert len(found(broken, "its library does not load")) == 3 and len(broken["devices"]) == 1
+    assert found(broken, "its library is no OpenCL driver: libm.so.6")
+
+
+def test_a_device_that_cannot_be_opened_is_said_once_and_ops_run_on_the_cpu():
+    code = """
+    print(len(tf.config.list_physical_devices("GPU")))
+    with tf.device("/GPU:0"):
+        x = tf.constant([1.0]) + 1
+    print(x.device[-5:], tf.explain(x, verbose=False).reason, len(tf.config.list_physical_devices("GPU")), tf.config.list_logical_devices("GPU"))
+    """
+    done = run(code, check=False, **POCL, TANDEM_FAULT="opencl.open:1")
+    assert done.stdout.splitlines() == ["1", "CPU:0 device_missing 0 []"]
+    assert done.stderr.count("it could not be opened: /GPU:0: opening the device failed") == 1, done.stderr
 
 
 AFFINITIES = """

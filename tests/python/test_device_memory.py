@@ -136,13 +136,19 @@ print(tf.config.experimental.get_links(), time.perf_counter() - begin > 0.04)
 
 @pytest.mark.parametrize(
     "variable, value",
-    [("TANDEM_SPILL", "perhaps"), ("TANDEM_OPENCL_STYLE", "card"), ("TANDEM_OPENCL_SHARED_MEMORY", "yes"), ("TANDEM_OPENCL_GEMM", "fast")],
+    [("TANDEM_SPILL", "perhaps"), ("TANDEM_OPENCL_STYLE", "card"), ("TANDEM_OPENCL_SHARED_MEMORY", "yes"), ("TANDEM_OPENCL_GEMM", "fast"), ("TANDEM_PROGRAM_CACHE", "perhaps")],
 )
 def test_a_switch_with_a_value_that_makes_no_sense_is_named(variable, value):
     setup = "gpu = None"
     call = "scope = tf.device('/GPU:0'); scope.__enter__(); tf.ones([4]) + 1"
     classes, message = raised(call, setup, **{variable: value}, **POCL)
     assert "ValueError" in classes and f"{variable}='{value}'" in message, message
+
+
+@pytest.mark.parametrize("variable, value, part", [("TANDEM_FAULT", "opencl.alloc", "site:3"), ("TANDEM_LINK", "/CPU:0>/BPU:0:gb_per_s=1", "'/BPU:0', which is no device")])
+def test_a_plan_that_makes_no_sense_names_its_variable(variable, value, part):
+    classes, message = raised("scope = tf.device('/GPU:0'); scope.__enter__(); tf.ones([4]) + 1", "gpu = None", **{variable: value}, **POCL)
+    assert "ValueError" in classes and variable in message and part in message, message
 
 
 @pytest.mark.parametrize("plan, code", [("opencl.launch:1", "E0405"), ("opencl.copy:1", "E0405"), ("opencl.build:*", "E0405"), ("opencl.lost:1", "E0404")])
@@ -166,3 +172,26 @@ with tf.device("/GPU:0"):
     print((kept + x).numpy().tolist())
 """, **environment)
     assert after[-1] == "[6.0, 7.0]"
+
+
+def test_a_failure_is_told_to_whoever_depends_on_it_and_not_to_who_measures_the_machine(tmp_path):
+    code = """
+import numpy as np
+table, a = tf.constant(np.ones((10, 3), "float32")), tf.constant(np.ones((1000, 1000), "float32"))
+with tf.device("/GPU:0"):
+    b = a + a
+    bad = tf.gather(table, [99])
+    after = tf.gather(table, [9]) + 1
+    doubled = bad * 2
+c = a * a  # where it should run is asked for the first time, and measured
+d = tf.matmul(b, a)
+print(float(tf.reduce_sum(c)), float(d[0, 0]), after.numpy().tolist())
+for value in (bad, doubled):
+    try:
+        print(value.numpy())
+    except tf.errors.InvalidArgumentError as error:
+        print(str(error))
+"""
+    lines = run(code, **POCL, TANDEM_CACHE_DIR=str(tmp_path))
+    assert lines[0] == "1000000.0 2000.0 [[2.0, 2.0, 2.0]]"
+    assert len(lines) == 3 and all("gather: index 99 at position 0 is outside 0..9 (on /GPU:0)" in line for line in lines[1:])

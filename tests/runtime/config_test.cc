@@ -77,6 +77,13 @@ TEST_F(Config, MemoryOfAGpuIsCounted) {
   EXPECT_EQ(get_memory_info("/device:GPU:0").peak, get_memory_info("GPU:0").current);
 }
 
+TEST_F(Config, SynchronousExecutionIsOnAtFirstAndGivenBackAsItWasSet) {
+  EXPECT_TRUE(get_synchronous_execution());
+  set_synchronous_execution(false);
+  EXPECT_FALSE(get_synchronous_execution());
+  set_synchronous_execution(true);
+}
+
 TEST_F(Config, SoftPlacementMayChangeAtAnyTime) {
   DeviceScope scope("/GPU:8");
   const Tensor x = zeros({3});

@@ -66,7 +66,7 @@ def set_placement_policy(policy):
     "auto": where they finish first, as measured while they run; "planned": where they should, as predicted, and there
     they stay; "first_gpu": TensorFlow's rule.
     """
-    _tandem.set_placement_policy(policy)
+    _tandem.set_placement_policy(_devices.word(policy, "policy", "auto"))
 
 
 def get_placement_policy():
@@ -91,7 +91,7 @@ def placement_drift():
 
 def set_dedicated_cores(compute=(), driver=(), data=()):
     """Which cores compute, which drive GPUs, which prepare data: numbers of cores. An empty list: any core."""
-    _tandem.set_dedicated_cores(list(compute), list(driver), list(data))
+    _tandem.set_dedicated_cores(_devices.cores(compute, "compute"), _devices.cores(driver, "driver"), _devices.cores(data, "data"))
 
 
 def get_dedicated_cores():

@@ -1,5 +1,6 @@
 """Physical and logical devices, as TensorFlow prints them."""
 import numbers
+import operator
 from collections import namedtuple
 
 from .. import _tandem
@@ -20,17 +21,35 @@ class LogicalDeviceConfiguration(
     __slots__ = ()
 
 
+def whole(value, name):
+    """The number, which must be a whole one."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number; got {value!r}") from None
+    if abs(number) >= 2**31:
+        raise ValueError(f"{name}={number} is beyond all that makes sense")
+    return number
+
+
+def cores(numbers, name):
+    """Numbers of cores, as a list."""
+    if isinstance(numbers, (str, bytes)) or not hasattr(numbers, "__iter__"):
+        raise TypeError(f"{name} must be a list of numbers of cores, such as [0, 1]; got {numbers!r}")
+    return [whole(number, f"a core of {name}") for number in numbers]
+
+
+def word(value, name, example):
+    """The text, which must be one."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a text such as {example!r}; got {value!r}")
+    return value
+
+
 def kind(device_type):
     if device_type is not None and not isinstance(device_type, str):
         raise TypeError(f"device_type must be a text such as 'GPU', or None; got {device_type!r}")
     return device_type or ""
-
-
-def name(device):
-    """The name of a logical device, which must at least be a text."""
-    if not isinstance(device, str):
-        raise TypeError(f"device must be a text such as 'GPU:0'; got {device!r}")
-    return device
 
 
 def known(device):
@@ -46,6 +65,13 @@ def physical(pairs):
 
 def logical(pairs):
     return [LogicalDevice(*pair) for pair in pairs]
+
+
+def _mebibytes(limit):
+    try:
+        return None if limit is None else float(limit)
+    except OverflowError:
+        return float("inf")  # refused as such
 
 
 # What get_logical_device_configuration gives back, by physical device.
@@ -65,7 +91,7 @@ def set_logical(device, logical_devices):
             for name in ("experimental_priority", "experimental_device_ordinal"):
                 if getattr(one, name) is not None:
                     raise ValueError(f"Setting {name} on CPU virtual devices is currently not supported")
-    _tandem.set_logical_devices(known(device), [one.memory_limit for one in logical_devices])
+    _tandem.set_logical_devices(known(device), [_mebibytes(one.memory_limit) for one in logical_devices])
     _configurations[device] = logical_devices
 
 

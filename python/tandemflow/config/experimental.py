@@ -3,7 +3,6 @@ from .. import _tandem
 from . import _devices
 from ._devices import LogicalDeviceConfiguration as VirtualDeviceConfiguration  # noqa: F401  TensorFlow's older name
 
-_synchronous = True
 _tensor_float_32 = True
 
 
@@ -19,7 +18,7 @@ def get_memory_growth(device):
 
 def get_memory_info(device):
     """{'current': bytes in use, 'peak': most bytes in use so far} of a logical device, such as 'GPU:0'."""
-    current, peak = _tandem.get_memory_info(_devices.name(device))
+    current, peak = _tandem.get_memory_info(_devices.word(device, "device", "GPU:0"))
     return {"current": current, "peak": peak}
 
 
@@ -30,7 +29,7 @@ def get_memory_usage(device):
 
 def reset_memory_stats(device):
     """The peak starts anew at what is in use now."""
-    _tandem.reset_memory_stats(_devices.name(device))
+    _tandem.reset_memory_stats(_devices.word(device, "device", "GPU:0"))
 
 
 def get_transfer_stats():
@@ -46,13 +45,12 @@ def get_device_details(device):
 def set_synchronous_execution(enable):
     """Ops on the CPU have ended when they return, ops on a GPU are under way, whatever is set: mistakes are reported by
     the op itself in either case. Kept so that programs that ask for it run."""
-    global _synchronous
-    _synchronous = bool(enable)
+    _tandem.set_synchronous_execution(bool(enable))
 
 
 def get_synchronous_execution():
     """What was set; True at first."""
-    return _synchronous
+    return _tandem.get_synchronous_execution()
 
 
 def enable_op_determinism():
@@ -78,7 +76,7 @@ def tensor_float_32_execution_enabled():
 
 def set_opencl_cpu_as_gpu(parts):
     """A CPU-type OpenCL device, split into so many parts, serves as GPUs (TANDEM_OPENCL_CPU_AS_GPU)."""
-    _tandem.set_opencl_cpu_as_gpu(parts)
+    _tandem.set_opencl_cpu_as_gpu(_devices.whole(parts, "parts"))
 
 
 def get_opencl_cpu_as_gpu():
@@ -108,7 +106,7 @@ def get_opencl_shared_memory():
 
 def set_links(links):
     """Copies take at least so long, as over a bus: "/CPU:0>/GPU:0:latency_us=10,gb_per_s=2"; "" for none (TANDEM_LINK)."""
-    _tandem.set_links(links)
+    _tandem.set_links(_devices.word(links, "links", "/CPU:0>/GPU:0:gb_per_s=2"))
 
 
 def get_links():

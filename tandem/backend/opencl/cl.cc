@@ -16,10 +16,16 @@ std::string status_text(cl_int status) {
       {CL_COMPILER_NOT_AVAILABLE, "CL_COMPILER_NOT_AVAILABLE"},
       {CL_MEM_OBJECT_ALLOCATION_FAILURE, "CL_MEM_OBJECT_ALLOCATION_FAILURE"},
       {CL_OUT_OF_RESOURCES, "CL_OUT_OF_RESOURCES"},
+      {CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST"},
+      {CL_DEVICE_PARTITION_FAILED, "CL_DEVICE_PARTITION_FAILED"},
       {CL_OUT_OF_HOST_MEMORY, "CL_OUT_OF_HOST_MEMORY"},
       {CL_BUILD_PROGRAM_FAILURE, "CL_BUILD_PROGRAM_FAILURE"},
       {CL_INVALID_VALUE, "CL_INVALID_VALUE"},
+      {CL_INVALID_DEVICE, "CL_INVALID_DEVICE"},
+      {CL_INVALID_CONTEXT, "CL_INVALID_CONTEXT"},
       {CL_INVALID_COMMAND_QUEUE, "CL_INVALID_COMMAND_QUEUE"},
+      {CL_INVALID_MEM_OBJECT, "CL_INVALID_MEM_OBJECT"},
+      {CL_INVALID_KERNEL_NAME, "CL_INVALID_KERNEL_NAME"},
       {CL_INVALID_BUFFER_SIZE, "CL_INVALID_BUFFER_SIZE"},
       {CL_INVALID_BINARY, "CL_INVALID_BINARY"},
       {CL_INVALID_ARG_SIZE, "CL_INVALID_ARG_SIZE"},
@@ -36,7 +42,10 @@ bool is_out_of_memory(cl_int status) {
          status == CL_INVALID_BUFFER_SIZE;
 }
 
-void check(cl_int status, std::string_view doing) { Health{.device = "OpenCL"}.check(status, doing); }
+void check(cl_int status, std::string_view doing) {
+  if (status == CL_SUCCESS) return;
+  fail(is_out_of_memory(status) ? ErrorCode::out_of_memory : ErrorCode::device_failed, doing, " failed: ", status_text(status));
+}
 
 void Health::check_alive(std::string_view doing) const {
   if ((lost && lost->load(std::memory_order_relaxed)) || fault(Fault::opencl_lost)) [[unlikely]]

@@ -9,6 +9,8 @@
 #include "tandem/backend/opencl/error_tag.h"
 #include "tandem/backend/opencl/forks.h"
 #include "tandem/base/fault.h"
+#include "tandem/base/log.h"
+#include "tandem/base/cgroup.h"
 
 namespace tandem::opencl {
 namespace {
@@ -37,7 +39,9 @@ void dump(const std::string& key, const std::string& source) {
   if (!folder || !*folder) return;
   std::error_code ignored;
   std::filesystem::create_directories(folder, ignored);
-  std::ofstream(std::filesystem::path(folder) / (key + ".cl")) << source;
+  if (std::ofstream(std::filesystem::path(folder) / (key + ".cl")) << source) return;
+  static std::once_flag said;
+  std::call_once(said, [&] { log(LogLevel::warning, text("TANDEM_DUMP_KERNELS='", folder, "': nothing can be written there")); });
 }
 
 }  // namespace
@@ -47,6 +51,7 @@ const Decision* Context::running() { return running_op; }
 
 Traits traits_of(cl_device_id device) {
   Traits t;
+  if (fault(Fault::opencl_info)) opencl::check(CL_DEVICE_NOT_AVAILABLE, "asking for a property of the device");
   t.name = device_text(device, CL_DEVICE_NAME);
   t.driver = device_text(device, CL_DRIVER_VERSION);
   const auto platform = device_info<cl_platform_id>(device, CL_DEVICE_PLATFORM);
@@ -62,6 +67,8 @@ Traits traits_of(cl_device_id device) {
   t.units = static_cast<int>(device_info<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS));
   t.native_lanes = static_cast<int>(device_info<cl_uint>(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT));
   t.memory_bytes = device_info<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE);
+  // Such a driver reports the machine's memory, and knows nothing of cgroups.
+  if (t.cpu_type || t.shared_memory) t.memory_bytes = std::min(t.memory_bytes, usable_memory());
   t.largest_buffer = device_info<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   t.alignment = std::max<std::size_t>(MemorySpace::kSliceAlignment, device_info<cl_uint>(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   return t;
@@ -71,7 +78,7 @@ Context::Context(cl_device_id device, Traits traits, std::string device_name, co
     : device_(device), traits_(std::move(traits)), health_{std::move(device_name)}, cache_(ProgramCache::default_folder()) {
   cl_int status = CL_SUCCESS;
   context_ = ContextHandle(clCreateContext(nullptr, 1, &device_, nullptr, nullptr, &status));
-  check(status, "opening the device");
+  check(fault(Fault::opencl_open) ? CL_OUT_OF_HOST_MEMORY : status, "opening the device");
   compute_ = std::make_unique<Queue>(context_.get(), device_, false, health_);
   copy_ = std::make_unique<Queue>(context_.get(), device_, true, health_);
   reports_ = QueueHandle(clCreateCommandQueue(context_.get(), device_, 0, &status));
@@ -83,10 +90,11 @@ Context::Context(cl_device_id device, Traits traits, std::string device_name, co
                   .alignment = traits_.alignment,
                   .grow = memory.growth,
                   .large_pages = traits_.cpu_type});
-  error_word_ = {.memory = make_buffer(sizeof(ErrorReport)), .bytes = sizeof(ErrorReport)};
-  const ErrorReport zeros{};
-  check(clEnqueueWriteBuffer(reports_.get(), error_word_.memory.get(), CL_TRUE, 0, sizeof(zeros), &zeros, 0, nullptr, nullptr),
-        "clearing the error word");
+  const std::vector<std::byte> zeros(kSlots * traits_.alignment);
+  error_words_ = {.memory = make_buffer(zeros.size()), .bytes = zeros.size()};
+  slot_memory_.resize(kSlots);
+  check(clEnqueueWriteBuffer(reports_.get(), error_words_.memory.get(), CL_TRUE, 0, zeros.size(), zeros.data(), 0, nullptr, nullptr),
+        "clearing the error words");
 }
 
 void Context::finish() noexcept {
@@ -186,17 +194,22 @@ std::string Context::build_log(cl_program program) const {
 
 template <class Start>
 void Context::submit(std::string_view doing, Start start) {
+  if (losses_.many()) [[unlikely]] settle_losses();
   std::uint64_t copied = 0;  // the copy queue is in order too, so the last of its commands stands for all
   for (const Buffer* buffer : read_) {
-    throw_if_lost(buffer->uses());
+    losses_.throw_if_lost(buffer->uses());
     copied = std::max(copied, buffer->uses().copy);
   }
   for (const Buffer* buffer : written_) copied = std::max(copied, buffer->uses().copy);
   const std::uint64_t number =
       compute_->enqueue(doing, copy_->pending(copied), running_op, Transfer::none, copy_->last(), start);
-  for (const Buffer* buffer : read_) buffer->uses().compute = number;
+  for (const Buffer* buffer : read_) {
+    losses_.depends({number}, buffer->uses());
+    buffer->uses().compute = number;
+  }
   for (Buffer* buffer : written_) {
     Uses& uses = buffer->uses();
+    losses_.depends({number}, uses);  // what an earlier command has written may stay in part
     uses.compute = uses.written = number;
     uses.uploaded = 0;
   }
@@ -291,7 +304,7 @@ Launch& Launch::bytes(const void* data, std::size_t size) {
 
 Launch& Launch::error(int site) {
   site_ = site;
-  const cl_mem memory = context_.error_word_.memory.get();
+  const cl_mem memory = context_.slot_memory(context_.next_slot_);
   return bytes(&memory, sizeof(memory)).value<cl_int>(error_tag(context_.compute_->next()));
 }
 
@@ -299,7 +312,8 @@ void Launch::run(std::int64_t items, std::int64_t batch) {
   if (items <= 0 || batch <= 0) return;
   context_.launch(function_, static_cast<std::size_t>(items), static_cast<std::size_t>(batch));
   if (!site_) return;
-  context_.reporters_.push_back({context_.compute_->last(), site_});
+  context_.reporters_.push_back({context_.compute_->last(), site_, context_.next_slot_});
+  context_.next_slot_ = (context_.next_slot_ + 1) % Context::kSlots;
   constexpr std::size_t kMostUnread = 4096;
   if (context_.reporters_.size() > kMostUnread) context_.look_for_reports();
 }

@@ -1,4 +1,4 @@
-// One opened OpenCL device: its queues, its programs, its memory and the error word that kernels report through.
+// One opened OpenCL device: its queues, its programs, its memory and the error words that kernels report through.
 #pragma once
 #include <atomic>
 #include <deque>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tandem/backend/opencl/cl.h"
+#include "tandem/backend/opencl/losses.h"
 #include "tandem/backend/opencl/memory.h"
 #include "tandem/backend/opencl/open_contexts.h"
 #include "tandem/backend/opencl/program_cache.h"
@@ -90,7 +91,9 @@ class Context {
   Event written(Buffer& shared);
   Event last_use(const Buffer& shared);
   void free(Buffer* buffer) noexcept;
-  /// Waits for both queues; throws the first failure not yet reported.
+  /// Waits for both queues; what failed is left to be told to who depends on it.
+  void wait_for_all();
+  /// The same, and throws the first failure not yet reported.
   void synchronize();
   /// Waits for both queues and looks at nothing.
   void finish() noexcept;
@@ -104,7 +107,8 @@ class Context {
 
   /// Number by which kernels of `op` report bad indices.
   int error_site(const std::string& op);
-  const Buffer& error_word() const { return error_word_; }
+  /// For an argument that the kernel does not use.
+  const Buffer& error_words() const { return error_words_; }
   /// The op whose commands this thread enqueues.
   static void set_running(const Decision* op);
   static const Decision* running();
@@ -116,17 +120,14 @@ class Context {
   struct ErrorReport {
     cl_int tag, value, position, limit;
   };
-  /// A launch that may report bad indices.
+  /// A launch that may report bad indices, and where.
   struct Reporter {
     std::uint64_t number;
-    int site;
+    int site, slot;
   };
-  /// Results of commands from `first` on were lost: that one failed, and the others may depend on it. Of copies: one.
-  struct Lost {
-    std::uint64_t first, last;
-    ErrorCode code;
-    std::string message;
-    bool reported = false;
+  /// Error words that lie one behind the other.
+  struct Slots {
+    int first = 0, count = 0;
   };
 
   BuiltProgram& program(const std::string& source, Denormals denormals);
@@ -144,20 +145,20 @@ class Context {
   void wait_for(Queue& queue, std::uint64_t number);
   bool ended(Queue& queue, std::uint64_t number);
   void look_for_failures();
-  /// Before a copy to the host of what command `number` leaves: lets the error word come along, so that nobody has to wait for it.
+  /// Before a copy to the host of what command `number` leaves: lets error words come along, so that nobody has to wait for them.
   void ask_for_reports(std::uint64_t number);
   void take_reports();
-  /// Waits for the error word if a launch that has ended may have reported.
+  /// Waits for error words if a launch that has ended may have reported.
   void look_for_reports();
-  void read_error_word();
-  void note_report(const ErrorReport& report);
+  void read_error_words();
+  void note_report(const Reporter& reporter, const ErrorReport& report);
+  Slots slots_of(std::size_t reporters) const;
+  std::size_t bytes_of(const Slots& slots) const;
+  cl_mem slot_memory(int slot);
   void show_to_host(const MemoryHandle& shared, std::size_t bytes);
   void note_failed_copy(const Queue::Failure& failed);
-  void note_loss(std::vector<Lost>& list, Lost lost);
-  /// Throws when command `number` is in a list. The lock is held.
-  static void throw_if_in(std::vector<Lost>& list, std::uint64_t number);
-  /// Throws when the contents of what is so used were lost. The lock is held.
-  void throw_if_lost(const Uses& uses);
+  /// Before a command that reads: lets go of what need not be known any more.
+  void settle_losses();
   void check(cl_int status, std::string_view doing) const { health_.check(status, doing); }
 
   cl_device_id device_;
@@ -165,16 +166,20 @@ class Context {
   Health health_;
   ContextHandle context_;
   std::unique_ptr<BufferPool> pool_;
-  /// The error word as it was when the launches up to `newest` had ended.
+  /// Error words as they were when the launches up to `newest` had ended.
   struct WordRead {
     std::uint64_t newest = 0, copy = 0;  // copy: its number in that queue
-    ErrorReport report{};
+    std::vector<std::byte> words;
   };
   std::deque<WordRead> word_reads_;  // on their way
   std::unique_ptr<Queue> compute_, copy_;
-  QueueHandle reports_;  // for the error word, which is read out of turn
+  QueueHandle reports_;  // for error words, which are read out of turn
   std::unique_ptr<Staging> staging_;  // made when first needed
-  Buffer error_word_;
+  /// A launch that may report has a word of its own, unless very many have not been looked at: one does not hide another's report.
+  static constexpr int kSlots = 256;
+  Buffer error_words_;
+  std::vector<MemoryHandle> slot_memory_;  // parts of it, made when first needed
+  int next_slot_ = 0;
   ProgramCache cache_;
 
   std::mutex mutex_;        // the arguments of kernels, the queues and their order, the programs, what buffers are used by
@@ -183,8 +188,8 @@ class Context {
   std::vector<BuiltProgram*> unsaved_;
   std::vector<std::string> sites_;
   std::atomic<bool> has_unsaved_{false};
-  std::deque<Reporter> reporters_;  // since the error word was last seen to be clean
-  std::vector<Lost> lost_, lost_copies_;
+  std::deque<Reporter> reporters_;  // whose words were not looked at since they ended
+  Losses losses_;
   std::vector<const Buffer*> read_;  // arguments of the launch that is being made
   std::vector<Buffer*> written_;
   const OpenContext open_{*this};  // the last to be made and the first to go
@@ -206,7 +211,7 @@ class Launch {
     return bytes(&argument, sizeof(argument));
   }
   Launch& bytes(const void* data, std::size_t size);
-  /// The error word, and the number by which this launch is known there.
+  /// An error word, and the number by which this launch is known there.
   Launch& error(int site);
   /// `batch` is the size of the second dimension.
   void run(std::int64_t items, std::int64_t batch = 1);

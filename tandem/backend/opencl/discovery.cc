@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <optional>
 
 #include "tandem/backend/opencl/context.h"
@@ -91,13 +92,22 @@ std::vector<cl_platform_id> platform_ids() {
   return found;
 }
 
-/// A platform without devices is no error.
-std::vector<cl_device_id> device_ids(cl_platform_id platform) {
+/// A platform without devices is no error, but worth saying.
+std::vector<cl_device_id> device_ids(cl_platform_id platform, Discovery& found) {
   cl_uint count = 0;
-  if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count) != CL_SUCCESS || count == 0) return {};
-  std::vector<cl_device_id> found(count);
-  if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, found.data(), nullptr) != CL_SUCCESS) return {};
-  return found;
+  std::vector<cl_device_id> ids;
+  cl_int status = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count);
+  if (status == CL_SUCCESS && count) {
+    ids.resize(count);
+    status = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, ids.data(), nullptr);
+  }
+  if (status == CL_SUCCESS && count) return ids;
+  found.problems.push_back({platform_text(platform, CL_PLATFORM_NAME),
+                            status == CL_SUCCESS || status == CL_DEVICE_NOT_FOUND
+                                ? "its driver offers no device"
+                                : text("its driver does not say which devices there are: ", status_text(status)),
+                            "check that the card is there and that this user may use it (groups render and video), or remove the driver"});
+  return {};
 }
 
 /// `device` in `parts` equal parts, each with its own compute units.
@@ -183,28 +193,50 @@ FoundDevice describe(cl_device_id id, const Traits& traits) {
           .id = id};
 }
 
+/// For a device that may tell nothing else.
+std::string name_of(cl_device_id id) {
+  char name[256] = {};
+  if (clGetDeviceInfo(id, CL_DEVICE_NAME, sizeof(name) - 1, name, nullptr) != CL_SUCCESS) return "a device without a name";
+  return name;
+}
+
+constexpr const char* kDriverRemedy = "update the driver, or check that this user may use the device";
+
 void reject(FoundDevice& device, std::string reason, std::string remedy, Status status = Status::rejected) {
   device.status = status;
   device.reason = std::move(reason);
   device.remedy = std::move(remedy);
 }
 
-/// Adds the devices of a platform: GPUs as they are, one CPU-type device in as many parts as asked for.
+/// A device that may serve: a GPU as it is, one CPU-type device in as many parts as asked for.
+void add_device(cl_device_id id, const Options& options, Discovery& found) {
+  const bool have_cpu = std::any_of(found.devices.begin(), found.devices.end(),
+                                    [](const FoundDevice& d) { return d.type == "CPU" && d.status == Status::usable; });
+  const Traits traits = traits_of(id);
+  FoundDevice device = describe(id, traits);
+  if (device.type == "CPU" && options.cpu_as_gpu > 0 && !have_cpu) {
+    std::vector<FoundDevice> parts;
+    for (cl_device_id part : split(id, traits, options.cpu_as_gpu)) parts.push_back(describe(part, traits_of(part)));
+    std::ranges::move(parts, std::back_inserter(found.devices));
+    return;
+  }
+  if (device.type == "CPU" && have_cpu) reject(device, "another CPU-type device serves already", "choose the driver with OCL_ICD_VENDORS");
+  else if (device.type == "CPU") reject(device, "it is no GPU", "set TANDEM_OPENCL_CPU_AS_GPU=1 to use it as one");
+  else if (device.type != "GPU") reject(device, "it is neither a GPU nor a CPU", "use another device");
+  found.devices.push_back(std::move(device));
+}
+
+/// Adds the devices of a platform; one about which its driver does not answer is no reason to do without the others.
 void add_devices(cl_platform_id platform, const Options& options, Discovery& found) {
-  bool have_cpu = std::any_of(found.devices.begin(), found.devices.end(),
-                              [](const FoundDevice& d) { return d.type == "CPU" && d.status == Status::usable; });
-  for (cl_device_id id : device_ids(platform)) {
-    const Traits traits = traits_of(id);
-    FoundDevice device = describe(id, traits);
-    if (device.type == "CPU" && options.cpu_as_gpu > 0 && !have_cpu) {
-      have_cpu = true;
-      for (cl_device_id part : split(id, traits, options.cpu_as_gpu)) found.devices.push_back(describe(part, traits_of(part)));
-      continue;
+  for (cl_device_id id : device_ids(platform, found)) {
+    try {
+      add_device(id, options, found);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::invalid_argument) throw;
+      FoundDevice device{.platform = platform_text(platform, CL_PLATFORM_NAME), .name = name_of(id), .type = "unknown", .id = id};
+      reject(device, text("its driver does not answer: ", error.message()), kDriverRemedy);
+      found.devices.push_back(std::move(device));
     }
-    if (device.type == "CPU" && have_cpu) reject(device, "another CPU-type device serves already", "choose the driver with OCL_ICD_VENDORS");
-    else if (device.type == "CPU") reject(device, "it is no GPU", "set TANDEM_OPENCL_CPU_AS_GPU=1 to use it as one");
-    else if (device.type != "GPU") reject(device, "it is neither a GPU nor a CPU", "use another device");
-    found.devices.push_back(std::move(device));
   }
 }
 
@@ -232,7 +264,7 @@ void prove(FoundDevice& device) {
   try {
     self_test(device.id, traits_of(device.id));
   } catch (const Error& error) {
-    reject(device, text("its self-test failed: ", error.message()), "update the driver, or check that this user may use the device");
+    reject(device, text("its self-test failed: ", error.message()), kDriverRemedy);
   }
 }
 
@@ -263,7 +295,7 @@ Discovery discover(const Options& options) {
   hide(options, found);
   for (FoundDevice& device : found.devices) prove(device);
   const bool have_gpu = std::any_of(found.devices.begin(), found.devices.end(), [](const FoundDevice& d) { return d.type == "GPU"; });
-  found.problems = driver_problems({}, have_gpu);
+  std::ranges::move(driver_problems({}, {.platform = !found.platforms.empty(), .gpu = have_gpu}), std::back_inserter(found.problems));
   return found;
 }
 

@@ -19,7 +19,7 @@ enum class Status { usable, hidden, rejected };
 
 struct FoundDevice {
   std::string platform, name, driver;
-  std::string type;  // "GPU", "CPU" or "accelerator", as the driver says
+  std::string type;  // "GPU", "CPU" or "accelerator", as the driver says; "unknown" when it does not say
   int units = 0;
   std::size_t memory_bytes = 0;
   bool fp64 = false;
@@ -30,7 +30,7 @@ struct FoundDevice {
 
 /// Something wrong with a driver rather than with a device.
 struct Problem {
-  std::string where;  // "/etc/OpenCL/vendors/amd.icd"
+  std::string where;  // "/etc/OpenCL/vendors/amd.icd", the name of a platform
   std::string reason, remedy;
 };
 
@@ -47,7 +47,8 @@ struct Discovery {
 
 /// Asks every driver for its devices and proves each by running a kernel, which takes a few bytes on the device for a
 /// moment and nothing else. Drivers are loaded by the first call, not before; what the environment tells them (threads,
-/// cores) is settled then. Throws invalid_argument when the options cannot be met.
+/// cores) is settled then. A device about which the driver does not answer is rejected, and stops no other. Throws
+/// invalid_argument when the options cannot be met.
 Discovery discover(const Options& options);
 
 /// Where the system keeps what drivers need; tests put up their own.
@@ -56,7 +57,11 @@ struct SystemPaths {
   std::string nodes = "/dev/dri";         // renderD128, …
   std::string cards = "/sys/class/drm";   // the same names, with what is known about the card
 };
-/// Driver files that cannot be loaded, cards that may not be opened, cards without a driver.
-std::vector<Problem> driver_problems(const SystemPaths& paths, bool have_gpu);
+/// What drivers were found to offer.
+struct Offered {
+  bool platform = false, gpu = false;
+};
+/// Driver files that are of no use, cards that may not be opened, cards without a driver.
+std::vector<Problem> driver_problems(const SystemPaths& paths, Offered offered);
 
 }  // namespace tandem::opencl

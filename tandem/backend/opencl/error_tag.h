@@ -1,4 +1,4 @@
-// The number by which a launch is known in the error word: its number in the queue, as far as an int goes.
+// The number by which a launch is known in its error word: its number in the queue, as far as an int goes.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Ops that pick by index: gather, its gradient, one_hot. A bad index is reported through the error word.
+// Ops that pick by index: gather, its gradient, one_hot. A bad index is reported through an error word.
 #include <array>
 
 #include "tandem/backend/opencl/array_kernels.h"

@@ -115,6 +115,11 @@ std::vector<std::unique_ptr<Device>> make_devices(const Options& options) {
   return devices;
 }
 
+void wait_for_all(Device& device) {
+  if (auto* const ours = dynamic_cast<OpenclDevice*>(&device)) ours->context().wait_for_all();
+  else device.synchronize();
+}
+
 std::uint64_t start_timing(Device& device) { return static_cast<OpenclDevice&>(device).context().start_timing(); }
 void stop_timing(Device& device) { static_cast<OpenclDevice&>(device).context().stop_timing(); }
 std::optional<DeviceTiming> take_timing(Device& device, std::uint64_t number) {

@@ -47,6 +47,10 @@ std::unique_ptr<Device> make_device(const FoundDevice& found, int index, const L
 /// Every usable device.
 std::vector<std::unique_ptr<Device>> make_devices(const Options& options);
 
+/// Waits until the device has nothing left to do, for who measures it: what failed there is left to be told to who depends on it, which
+/// synchronize() would tell to the first that asks. Devices of other kinds are synchronized.
+void wait_for_all(Device& device);
+
 /// What a device did between start_timing and stop_timing, by its own clock, in µs.
 struct DeviceTiming {
   double span_us = 0;  // from when it was free for the first command to the end of the last

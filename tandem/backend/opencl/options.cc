@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tandem/backend/opencl/opencl_device.h"
+#include "tandem/backend/opencl/program_cache.h"
 #include "tandem/base/environment.h"
 #include "tandem/base/error.h"
 
@@ -46,6 +47,7 @@ Options options_from_environment() {
   options.clblast = either("TANDEM_OPENCL_GEMM", "clblast", "packed");
   options.visible = visible_devices("TANDEM_VISIBLE_DEVICES");
   options.cuda_visible = visible_devices("CUDA_VISIBLE_DEVICES");
+  ProgramCache::default_folder();  // says so if the environment has a value for it that makes no sense
   return options;
 }
 

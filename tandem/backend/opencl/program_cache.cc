@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 
 #include "tandem/base/cache_folder.h"
+#include "tandem/base/environment.h"
 #include "tandem/base/fault.h"
 #include "tandem/base/hash.h"
 #include "tandem/base/text.h"
@@ -38,7 +38,7 @@ struct Header {
 }  // namespace
 
 fs::path ProgramCache::default_folder() {
-  if (const char* wanted = std::getenv("TANDEM_PROGRAM_CACHE"); wanted && std::string_view(wanted) == "0") return {};
+  if (!environment_switch("TANDEM_PROGRAM_CACHE").value_or(true)) return {};
   return cache_folder("opencl");
 }
 

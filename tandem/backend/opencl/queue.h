@@ -39,6 +39,8 @@ class Queue {
   /// The number the next command will have.
   std::uint64_t next() const { return last_ + 1; }
   std::uint64_t last() const { return last_; }
+  /// All up to this one are known to have ended.
+  std::uint64_t ended() const { return ended_; }
 
   /// Enqueues one command after `after` (null: none), an event of the other queue, and flushes. `start` is called with
   /// the number of events to wait for, the events, and where to put the new one, as OpenCL's functions have them. `before`:

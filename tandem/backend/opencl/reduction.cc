@@ -20,11 +20,11 @@ constexpr std::int64_t kColumns = 64;    // columns a work-item folds side by si
 constexpr std::string_view kFinish = R"(
 static V combined(V a, V b) { return COMBINE(a, b); }
 
-static R_lane finished(R_lane v, int mean, long count) {
+static T_lane finished(T_lane v, int mean, long count) {
 #if IS_FLOAT
-  return mean ? v / (R_lane)count : v;
+  return mean ? v / (T_lane)count : v;
 #else
-  return mean ? (count ? v / (R_lane)count : 0) : v;
+  return mean ? (count ? v / (T_lane)count : 0) : v;
 #endif
 }
 )";
@@ -163,17 +163,27 @@ constexpr std::string_view kPlainInput = R"(
 #endif
 )";
 
+/// Of integers of up to 32 bits, of which a mean is the sum in 64.
+constexpr std::string_view kWidenedInput = R"(
+#define INPUTS __global const S_mem* x
+#define MAP(e) convert_long8(S_load8(x, e))
+#define MAP_PART(e, m) convert_long8(S_part(x, e, 1, m, IDENTITY))
+#define EIGHT_OF(v) (v)
+#define SPREAD(v, all) vstore8(v, 0, all)
+)";
+
 struct FoldText {
   FoldKind kind;
   DType from, to;
+  bool widened;  // folded in 64 bits
   bool mask;  // of booleans
   Fold fold;
   int lanes;  // of the vectors
 };
 
 std::string fold_source(const FoldText& f, std::string_view input) {
-  const DType lane = lane_dtype(f.from);
-  return text(kForEach, define_dtype("T", f.from), define_dtype("R", f.to), "#define TILE ", kTile,
+  const DType lane = f.widened ? DType::i64 : lane_dtype(f.from);
+  return text(kForEach, f.widened ? define_dtype("S", f.from) : "", define_dtype("T", f.widened ? DType::i64 : f.from), define_dtype("R", f.to), "#define TILE ", kTile,
               "\n#define SEGMENT ", kSegment, "\n#define IS_FLOAT ", is_floating(lane) ? 1 : 0, "\n#define LANES ", f.lanes,
               "\n#define V ", lane_type(expr::lane_of(lane)), f.lanes, "\n", fold_text(f.kind, lane, f.mask),
               input, kFinish, f.fold == Fold::short_rows ? kFoldShort : f.fold == Fold::rows ? kFoldRows : kFoldColumns);
@@ -238,7 +248,7 @@ struct RegionInput {
   bool uses_fp64 = false;
   std::string dtypes, source;
 
-  RegionInput(const KernelCall& call, const ReductionJob& job) {
+  RegionInput(const KernelCall& call, const ReductionJob& job, bool widened) {
     const expr::Program program = job.region->program(job.inputs, {job.mapped});
     uses_fp64 = opencl::uses_fp64(program);
     dtypes = define_dtypes(program);
@@ -257,9 +267,9 @@ struct RegionInput {
       spanned.push_back(job.inputs[i]);
       source += with_slot(kSpan, d);
     }
-    const bool wide = dtype_size(lane_dtype(job.mapped)) == 8;
-    source += text("static T_lane8 mapped(long e, int m, ", parameters, ") {\n", loads, statements(program), "      return v",
-                   program.outputs[0].node, ";\n}\n#define INPUTS ", parameters, "\n#define EIGHT_OF(v) (v)\n#define SPREAD(v, all) vstore8(v, 0, all)\n#define MAP(e) mapped(e, 8", names,
+    const bool wide = widened || dtype_size(lane_dtype(job.mapped)) == 8;
+    source += text("static T_lane8 mapped(long e, int m, ", parameters, ") {\n", loads, statements(program), "      return ",
+                   widened ? "convert_long8" : "", "(v", program.outputs[0].node, ");\n}\n#define INPUTS ", parameters, "\n#define EIGHT_OF(v) (v)\n#define SPREAD(v, all) vstore8(v, 0, all)\n#define MAP(e) mapped(e, 8", names,
                    ")\n#define MAP_PART(e, m) PICK(EIGHT(", wide ? "long8" : "int8", ", 0, 1, 2, 3, 4, 5, 6, 7) < (", wide ? "long8" : "int8",
                    ")(m), mapped(e, m", names, "), (T_lane8)(IDENTITY))\n");
   }
@@ -301,12 +311,13 @@ class ReductionKernel final : public PreparedKernel {
   }
 
  private:
-  ReductionKernel(const KernelCall& call, const ReductionJob& job) : context_(context_of(call)), mean_(job.kind == FoldKind::mean) {
+  ReductionKernel(const KernelCall& call, const ReductionJob& job)
+      : context_(context_of(call)), mean_(job.kind == FoldKind::mean), widens_(mean_ && lane_dtype(job.mapped) == DType::i32) {
     const std::int64_t results = call.outputs[0].shape().elements();
     // Of nothing, whatever the axes are.
     const auto layouts = job.domain.elements() == 0 ? std::vector<Layout>{{.outer = results, .length = 0}} : layouts_of(job.domain, job.axes);
     count_ = results ? job.domain.elements() / results : 0;
-    if (job.region) region_.emplace(call, job);
+    if (job.region) region_.emplace(call, job, widens_);
     for (const Layout& layout : layouts) add_passes(call, job, layout, &layout == &layouts.back());
   }
 
@@ -314,14 +325,17 @@ class ReductionKernel final : public PreparedKernel {
   void add_passes(const KernelCall& call, const ReductionJob& job, const Layout& l, bool last) {
     for (std::int64_t length = l.length;;) {
       const std::int64_t segments = std::max<std::int64_t>(1, blocks(length, l.inner == 1 ? kTile : kSegment)), pieces = folds_all_segments(l, segments) ? 1 : segments;
-      const bool fused = region_ && passes_.empty(), finish = last && pieces == 1;
-      const DType from = passes_.empty() ? job.mapped : passes_.back().output, to = finish ? call.outputs[0].dtype() : lane_dtype(job.mapped);
-      const Fold fold = l.inner > 1 ? Fold::columns : length <= kShortRow && l.outer >= kFewRows && !fused ? Fold::short_rows : Fold::rows;
+      const bool fused = region_ && passes_.empty(), widened = widens_ && passes_.empty(), finish = last && pieces == 1;
+      const DType from = passes_.empty() ? job.mapped : passes_.back().output;
+      const DType to = finish ? call.outputs[0].dtype() : widens_ ? DType::i64 : lane_dtype(job.mapped);
+      const bool short_rows = length <= kShortRow && l.outer >= kFewRows && !fused && !widened;
+      const Fold fold = l.inner > 1 ? Fold::columns : short_rows ? Fold::short_rows : Fold::rows;
       // As wide as the device has registers, where nothing is converted and no region computed in vectors of eight.
-      const int lanes = from == lane_dtype(from) && dtype_size(from) == 4 && !fused ? context_.traits().lanes() : kWidth;
-      const FoldText parts{job.kind, from, to, job.mapped == DType::boolean, fold, lanes};
+      const int lanes = from == lane_dtype(from) && dtype_size(from) == 4 && !fused && !widened ? context_.traits().lanes() : kWidth;
+      const FoldText parts{job.kind, from, to, widened, job.mapped == DType::boolean, fold, lanes};
       const bool fp64 = lane_dtype(from) == DType::f64 || (fused && region_->uses_fp64);
-      const std::string source = text(prelude(fp64), fused ? region_->dtypes : std::string(), fold_source(parts, fused ? region_->source : kPlainInput));
+      const std::string_view input = fused ? std::string_view(region_->source) : widened ? kWidenedInput : kPlainInput;
+      const std::string source = text(prelude(fp64), fused ? region_->dtypes : std::string(), fold_source(parts, input));
       const auto kernel = context_.kernel(source, std::string(kFoldNames[static_cast<int>(fold)]));
       passes_.push_back({kernel, l.outer, length, l.inner, pieces, segments, to, fold, fused, finish});
       if (pieces == 1) break;
@@ -353,7 +367,7 @@ class ReductionKernel final : public PreparedKernel {
   }
 
   Context& context_;
-  bool mean_;
+  bool mean_, widens_;
   std::int64_t count_ = 0;
   std::optional<RegionInput> region_;
   std::vector<Pass> passes_;
@@ -363,8 +377,6 @@ Support supports(const KernelCall& call) {
   const ReductionJob job(call);
   const FoldKind kind = job.kind;
   if (job.domain.elements() == 0 && kind == FoldKind::max && !is_floating(job.mapped)) return no("there is nothing to reduce");
-  if (kind == FoldKind::mean && lane_dtype(job.mapped) == DType::i32)
-    return no("the sum of ", job.mapped, " for a mean is kept in 64 bits, which only the CPU does");
   return kind == FoldKind::sum || kind == FoldKind::prod ? dtypes_supported(call) : ordered_dtypes_supported(call);
 }
 

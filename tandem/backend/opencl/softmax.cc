@@ -243,7 +243,7 @@ Prepared prepare(const KernelCall& call) {
     Launch launch(context, kernel);
     launch.buffer(args.inputs[logits]).buffer(args.outputs[0]).value(at.outer).value(n).value(at.inner).value(per_item);
     if (is_sparse(kind)) launch.buffer(args.inputs[0]).value<cl_int>(wide).error(site);
-    else if (is_loss(kind)) launch.buffer(args.inputs[0]).value<cl_int>(0).buffer(&context.error_word()).value<cl_int>(0);
+    else if (is_loss(kind)) launch.buffer(args.inputs[0]).value<cl_int>(0).buffer(&context.error_words()).value<cl_int>(0);
     if (has_gradient(kind)) launch.buffer(args.inputs[2]);
     launch.run(blocks(rows, per_item));
   });

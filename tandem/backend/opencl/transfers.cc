@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "tandem/backend/opencl/context.h"
-#include "tandem/backend/opencl/error_tag.h"
 #include "tandem/backend/opencl/forks.h"
 #include "tandem/base/event_sink.h"
 
@@ -28,8 +27,8 @@ class CopyEvent final : public EventState {
     // The copy came after the kernel that wrote its source; how that ended is only now looked at.
     context_.compute_->done(source_.written);
     context_.look_for_failures();
-    Context::throw_if_in(context_.lost_copies_, number_);
-    context_.throw_if_lost(source_);
+    context_.losses_.throw_if_lost(Losses::Command{number_, true});
+    context_.losses_.throw_if_lost(source_);
   }
 
  private:
@@ -57,7 +56,7 @@ class SharedWrite final : public EventState {
     context_.wait_for(*context_.compute_, uses.written);
     if (context_.has_unsaved_) context_.save_programs();
     std::lock_guard lock(context_.mutex_);
-    context_.throw_if_lost(uses);
+    context_.losses_.throw_if_lost(uses);
     context_.show_to_host(buffer_ ? buffer_->memory : memory_, buffer_ ? buffer_->bytes : bytes_);
   }
   /// The buffer is about to go. Under the context's lock.
@@ -123,6 +122,8 @@ Event Context::upload(Buffer& to, const void* from, std::size_t bytes, bool pend
       [&](cl_uint count, const cl_event* after, cl_event* event) {
         return clEnqueueWriteBuffer(copy_->get(), to.memory.get(), CL_FALSE, 0, bytes, staged ? staged : from, count, after, event);
       });
+  if (pending)
+    if (const Losses::Command source = losses_.arriving_at(from); source.number) losses_.depends({uses.copy, true}, source);
   uses.written = 0;
   uses.uploaded = uses.copy;
   if (staged) return staging_->taken_by(uses.copy), Event();
@@ -140,10 +141,11 @@ Event Context::download(void* to, const Buffer& from, std::size_t bytes) {
                                  return clEnqueueReadBuffer(copy_->get(), from.memory.get(), CL_FALSE, 0, bytes, to, count,
                                                             after, event);
                                });
+  if (bytes) losses_.depends({uses.copy, true}, uses, to);
   return Event(new CopyEvent(*this, uses));
 }
 
-void Context::synchronize() {
+void Context::wait_for_all() {
   std::uint64_t computed, copied;
   {
     std::lock_guard lock(mutex_);
@@ -153,10 +155,12 @@ void Context::synchronize() {
   wait_for(*compute_, computed);
   wait_for(*copy_, copied);
   if (has_unsaved_) save_programs();
+}
+
+void Context::synchronize() {
+  wait_for_all();
   std::lock_guard lock(mutex_);
-  for (std::vector<Lost>* list : {&lost_copies_, &lost_})
-    for (Lost& lost : *list)
-      if (!std::exchange(lost.reported, true)) throw Error(lost.code, lost.message);
+  losses_.throw_unreported();
 }
 
 bool Context::ended(Queue& queue, std::uint64_t number) {
@@ -193,103 +197,26 @@ void Context::wait_for(Queue& queue, std::uint64_t number) {
 
 void Context::look_for_failures() {
   for (const Queue::Failure& failed : compute_->take_failures())
-    note_loss(lost_, {failed.number, compute_->last(), ErrorCode::device_failed,
-                      text(failed.op ? failed.op->op : "a kernel", " failed on ", health_.device, ": ", status_text(failed.status))});
+    losses_.add({{failed.number}}, ErrorCode::device_failed,
+                text(failed.op ? failed.op->op : "a kernel", " failed on ", health_.device, ": ", status_text(failed.status)));
   for (const Queue::Failure& failed : copy_->take_failures()) note_failed_copy(failed);
   take_reports();
 }
 
-void Context::ask_for_reports(std::uint64_t number) {
-  const auto last = std::find_if(reporters_.rbegin(), reporters_.rend(), [&](const Reporter& r) { return r.number <= number; });
-  if (last == reporters_.rend() || (!word_reads_.empty() && last->number <= word_reads_.back().newest)) return;
-  WordRead& read = word_reads_.emplace_back(WordRead{.newest = last->number});
-  try {
-    read.copy = copy_->enqueue("reading the error word", compute_->pending(last->number), nullptr, Transfer::none, compute_->last(),
-                               [&](cl_uint count, const cl_event* after, cl_event* event) {
-                                 return clEnqueueReadBuffer(copy_->get(), error_word_.memory.get(), CL_FALSE, 0, sizeof(ErrorReport),
-                                                            &read.report, count, after, event);
-                               });
-  } catch (...) {
-    word_reads_.pop_back();
-    throw;
-  }
-}
-
-/// A clean word says that all launches before it are well. One that is not may have been seen before: the word itself is read.
-void Context::take_reports() {
-  while (!word_reads_.empty() && copy_->done(word_reads_.front().copy)) {
-    const WordRead read = word_reads_.front();
-    word_reads_.pop_front();
-    if (read.report.tag) {
-      read_error_word();
-      continue;
-    }
-    while (!reporters_.empty() && reporters_.front().number <= read.newest) reporters_.pop_front();
-  }
-}
-
-void Context::look_for_reports() {
-  // Before a launch that may report has ended the word says nothing about it.
-  if (!reporters_.empty() && compute_->done(reporters_.front().number)) read_error_word();
-}
-
-void Context::read_error_word() {
-  if (left_behind()) return;
-  ErrorReport report{};
-  std::size_t finished = 0;
-  while (finished < reporters_.size() && compute_->done(reporters_[finished].number)) ++finished;
-  check(clEnqueueReadBuffer(reports_.get(), error_word_.memory.get(), CL_TRUE, 0, sizeof(report), &report, 0, nullptr, nullptr),
-        "reading the error word");
-  if (report.tag) note_report(report);
-  reporters_.erase(reporters_.begin(), reporters_.begin() + static_cast<std::ptrdiff_t>(finished));
-}
-
-void Context::note_report(const ErrorReport& report) {
-  const auto found = std::ranges::find(reporters_, report.tag, [](const Reporter& r) { return error_tag(r.number); });
-  TANDEM_CHECK(found != reporters_.end(), "no launch is known as ", report.tag);
-  note_loss(lost_, {found->number, compute_->last(), ErrorCode::index_out_of_range,
-            text(sites_[static_cast<std::size_t>(found->site) - 1], ": index ", report.value, " at position ", report.position,
-                 " is outside 0..", report.limit - 1, " (on ", health_.device, ")")});
-  const ErrorReport zeros{};
-  check(clEnqueueWriteBuffer(reports_.get(), error_word_.memory.get(), CL_TRUE, 0, sizeof(zeros), &zeros, 0, nullptr, nullptr),
-        "clearing the error word");
+void Context::settle_losses() {
+  const std::uint64_t computed = compute_->ended(), copied = copy_->ended();  // while one looks, more of them end
+  look_for_failures();
+  look_for_reports();
+  losses_.settle(reporters_.empty() ? computed : std::min(computed, reporters_.front().number - 1), copied);
 }
 
 void Context::note_failed_copy(const Queue::Failure& failed) {
   const bool up = failed.transfer == Transfer::to_device;
   const Decision* const op = up ? compute_->op_from(failed.before + 1) : compute_->op_until(failed.before);
   const std::string near = op ? text(up ? " before " : " after ", op->op) : "";
-  Lost lost{failed.number, failed.number, ErrorCode::device_failed,
-            up ? text("a copy from the host to ", health_.device, near, " failed: ", status_text(failed.status))
-               : text("a copy from ", health_.device, " to the host", near, " failed: ", status_text(failed.status))};
-  // Kernels given to the device since may have read what did not arrive.
-  if (up && compute_->last() > failed.before) {
-    Lost since = lost;
-    since.first = failed.before + 1;
-    since.last = compute_->last();
-    note_loss(lost_, std::move(since));
-    lost.reported = true;  // said once for both
-  }
-  note_loss(lost_copies_, std::move(lost));
-}
-
-void Context::note_loss(std::vector<Lost>& list, Lost lost) {
-  constexpr std::size_t kMostRemembered = 1024;
-  if (list.size() == kMostRemembered) list.erase(list.begin());
-  list.push_back(std::move(lost));
-}
-
-void Context::throw_if_lost(const Uses& uses) {
-  if (!lost_.empty()) [[unlikely]] throw_if_in(lost_, uses.written);
-  if (!lost_copies_.empty()) [[unlikely]] throw_if_in(lost_copies_, uses.uploaded);
-}
-
-void Context::throw_if_in(std::vector<Lost>& list, std::uint64_t number) {
-  for (Lost& lost : list) {
-    if (number < lost.first || number > lost.last) continue;
-    lost.reported = true;
-    throw Error(lost.code, lost.message);
-  }
+  losses_.add({{failed.number, true}}, ErrorCode::device_failed,
+              up ? text("a copy from the host to ", health_.device, near, " failed: ", status_text(failed.status))
+                 : text("a copy from ", health_.device, " to the host", near, " failed: ", status_text(failed.status)));
 }
 
 int Context::error_site(const std::string& op) {

@@ -45,6 +45,16 @@ TEST(OpenClDiscovery, ADeviceThatComputesWronglyIsNotUsed) {
   EXPECT_FALSE(found.devices[0].remedy.empty());
 }
 
+TEST(OpenClDiscovery, ADeviceAboutWhichItsDriverDoesNotAnswerIsRejectedAndStopsNoOther) {
+  FaultScope faults("opencl.info:1");
+  const Discovery found = discover({.cpu_as_gpu = 1});
+  EXPECT_EQ(first_usable(found), nullptr);
+  ASSERT_FALSE(found.devices.empty());
+  EXPECT_EQ(found.devices[0].reason,
+            "its driver does not answer: asking for a property of the device failed: CL_DEVICE_NOT_AVAILABLE (-2)");
+  EXPECT_FALSE(found.devices[0].remedy.empty() || found.devices[0].name.empty() || found.devices[0].platform.empty());
+}
+
 TEST(OpenClDiscovery, HiddenDevicesAreListedWithTheVariableThatHidesThem) {
   const VisibleDevices none{"TANDEM_VISIBLE_DEVICES", "-1", {}}, all{"TANDEM_VISIBLE_DEVICES", "0", {0}};
   const Discovery hidden = discover({.cpu_as_gpu = 1, .visible = none});
@@ -68,7 +78,7 @@ TEST(OpenClDiscovery, TheVariablesOfVisibleDevicesAreReadAsCudaReadsThem) {
 
 TEST(DriverProblems, AnEmptyFolderOfDriversIsSaidWithTheRemedy) {
   const Folder folder;
-  const auto problems = driver_problems({folder.path / "drivers", folder.path / "dri", folder.path / "drm"}, false);
+  const auto problems = driver_problems({folder.path / "drivers", folder.path / "dri", folder.path / "drm"}, {});
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].reason, "no OpenCL driver is registered there");
   EXPECT_NE(problems[0].remedy.find("pocl-opencl-icd"), std::string::npos);
@@ -80,8 +90,8 @@ TEST(DriverProblems, ADriverFileWhoseLibraryIsMissingOrGarbageIsNamed) {
   folder.write("drivers/b.icd", (folder.path / "garbage.so").string());
   folder.write("garbage.so", "no library at all");
   folder.write("drivers/c.icd", "");
-  folder.write("drivers/d.icd", "libc.so.6\n");  // loads
-  const auto problems = driver_problems({folder.path / "drivers", folder.path / "dri", folder.path / "drm"}, false);
+  folder.write("drivers/d.icd", "libOpenCL.so.1\n");  // loads, and looks like a driver
+  const auto problems = driver_problems({folder.path / "drivers", folder.path / "dri", folder.path / "drm"}, {.platform = true});
   ASSERT_EQ(problems.size(), 3u);
   EXPECT_EQ(problems[0].where, folder.path / "drivers/a.icd");
   EXPECT_NE(problems[0].reason.find("libmissing.so"), std::string::npos) << problems[0].reason;
@@ -89,26 +99,57 @@ TEST(DriverProblems, ADriverFileWhoseLibraryIsMissingOrGarbageIsNamed) {
   EXPECT_EQ(problems[2].reason, "it cannot be read or names no library");
 }
 
+TEST(DriverProblems, ALibraryThatIsNoDriverIsNamed) {
+  const Folder folder;
+  folder.write("drivers/a.icd", "libc.so.6\n");
+  const auto problems = driver_problems({folder.path / "drivers", folder.path / "dri", folder.path / "drm"}, {});
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].reason, "its library is no OpenCL driver: libc.so.6");
+}
+
+TEST(DriverProblems, WhatADriverFileHoldsIsPrintedAsOneLineOfText) {
+  const Folder folder;
+  folder.write("drivers/a.icd", "libx\x80\xff\r\n" + std::string(1000, 'x'));
+  folder.write("drivers/b.icd", std::string(1000, '\x01'));
+  for (const Problem& problem : driver_problems({folder.path / "drivers", folder.path / "dri", folder.path / "drm"}, {})) {
+    EXPECT_LT(problem.reason.size(), 1000u);
+    for (const char c : problem.reason.substr(0, 100)) EXPECT_TRUE(c >= ' ' && c < 0x7f) << problem.reason;
+  }
+}
+
+TEST(DriverProblems, ADriverThatLoadsAndOffersNothingIsSaidSo) {
+  const Folder folder;
+  folder.write("drivers/d.icd", "libOpenCL.so.1\n");
+  const auto problems = driver_problems({folder.path / "drivers", folder.path / "dri", folder.path / "drm"}, {});
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].reason, "the drivers registered there load, but offer no platform");
+}
+
+TEST(DriverProblems, WhereAPlatformWasFoundNoDriverIsMissing) {
+  const Folder folder;  // the loader takes drivers from other variables, too
+  EXPECT_TRUE(driver_problems({folder.path / "drivers", folder.path / "dri", folder.path / "drm"}, {.platform = true}).empty());
+}
+
 TEST(DriverProblems, ACardThatNoDriverOffersIsNamedWithThePackageThatHelps) {
   const Folder folder;
-  folder.write("drivers/d.icd", "libc.so.6\n");
+  folder.write("drivers/d.icd", "libOpenCL.so.1\n");
   folder.write("drm/renderD128/device/vendor", "0x1002\n");
   folder.write("drm/card0/device/vendor", "0x1002\n");  // the same card under another name
   const SystemPaths paths{folder.path / "drivers", folder.path / "dri", folder.path / "drm"};
-  const auto problems = driver_problems(paths, false);
+  const auto problems = driver_problems(paths, {.platform = true});
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].reason, "a card made by AMD is here, but no OpenCL driver offers it");
   EXPECT_NE(problems[0].remedy.find("mesa-opencl-icd"), std::string::npos);
-  EXPECT_TRUE(driver_problems(paths, true).empty());
+  EXPECT_TRUE(driver_problems(paths, {.platform = true, .gpu = true}).empty());
 }
 
 TEST(DriverProblems, ACardThatMayNotBeOpenedIsNamedWithTheGroupThatHelps) {
   if (geteuid() == 0) GTEST_SKIP() << "root may open everything";
   const Folder folder;
-  folder.write("drivers/d.icd", "libc.so.6\n");
+  folder.write("drivers/d.icd", "libOpenCL.so.1\n");
   folder.write("dri/renderD128", "");
   fs::permissions(folder.path / "dri/renderD128", fs::perms::none);
-  const auto problems = driver_problems({folder.path / "drivers", folder.path / "dri", folder.path / "drm"}, true);
+  const auto problems = driver_problems({folder.path / "drivers", folder.path / "dri", folder.path / "drm"}, {.platform = true, .gpu = true});
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].reason, "this user may not open the card");
   EXPECT_NE(problems[0].remedy.find("render"), std::string::npos);

@@ -180,6 +180,56 @@ TEST_F(OpenClMemory, ABadIndexReachesAllWhoDependOnItAndNobodyElse) {
   gpu.device().synchronize();  // it was reported
 }
 
+TEST_F(OpenClMemory, WhatCameAfterABadIndexAndDoesNotDependOnItIsWhole) {
+  SmallGpu gpu(std::size_t{1} << 30);
+  const Tensor table = fill({5, 2}, 2.0), good = Tensor::from({1, 4}, {2}), wrong = Tensor::from({1, 7}, {2});
+  DeviceScope scope("/GPU:0");
+  const Tensor bad = gather(table, wrong), sum = table + 1, picked = gather(table, good), from_bad = bad * 2, far = from_bad + picked;
+  Tensors many, few;
+  for (int i = 0; i < 600; ++i) many.push_back(gather(table, i == 300 ? wrong : good));  // more than there are error words
+  for (int i = 0; i < 40; ++i) few.push_back(sum * 2 + 2);
+  for (const Tensor& lost : {far, bad, from_bad, many[300]}) EXPECT_THROW(lost.raw_data(), Error);
+  EXPECT_EQ(sum.to_vector<float>(), std::vector<float>(10, 3.f));
+  EXPECT_EQ(picked.to_vector<float>(), std::vector<float>(4, 2.f));
+  EXPECT_EQ(many[299].to_vector<float>(), std::vector<float>(4, 2.f));
+  EXPECT_EQ(many[301].to_vector<float>(), std::vector<float>(4, 2.f));
+  for (const Tensor& whole : few) EXPECT_EQ(whole.to_vector<float>(), std::vector<float>(10, 8.f));
+  gpu.device().synchronize();  // it was reported
+}
+
+TEST_F(OpenClMemory, SeveralBadIndicesAreEachReportedToTheirOwn) {
+  SmallGpu gpu(std::size_t{1} << 30);
+  const Tensor table = fill({5, 2}, 2.0);
+  DeviceScope scope("/GPU:0");
+  Tensors picked;
+  for (int i = 0; i < 20; ++i) picked.push_back(gather(table, Tensor::from({i, 0}, {2})));
+  for (int i = 19; i >= 0; --i) {
+    const Tensor& tensor = picked[static_cast<std::size_t>(i)];
+    if (i < 5) EXPECT_EQ(tensor.to_vector<float>(), std::vector<float>(4, 2.f)) << i;
+    else EXPECT_THROW(
+        try { tensor.raw_data(); } catch (const Error& error) {
+          EXPECT_NE(error.message().find(text("index ", i, " ")), std::string::npos) << error.message();
+          throw;
+        },
+        Error);
+  }
+}
+
+TEST_F(OpenClMemory, ABadIndexIsFoundBehindAnEvictionAndAWayBack) {
+  SmallGpu gpu(1 << 20);
+  DeviceScope scope("/GPU:0");
+  const Tensor table = fill({64, 1024}, 2.0);  // a quarter of the memory
+  std::vector<std::int32_t> rows(64, 1);
+  rows[7] = 99;
+  const Tensor bad = gather(table, Tensor::from(rows, {64}));
+  Tensors others;
+  for (int i = 0; i < 8; ++i) others.push_back(fill({64, 1024}, i));  // what was there is written back,
+  const Tensor sum = bad + 1;                                        // fetched again, and read
+  EXPECT_THROW(sum.raw_data(), Error);
+  EXPECT_THROW(bad.raw_data(), Error);
+  EXPECT_EQ(others[3].to_vector<float>(), std::vector<float>(64 * 1024, 3.f));
+}
+
 TEST_F(OpenClMemory, ABadIndexIsFoundByWhoReadsACopyThatWasStartedBefore) {
   SmallGpu gpu(std::size_t{1} << 30);
   const Tensor table = fill({5, 2}, 2.0);
