@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tandem/base/error.h"
@@ -130,5 +131,12 @@ std::string to_json(const PlacementLock& lock) {
 }
 
 void write_lock(const PlacementLock& lock, const std::string& path) { write_file_atomically(path, to_json(lock)); }
+
+void add_to_lock(LockedFunction function, const std::string& path) {
+  PlacementLock lock;
+  if (std::filesystem::exists(path)) lock = read_lock(path);
+  lock.put(std::move(function));
+  write_lock(lock, path);
+}
 
 }  // namespace tandem
