@@ -13,7 +13,10 @@ from ._function import Function
 
 @dataclass(frozen=True)
 class Explanation:
-    """A decision: what ran where, with which kernel, why, and what else was considered."""
+    """A decision: what ran where, with which kernel, why, and what else was considered.
+
+    ops, crossings and to_json are as those of a function that has this op alone. It has run already, so nothing of it is predicted.
+    """
 
     op: str
     signature: str
@@ -24,6 +27,27 @@ class Explanation:
     candidates: list
     text: str
     remedy: str
+    dtype: str = ""  # of the tensor that was asked about
+    shape: str = ""
+
+    @property
+    def ops(self):
+        candidates = [
+            {"device": c["device"], "us": None} if c["accepted"] else {"device": c["device"], "refusal": f"{c['kernel']}: {c['refusal']}"}
+            for c in self.candidates
+        ]
+        return [{
+            "op": self.op, "dtype": self.dtype, "shape": self.shape, "requested": self.requested, "chosen": self.device, "kernel": self.kernel,
+            "reason": self.reason, "text": self.text, "predicted_us": {"compute": None, "transfer": None, "launch": None},
+            "candidates": candidates, "bytes_moved": None, "remedy": self.remedy,
+        }]  # fmt: skip
+
+    @property
+    def crossings(self):
+        return []
+
+    def to_json(self):
+        return json.dumps({"crossings": self.crossings, "ops": self.ops}, indent=2)
 
     def __str__(self):
         return self.text
@@ -68,15 +92,7 @@ class FunctionExplanation:
 
     def write_lock(self, path):
         """Writes the plan to a placement lock (tf.config.set_placement_lock); other functions in the file stay."""
-        lock = json.loads(self._lock)
-        if os.path.exists(path):
-            with open(path, encoding="utf-8") as file:
-                old = json.load(file)
-            names = [function["name"] for function in lock["functions"]]
-            lock["functions"] = [function for function in old["functions"] if function["name"] not in names] + lock["functions"]
-            lock["threshold"] = old.get("threshold", lock["threshold"])
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(lock, file, indent=1)
+        _tandem.add_to_lock(self._lock, os.fspath(path))
 
     def _repr_html_(self):
         totals = self._text.split("dearest\n")[0]

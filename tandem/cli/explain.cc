@@ -1,6 +1,6 @@
 // tandem explain: where the ops of a saved function or model run, why, what that takes; here or on another machine.
 #include <CLI/CLI.hpp>
-#include <filesystem>
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -39,8 +39,15 @@ void print_ops(const Explanation& e) {
   print_rest(e.ops.size());
 }
 
-/// There and here, op by op.
+/// There and here, op by op; where only one of the plans splits ops, they have others, and one follows the other.
 void print_both(const Explanation& there, const Explanation& here) {
+  const auto same_op = [](const OpRecord& a, const OpRecord& b) { return a.op == b.op && a.shape == b.shape; };
+  if (!std::ranges::equal(there.ops, here.ops, same_op)) {
+    std::cout << "there\n";
+    print_ops(there);
+    std::cout << "\nhere\n";
+    return print_ops(here);
+  }
   Table table({{"op", 20}, {"shape", 18}, {"there", 8}, {"us there"}, {"here", 8}, {"us here"}, {"reason there"}, {"why", 36}});
   for (std::size_t i = 0; i < std::min(there.ops.size(), kMostRows); ++i) {
     const OpRecord &a = there.ops[i], &b = here.ops[i];
@@ -61,10 +68,7 @@ void print_json(const Explanation& e, const std::optional<Explanation>& here) {
 }
 
 void write(const ExplainCommand& command, const LockedFunction& now) {
-  PlacementLock lock;
-  if (std::filesystem::exists(command.lock)) lock = read_lock(command.lock);
-  lock.put(now);
-  write_lock(lock, command.lock);
+  add_to_lock(now, command.lock);
   std::cerr << "wrote where " << now.ops.size() << " ops run to " << command.lock << "\n";
 }
 

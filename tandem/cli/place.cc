@@ -66,12 +66,12 @@ void print_table(const Explanation& e) {
   if (e.ops.size() > kMostRows) std::cout << "and " << e.ops.size() - kMostRows << " more; --json prints all of them\n";
 }
 
-/// What only the graph as a whole shows, a cycle or too little memory, names the file too.
+/// What only graph and machine together show, a cycle, too little memory or a missing link, names both files.
 Schedule place_file(const PlaceGraph& graph, const Machine& machine, const PlaceOptions& options) {
   try {
     return place(graph, machine, {.soft = options.soft, .visible = options.visible});
   } catch (const Error& error) {
-    fail(error.code(), options.graph, ": ", error.message());
+    fail(error.code(), options.graph, " on ", options.machine, ": ", error.message());
   }
 }
 

@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -52,10 +51,7 @@ void apply(const SuggestCommand& command, const Target& target, const std::vecto
   const auto found = std::ranges::find(list, Suggestion::Kind::placement, &Suggestion::kind);
   LockedFunction function = locked(*target.function, found == list.end() ? now : found->then);
   function.scopes = found == list.end();
-  PlacementLock lock;
-  if (std::filesystem::exists(command.apply)) lock = read_lock(command.apply);
-  lock.put(std::move(function));
-  write_lock(lock, command.apply);
+  add_to_lock(std::move(function), command.apply);
   std::cerr << (found == list.end() ? "no placement remedy; the plan as it is" : "the placement remedy") << " was written to " << command.apply << "\n";
 }
 

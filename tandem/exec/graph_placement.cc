@@ -35,6 +35,9 @@ std::string saved_text(double us) {
   return out.str();
 }
 
+/// In place of a kernel, for an op that runs others: loops, branches, calls of Python.
+constexpr std::string_view kControl = "control";
+
 /// A graph as the placer sees it. Views and what every device may keep a copy of (constants, variables that are only
 /// read) have no node there.
 class Question {
@@ -142,6 +145,7 @@ class Question {
     kernels.resize(machine_.devices.size());
     for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
       if (has_effects(node) && d > 0) place.refusals.push_back({machine_.devices[d].name, "what it does besides computing happens on the host"});
+      if (node.op->execute) kernels[d] = kControl;
       if (!here_[d] || node.op->execute) continue;
       std::vector<Candidate> asked;
       if (const Kernel* kernel = kernel_of(node, specs, node.outputs, *here_[d], asked)) kernels[d] = kernel->name;
@@ -237,6 +241,8 @@ class Question {
   /// What to ask for instead of what was asked for, or of more memory than there is.
   std::string other_remedy(const OpRecord& op, const PlaceNode& place) const {
     if (op.reason == ReasonCode::device_missing || op.reason == ReasonCode::not_visible) return text("ask for one of ", machine_.device_names());
+    if (op.reason == ReasonCode::no_kernel && !op.requested.empty())
+      return text("ask for ", op.chosen, ", which has a kernel for it", op.transfer_us > 0 ? text("; now what it reads is copied there for ", saved_text(op.transfer_us)) : "");
     if (op.reason == ReasonCode::memory) return "a smaller batch, or a higher memory limit";
     if (op.reason != ReasonCode::requested || !place.work) return "";
     const double here = op.finish_us - op.start_us;

@@ -20,12 +20,20 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMostDepth = 32;
 constexpr std::size_t kFewestKeyLetters = 4, kMostKeyLetters = 60;  // of keys that may be misspelt ones: short words are all alike
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+
+/// Names of a hostile file in a message: not endless, and nothing that a terminal obeys.
+std::string shown(std::string_view name) {
+  constexpr std::size_t kMostShown = 100;
+  std::string letters(name.substr(0, kMostShown));
+  std::ranges::replace_if(letters, [](unsigned char letter) { return std::iscntrl(letter); }, '?');
+  return name.size() > kMostShown ? letters + "..." : letters;
+}
 
 std::string step_text(std::string_view key, std::int64_t index) {
   if (index >= 0) return text("[", index, "]");
   const bool plain = !key.empty() && std::ranges::all_of(key, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
-  return plain ? text(".", key) : text("[\"", key, "\"]");
+  return plain ? text(".", shown(key)) : text("[\"", shown(key), "\"]");
 }
 
 std::string joined(const std::vector<std::string>& steps) {
@@ -89,6 +97,9 @@ class Follower : public Json::json_sax_t {
     // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error …": our own line is said already.
     if (const auto at = problem.find("] "); at != std::string::npos) problem.erase(0, at + 2);
     if (const auto at = problem.find(": "); problem.starts_with("parse error") && at != std::string::npos) problem.erase(0, at + 2);
+    // What it read last may be a string without an end.
+    constexpr std::size_t kMostShown = 160, kEndShown = 60;
+    if (problem.size() > kMostShown) problem.replace(kMostShown - kEndShown, problem.size() - kMostShown, "...");
     return false;
   }
 
@@ -157,7 +168,7 @@ class TreeBuilder : public Follower {
   }
   bool new_key(const std::string& name) override {
     if (!open_.back()->contains(name)) return true;
-    problem = text("the key \"", name, "\" appears twice in one object");
+    problem = text("the key \"", shown(name), "\" appears twice in one object");
     return false;
   }
 
@@ -263,7 +274,10 @@ std::vector<JsonValue> JsonValue::elements() const {
 std::vector<std::pair<std::string, JsonValue>> JsonValue::members() const {
   if (!value_->is_object()) complain_type("an object");
   std::vector<std::pair<std::string, JsonValue>> list;
-  for (auto it = value_->begin(); it != value_->end(); ++it) list.emplace_back(it.key(), step(*it, {it.key(), -1}));
+  for (auto it = value_->begin(); it != value_->end(); ++it) {
+    list.emplace_back(it.key(), step(*it, {it.key(), -1}));
+    list.back().second.check_name(it.key());
+  }
   return list;
 }
 
@@ -291,11 +305,15 @@ std::string JsonValue::string() const {
 }
 
 std::string JsonValue::name() const {
-  constexpr std::size_t kMostLetters = 1000;
   std::string name = string();
+  check_name(name);
+  return name;
+}
+
+void JsonValue::check_name(std::string_view name) const {
+  constexpr std::size_t kMostLetters = 1000;
   if (name.size() > kMostLetters) complain(text("a name of ", name.size(), " letters; at most ", kMostLetters));
   if (std::ranges::any_of(name, [](unsigned char letter) { return std::iscntrl(letter); })) complain("a name has no control characters");
-  return name;
 }
 
 double JsonValue::number(double least) const {
@@ -331,20 +349,18 @@ bool JsonValue::boolean() const {
 
 std::string read_text_file(const std::string& path) {
   if (std::filesystem::is_directory(path)) fail(ErrorCode::file_error, path, " is a folder, a file is needed");
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  std::ifstream file(path, std::ios::binary);
   if (!file) fail(ErrorCode::file_error, "cannot open ", path, ": ", std::strerror(errno));
-  const std::int64_t size = file.tellg();
-  if (size > kMostBytes) fail(ErrorCode::bad_file, path, " has ", size, " bytes; at most ", kMostBytes, " are read");
+  // Pipes know no size, and some of them never end.
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
   std::string text;
-  file.seekg(0);
-  if (size > 0) {
-    text.resize(static_cast<std::size_t>(size));
-    file.read(text.data(), size);
-  } else {  // a pipe knows no size
-    file.clear();
-    text.assign(std::istreambuf_iterator<char>(file), {});
+  for (std::size_t read = 0; file; text.resize(read)) {
+    if (read > kMostBytes) fail(ErrorCode::bad_file, path, " has more than ", kMostBytes, " bytes, the most that are read");
+    text.resize(read + kPiece);
+    file.read(text.data() + read, kPiece);
+    read += static_cast<std::size_t>(file.gcount());
   }
-  if (file.bad() || (size > 0 && file.gcount() != size)) fail(ErrorCode::file_error, "cannot read ", path, ": ", std::strerror(errno));
+  if (file.bad()) fail(ErrorCode::file_error, "cannot read ", path, ": ", std::strerror(errno));
   return text;
 }
 

@@ -26,7 +26,7 @@ class JsonValue {
   std::optional<JsonValue> find(std::string_view key) const;  // this must be an object
   JsonValue at(std::string_view key) const;                   // complains when it is missing
   std::vector<JsonValue> elements() const;                    // this must be an array
-  std::vector<std::pair<std::string, JsonValue>> members() const;
+  std::vector<std::pair<std::string, JsonValue>> members() const;  // whose keys are names as below
   /// Complains about a key that is nearly one of these, which is missing: it would be ignored without a word. Other keys are
   /// people's own.
   void complain_misspelt(std::initializer_list<std::string_view> keys) const;
@@ -54,6 +54,7 @@ class JsonValue {
   JsonValue(const JsonDocument& document, const nlohmann::json& value) : document_(&document), value_(&value) {}
   JsonValue step(const nlohmann::json& value, Step step) const;
   [[noreturn]] void complain_type(std::string_view wanted) const;
+  void check_name(std::string_view name) const;
 
   const JsonDocument* document_;
   const nlohmann::json* value_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tandem/base/error.h"
@@ -22,7 +23,7 @@ constexpr std::size_t kMostFunctions = 10'000;
 
 LockedOp read_op(const JsonValue& json, std::int32_t after) {
   json.complain_misspelt({"node", "op", "dtype", "shape", "device"});
-  LockedOp op{.op = json.at("op").string(), .dtype = json.at("dtype").string(), .shape = json.at("shape").string(), .device = json.at("device").string()};
+  LockedOp op{.op = json.at("op").string(), .dtype = json.at("dtype").string(), .shape = json.at("shape").string(), .device = json.at("device").name()};
   const std::int64_t node = json.at("node").integer(0);
   if (node <= after || node > std::int64_t{1} << 30) json.at("node").complain(text("node ", node, " after node ", after, "; nodes are in the order of the graph"));
   op.node = static_cast<std::int32_t>(node);
@@ -36,7 +37,7 @@ LockedOp read_op(const JsonValue& json, std::int32_t after) {
 
 LockedFunction read_function(const JsonValue& json) {
   json.complain_misspelt({"name", "graph", "predicted_us", "scopes", "ops"});
-  LockedFunction function{.name = json.at("name").string(), .graph = json.at("graph").string(), .predicted_us = json.at("predicted_us").number(0)};
+  LockedFunction function{.name = json.at("name").name(), .graph = json.at("graph").name(), .predicted_us = json.at("predicted_us").number(0)};
   if (const auto scopes = json.find("scopes")) function.scopes = scopes->boolean();
   const auto ops = json.at("ops").elements();
   if (ops.size() > kMostPlaceNodes) json.at("ops").complain(text(ops.size(), " ops; at most ", kMostPlaceNodes));
@@ -130,5 +131,12 @@ std::string to_json(const PlacementLock& lock) {
 }
 
 void write_lock(const PlacementLock& lock, const std::string& path) { write_file_atomically(path, to_json(lock)); }
+
+void add_to_lock(LockedFunction function, const std::string& path) {
+  PlacementLock lock;
+  if (std::filesystem::exists(path)) lock = read_lock(path);
+  lock.put(std::move(function));
+  write_lock(lock, path);
+}
 
 }  // namespace tandem

@@ -48,5 +48,7 @@ PlacementLock read_lock(const std::string& path);
 std::string to_json(const PlacementLock& lock);
 /// Atomically.
 void write_lock(const PlacementLock& lock, const std::string& path);
+/// Others in the file stay; throws bad_file when it is there and is no lock.
+void add_to_lock(LockedFunction function, const std::string& path);
 
 }  // namespace tandem

@@ -47,8 +47,9 @@ MachineLink read_link(const JsonValue& json, const Machine& machine) {
   MachineLink link;
   for (auto [key, name] : {std::pair("from", &link.from), std::pair("to", &link.to)}) {
     const JsonValue value = json.at(key);
-    const auto device = machine.find(value.string());
-    if (!device) value.complain(text("there is no device ", value.string(), "; the machine has ", machine.device_names()));
+    const std::string wanted = value.name();
+    const auto device = machine.find(wanted);
+    if (!device) value.complain(text("there is no device ", wanted, "; the machine has ", machine.device_names()));
     *name = machine.devices[static_cast<std::size_t>(*device)].name;
   }
   if (link.from == link.to) json.complain(text("a link from ", link.from, " to itself"));
@@ -61,7 +62,7 @@ CostHistory read_history(const JsonValue& json) {
   CostHistory history;
   for (const JsonValue& entry : json.elements()) {
     entry.complain_misspelt({"op", "dtype", "bucket", "device", "ratio", "samples"});
-    HistoryKey key{.op = entry.at("op").string(), .dtype = read_dtype(entry.at("dtype"), entry.at("dtype").string()),
+    HistoryKey key{.op = entry.at("op").string(), .dtype = read_dtype(entry.at("dtype"), entry.at("dtype").name()),
                    .bucket = static_cast<int>(std::min<std::int64_t>(entry.at("bucket").integer(0), 4096)),
                    .device = entry.at("device").string()};
     if (history.find(key)) entry.complain("the same op, dtype, bucket and device appear twice");
@@ -130,7 +131,7 @@ Machine parse_machine(std::string_view json, std::string_view source) {
   const JsonValue root = document.root();
   root.complain_misspelt({"name", "sources", "devices", "links", "measured", "doubt"});
   Machine machine;
-  if (const auto name = root.find("name")) machine.name = name->string();
+  if (const auto name = root.find("name")) machine.name = name->name();
   if (const auto sources = root.find("sources"))
     for (const JsonValue& line : sources->elements()) machine.sources.push_back(line.string());
   const JsonValue devices = root.at("devices");

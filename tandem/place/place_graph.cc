@@ -18,10 +18,11 @@ using Ids = std::unordered_map<std::string, std::int32_t>;
 OpWork read_work(const JsonValue& json) {
   json.complain_misspelt({"op", "dtype", "flops", "bytes", "depth"});
   OpWork work;
-  if (const auto value = json.find("op")) work.op = value->string();
+  if (const auto value = json.find("op")) work.op = value->name();
   if (const auto value = json.find("dtype")) {
-    const auto dtype = parse_dtype(value->string());
-    if (!dtype) value->complain(text("\"", value->string(), "\" is no dtype; dtypes are named as in float32"));
+    const std::string name = value->name();
+    const auto dtype = parse_dtype(name);
+    if (!dtype) value->complain(text("\"", name, "\" is no dtype; dtypes are named as in float32"));
     work.dtype = *dtype;
   }
   if (const auto value = json.find("flops")) work.flops = value->number(0);
@@ -42,15 +43,16 @@ PlaceNode read_node(const JsonValue& json) {
     json.complain(text("\"cost_us\" is missing (or \"work\", from which the machine's figures give it)"));
   }
   if (const auto value = json.find("memory")) node.memory = value->integer(0);
-  if (const auto value = json.find("device")) node.requested = value->string();
+  if (const auto value = json.find("device")) node.requested = value->name();
   if (const auto value = json.find("host_value")) node.host_value = value->boolean();
   return node;
 }
 
 std::int32_t read_end(const JsonValue& edge, const char* key, const Ids& ids) {
   const JsonValue end = edge.at(key);
-  const auto found = ids.find(end.string());
-  if (found == ids.end()) end.complain(text("there is no node \"", end.string(), "\""));
+  const std::string id = end.name();
+  const auto found = ids.find(id);
+  if (found == ids.end()) end.complain(text("there is no node \"", id, "\""));
   return found->second;
 }
 

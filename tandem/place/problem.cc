@@ -183,7 +183,7 @@ class Builder {
     for (const MachineDevice& device : machine_.devices) {
       if (device.memory < 0) fail(ErrorCode::invalid_argument, "place: ", device.name, " has ", device.memory, " bytes of memory");
       p_.capacity.push_back(device.memory);
-      p_.limited.push_back(total > static_cast<double>(device.memory));
+      p_.limited.push_back(device.memory != kUnlimited && total > static_cast<double>(device.memory));
       p_.any_limited = p_.any_limited || p_.limited.back();
     }
   }
@@ -316,7 +316,7 @@ class Builder {
       return mask;
     }
     const std::string asks = text("place: ", place_of(graph_, node), " asks for ", wanted);
-    const std::string remedy = text("; without the request it could run on ", names(machine_, mask));
+    const std::string remedy = mask ? text("; without the request it could run on ", names(machine_, mask)) : "; no other device could run it either";
     if (!device) fail(ErrorCode::device_unavailable, asks, ", which the machine does not have; it has ", machine_.device_names(), remedy);
     if (why == Refusal::no_kernel) fail(ErrorCode::no_kernel, asks, ", which has no kernel (no cost) for it", remedy);
     if (why == Refusal::not_visible) fail(ErrorCode::device_unavailable, asks, ", which is not visible", remedy);

@@ -82,6 +82,9 @@ void add_config(nb::module_& module) {
   module.def("get_placement_policy", config::get_placement_policy);
   module.def("set_placement_lock", config::set_placement_lock);
   module.def("get_placement_lock", config::get_placement_lock);
+  module.def("add_to_lock", [](const std::string& json, const std::string& path) {
+    for (LockedFunction& function : parse_lock(json, "lock").functions) add_to_lock(std::move(function), path);
+  });
   module.def("placement_drift", config::placement_drift);
   module.def("enable_op_determinism", config::enable_op_determinism);
   module.def("is_op_determinism_enabled", config::is_op_determinism_enabled);

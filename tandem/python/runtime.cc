@@ -70,7 +70,13 @@ void add_runtime(nb::module_& module) {
     for (const FaultInfo& info : fault_list()) out.append(nb::make_tuple(std::string(info.name), std::string(info.simulates)));
     return out;
   });
-  module.def("explain", [](nb::handle tensor) { return decision_dict(explain(to_tensor(tensor.ptr()))); });
+  module.def("explain", [](nb::handle value) {
+    const Tensor tensor = to_tensor(value.ptr());
+    nb::dict out = decision_dict(explain(tensor));
+    out["dtype"] = std::string(dtype_name(tensor.dtype()));
+    out["shape"] = text(tensor.shape());
+    return out;
+  });
   module.def("last_decisions", [](std::uint64_t most) {
     nb::list out;
     for (const Decision* decision : last_decisions(most)) out.append(decision_dict(*decision));

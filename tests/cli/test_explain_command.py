@@ -24,6 +24,13 @@ def step(x):
     return tf.reduce_sum(tf.matmul(y, w))
 
 tf.saved_model.save(step, sys.argv[1])
+
+@tf.function(input_signature=[tf.TensorSpec([None, 1024], tf.float32)])
+def unscoped(x):
+    w = tf.ones([1024, 1024])
+    return tf.reduce_sum(tf.matmul(tf.nn.relu(tf.matmul(x, w)), w))
+
+tf.saved_model.save(unscoped, sys.argv[1] + "/unscoped")
 tf.keras.Sequential([tf.keras.Input([20]), tf.keras.layers.Dense(8, "relu"), tf.keras.layers.Dense(2)]).save(sys.argv[1] + "/model.keras")
 """
 
@@ -61,6 +68,16 @@ def test_json_has_both_machines_and_dot_is_a_digraph(saved):
     scoped = [op for op in answer["ops"] if op["requested"]]
     assert scoped and all(op["chosen"] == "/CPU:0" and "ask for no device: /GPU:0" in op["remedy"] for op in scoped)
     assert tandem("explain", saved, "--machine", RTX3080, "--dot")[1].startswith("digraph")
+
+
+def test_a_plan_that_splits_ops_is_shown_beside_one_that_does_not(saved, tmp_path):
+    figures = {"peak_gflops": {"float32": 500}, "gb_per_s": 50, "launch_us": 1}
+    links = [{"from": a, "to": b, "latency_us": 2, "gb_per_s": 50} for a, b in (("/CPU:0", "/GPU:0"), ("/GPU:0", "/CPU:0"))]
+    (tmp_path / "two.json").write_text(json.dumps({"devices": [{"name": name, **figures} for name in ("/CPU:0", "/GPU:0")], "links": links}))
+    code, out, err = tandem("explain", saved / "unscoped", "--machine", tmp_path / "two.json", "--batch", "4096")
+    assert code == 0 and "without splitting" in out, err
+    there, here = out.split("\nthere\n")[1].split("\nhere\n")
+    assert "concat" in there and "concat" not in here and here.count("matmul") == 2
 
 
 def test_a_lock_is_written_and_checked(saved, tmp_path):

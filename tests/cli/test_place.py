@@ -1,5 +1,7 @@
 """tandem place, run as a user runs it."""
 import json
+import os
+import threading
 
 import pytest
 from test_cli import ROOT, tandem
@@ -90,6 +92,12 @@ NODE = {"id": "a", "cost_us": {"/CPU:0": 1}}
         ({"nodes": [changed(NODE, cost_us={})]}, "nodes[0].cost_us"),
         ({"nodes": [changed(NODE, id="\x1b[31m")]}, "nodes[0].id: a name has no control characters"),
         ({"nodes": [changed(NODE, id="x" * 10**6)]}, "nodes[0].id: a name of 1000000 letters; at most 1000"),
+        ({"nodes": [changed(NODE, device="x" * 10**6)]}, "nodes[0].device: a name of 1000000 letters; at most 1000"),
+        ({"nodes": [changed(NODE, cost_us={"x" * 10**6: 1})]}, "a name of 1000000 letters; at most 1000"),
+        ({"nodes": [changed(NODE, cost_us={"\x1b[31m": 1})]}, 'nodes[0].cost_us["?[31m"]: a name has no control characters'),
+        ({"nodes": [NODE], "edges": [{"from": "a", "to": "x" * 10**6}]}, "edges[0].to: a name of 1000000 letters"),
+        ('{"nodes": ["' + "x" * 10**6, "missing closing quote"),
+        ('{"nodes": [{"' + "x" * 10**6 + '": 1, "' + "x" * 10**6 + '": 1}]}', "appears twice"),
         ({"nodes": [changed(NODE, memory=-5)]}, "nodes[0].memory: needs a whole number of at least 0, got -5"),
         ({"nodes": [changed(NODE, memroy=5)]}, 'nodes[0].memroy: nothing is known of the key "memroy"; did you mean \'memory\'?'),
         ({"nodes": [{"id": "a", "work": {"flop": 1}}]}, "nodes[0].work.flop: nothing is known of the key \"flop\"; did you mean 'flops'?"),
@@ -127,6 +135,31 @@ def test_a_million_nodes_are_refused_without_reading_them_all(tmp_path):
     nodes = ",\n".join(f'{{"id": "n{i}", "cost_us": {{"/CPU:0": 1}}}}' for i in range(1_000_000))
     code, _, err = run(tmp_path, f'{{"nodes": [\n{nodes}]}}')
     assert code == 1 and "graph.json:200002:" in err and "more than 200000 elements" in err, err
+
+
+def test_figures_that_cannot_be_added_up_name_the_machine_file_too(tmp_path):
+    machine = json.loads(json.dumps(MACHINE))
+    machine["links"][0]["latency_us"] = 1e308
+    code, _, err = run(tmp_path, GRAPH, machine)
+    assert code == 1 and "machine.json: place: the link from /CPU:0 to /GPU:0 has latency 1e+308 us" in err, err
+
+
+def test_a_device_without_a_limit_holds_any_number_of_bytes(tmp_path):
+    nodes = [changed(NODE, memory=8 * 10**18), changed(NODE, id="b", memory=8 * 10**18)]
+    code, out, err = run(tmp_path, {"nodes": nodes, "edges": [{"from": "a", "to": "b", "bytes": 1}]}, {"devices": [{"name": "/CPU:0"}]}, "--json")
+    assert code == 0 and json.loads(out)["makespan_us"] == 2, err
+
+
+def test_files_may_be_pipes_but_not_endless_ones(tmp_path):
+    (tmp_path / "machine.json").write_text(json.dumps(MACHINE))
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_text(json.dumps(GRAPH)))
+    writer.start()
+    code, out, err = tandem("place", "--graph", tmp_path / "pipe", "--machine", tmp_path / "machine.json", "--json")
+    writer.join()
+    assert code == 0 and json.loads(out)["makespan_us"] == 20, err
+    code, _, err = tandem("place", "--graph", "/dev/zero", "--machine", tmp_path / "machine.json")
+    assert code == 1 and "/dev/zero has more than 1073741824 bytes" in err, err
 
 
 def test_missing_options_and_files_are_named(tmp_path):

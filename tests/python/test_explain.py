@@ -45,6 +45,42 @@ def test_every_op_is_a_dict_with_all_that_is_known():
     assert first["bytes_moved"] == 2 * 512 * 512 * 4
 
 
+def test_a_tensor_is_explained_in_the_same_words():
+    e = tf.explain(tf.matmul(large(), large()), verbose=False)
+    (op,) = e.ops
+    assert list(op) == KEYS and (op["op"], op["dtype"], op["shape"]) == ("matmul", "float32", "[512, 512]")
+    assert (op["chosen"], op["kernel"], op["reason"], op["text"]) == (e.device, e.kernel, e.reason, e.text)
+    assert all(("us" in c) != ("refusal" in c) for c in op["candidates"]) and e.crossings == []
+    assert json.loads(e.to_json()) == {"crossings": [], "ops": e.ops} and "<table" in e._repr_html_()
+
+
+def test_ops_that_run_others_have_a_reason_and_a_word_for_their_kernel():
+    def steps(x):
+        x = tf.cond(tf.reduce_sum(x) > 0, lambda: x * 2, lambda: x - 1)
+        x = tf.py_function(lambda v: v + 1, [x], tf.TensorSpec([4], tf.float32))
+        return tf.while_loop(lambda i, v: i < 9, lambda i, v: (i + 1, v + 1), [tf.constant(0), x])[1]
+
+    ops = {op["op"]: op for op in tf.explain(steps, tf.ones([4]), verbose=False).ops}
+    assert {ops[name]["kernel"] for name in ("cond", "py_function", "while_loop")} == {"control"}
+    assert all(op["kernel"] and op["reason"] and op["text"] for op in ops.values())
+
+
+def test_a_fallback_says_what_to_ask_for_and_what_it_costs():
+    lines = run(
+        """
+tf.config.list_logical_devices()
+def f(x):
+    with tf.device("/GPU:0"):
+        return tf.linalg.svd(x * 2.0)[0]
+op = tf.explain(f, tf.ones([512, 512]), verbose=False).ops[-1]
+print(op["op"], op["requested"], op["chosen"], op["reason"], op["remedy"], sep="|")
+"""
+    )
+    op, requested, chosen, reason, remedy = lines[0].split("|")
+    assert (op, requested, chosen, reason) == ("svd", "/GPU:0", "/CPU:0", "no_kernel")
+    assert "ask for /CPU:0, which has a kernel for it; now what it reads is copied there for" in remedy
+
+
 def test_crossings_come_first_in_the_text():
     e = tf.explain(chain, large(), large(), machine=RTX3080, verbose=False)
     assert [(c["from"], c["to"], c["bytes"]) for c in e.crossings] == [("/CPU:0", "/GPU:0", 512 * 512 * 4)] * 2
@@ -147,6 +183,9 @@ def test_a_lock_that_is_none_is_refused_with_the_place(tmp_path):
     with pytest.raises(ValueError, match=r"placement.json:2: functions\[0\].name: needs a string, got 3"):
         tf.config.set_placement_lock(wrong)
     assert tf.config.get_placement_lock() is None
+    with pytest.raises(ValueError, match=r"placement.json:2: functions\[0\].name: needs a string, got 3"):
+        tf.explain(chain, large(), large(), verbose=False).write_lock(wrong)
+    assert wrong.read_text().startswith('{"version": 1,')
 
 
 def test_explanations_are_printed_unless_asked_not_to(capsys):
