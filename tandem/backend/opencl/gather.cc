@@ -38,6 +38,10 @@ KERNEL gather(__global const E* x, __global const void* indices, const int wide,
       continue;
     }
     for (; k + 8 <= inner; k += 8) PUT8(E8, to + k, GET8(E8, from + k));
+    if (k < inner && inner > 8) {  // the last eight: some of them for the second time
+      PUT8(E8, to + inner - 8, GET8(E8, from + inner - 8));
+      continue;
+    }
     for (; k < inner; ++k) to[k] = from[k];
   }
 }

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -282,6 +284,34 @@ TEST_F(OpenCl, ScansAlongAnyAxisAgree) {
         expect_agrees(cumsum_op, make_attrs(cumsum_op, axis, exclusive, reverse), {random_f32(shape)}, 1e-5);
         expect_agrees(cumprod_op, make_attrs(cumprod_op, axis, exclusive, reverse), {random_f32(shape)}, 1e-5);
       }
+}
+
+TEST_F(OpenCl, LongLinesAreScannedInPieces) {
+  for (const Shape& shape : {Shape{16 * 2096}, Shape{2, 40'003}})
+    for (bool exclusive : {false, true})
+      for (bool reverse : {false, true}) {
+        std::mt19937 engine(1);
+        const Attrs sums = make_attrs(cumsum_op, -1, exclusive, reverse), products = make_attrs(cumprod_op, -1, exclusive, reverse);
+        expect_agrees(cumsum_op, sums, {random_tensor({{DType::i32, shape}, {-9, 9}}, engine)}, 0);
+        expect_agrees(cumsum_op, sums, {random_f32(shape)}, 1e-5);
+        expect_agrees(cumprod_op, products, {random_tensor({{DType::f32, shape}, {0.999, 1.001}}, engine)}, 1e-5);
+      }
+}
+
+TEST_F(OpenCl, RoundingHasTheBitsOfTheCpu) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  std::vector<float> values{0.0f, -0.0f, 0.5f, 1.5f, 2.5f, 0x1.FFFFFEp-2f, 1e-40f, 3e38f, kInfinity, std::numeric_limits<float>::quiet_NaN()};
+  for (float power : {0x1p22f, 0x1p23f, 0x1p24f, 0x1p31f})  // around them the last fractions and odd numbers end
+    for (float next : {std::nextafter(power, 0.0f), power, power + 0.5f, power + 1, power + 1.5f, std::nextafter(power, kInfinity)}) values.push_back(next);
+  for (std::size_t i = 0, count = values.size(); i < count; ++i) values.push_back(-values[i]);
+  for (const char* name : {"round", "rint"}) {
+    const Call call(*find_op(name), {}, {Tensor::from(values, {static_cast<std::int64_t>(values.size())})});
+    const Tensor expected = call.run_reference()[0], got = call.run(*shared_device());
+    EXPECT_EQ(std::memcmp(got.raw_data(), expected.raw_data(), got.spec().bytes()), 0) << name;
+  }
+  expect_agrees(*find_op("round"), {}, {random_f32({5000})}, 0);
+  const std::vector<double> wide{0.5, -0.0, -0.5, 1.5, -2.5, 0x1p51 + 0.5, 0x1p52 - 0.5, 0x1p52 + 1, -0x1p53, 1e300, -std::numeric_limits<double>::infinity()};
+  expect_agrees(*find_op("round"), {}, {Tensor::from(wide, {static_cast<std::int64_t>(wide.size())})}, 0);
 }
 
 TEST_F(OpenCl, TheFirstOfEqualValuesIsFoundInRowsOfAnyLength) {
