@@ -131,13 +131,15 @@ KERNEL copy_tiles(const Tiles n, __global const E* x, const long x_offset, __glo
 )");
 }
 
-std::string fill_source(std::size_t bytes) {
-  return text(prelude(false), "typedef ", bits_type(bytes), " E;\ntypedef ", bits_type(bytes), "8 E8;\n#define E8_anywhere ", bits_type(bytes), "8_anywhere\n", R"(
-KERNEL fill(__global E* y, const E value, const long count, const long per_item) {
+/// Elements of any size: `same` has as many of them as eight bytes hold. 64 bytes at a time, which PoCL's processor stores as one.
+std::string fill_source() {
+  return text(prelude(false), R"(
+KERNEL fill(__global uchar* y, const ulong same, const long bytes, const long per_item) {
   long i = (long)get_global_id(0) * per_item;
-  const long end = min(count, i + per_item);
-  for (; i + 8 <= end; i += 8) PUT8(E8, y + i, (E8)(value));
-  for (; i < end; ++i) y[i] = value;
+  const long end = min(bytes, i + per_item);
+  for (; i + 64 <= end; i += 64) PUT_BYTES(y + i, (ulong8)(same));
+#pragma unroll 1
+  for (; i < end; ++i) y[i] = (uchar)(same >> (i % 8 * 8));
 }
 )");
 }
@@ -368,13 +370,18 @@ void StridedCopy::run(const void* from, std::int64_t from_offset, void* to, std:
 }
 
 Filling::Filling(Context& context, DType dtype, std::int64_t elements)
-    : context_(&context), dtype_(dtype), elements_(elements), kernel_(context.kernel(fill_source(dtype_size(dtype)), "fill")) {}
+    : context_(&context), dtype_(dtype), elements_(elements), kernel_(context.kernel(fill_source(), "fill")) {}
 
 void Filling::run(void* to, double value) const { run_bits(to, element_bits(dtype_, value).data()); }
 
 void Filling::run_bits(void* to, const void* bits) const {
-  const std::int64_t per_item = blocks(std::max<std::int64_t>(context_->elements_per_item(elements_), 8), 8) * 8;
-  Launch(*context_, kernel_).buffer(to).bytes(bits, dtype_size(dtype_)).value(elements_).value(per_item).run(blocks(elements_, per_item));
+  constexpr std::int64_t kVector = 64;  // bytes
+  const std::size_t size = dtype_size(dtype_);
+  std::array<unsigned char, 8> same;
+  for (std::size_t at = 0; at < same.size(); at += size) std::memcpy(&same[at], bits, size);
+  const std::int64_t bytes = elements_ * static_cast<std::int64_t>(size), vectors = blocks(bytes, kVector);
+  const std::int64_t per_item = context_->elements_per_item(vectors, kVector / sizeof(float)) * kVector;
+  Launch(*context_, kernel_).buffer(to).value(same).value(bytes).value(per_item).run(blocks(bytes, per_item));
 }
 
 std::array<unsigned char, 8> element_bits(DType dtype, double value) {

@@ -3,7 +3,8 @@
 #include <limits>
 
 #include "tandem/backend/opencl/array_kernels.h"
-#include "tandem/backend/opencl/kernels.h"
+#include "tandem/backend/opencl/gemm.h"
+#include "tandem/backend/opencl/pieces.h"
 #include "tandem/backend/opencl/source.h"
 #include "tandem/kernel/around_axis.h"
 #include "tandem/op/array_records.h"
@@ -62,8 +63,8 @@ KERNEL scan_columns(__global const T_mem* x, __global T_mem* y, const long outer
 
 // --- Long lines, in pieces as on the CPU (ADR 0201): x is [outer, size]. ---
 
-/// Elements of a piece: whole vectors, and the line alone says which.
-constexpr std::int64_t kPiece = 2096;
+/// Elements of a piece. No multiple of a page: pieces that are read side by side would lie in the same lines of the cache.
+constexpr std::int64_t kPiece = 2048 + 48;
 /// The line from which the launches that add up its pieces are worth while.
 constexpr std::int64_t kLongLine = 16 * kPiece;
 
@@ -99,36 +100,50 @@ KERNEL pieces_before(__global S* totals, const long outer, const long pieces) {
   }
 }
 
-#define BACKWARDS(v) EIGHT(T_lane8, v.s7, v.s6, v.s5, v.s4, v.s3, v.s2, v.s1, v.s0)
-#define AFTER(a, v) EIGHT(T_lane8, a, v.s0, v.s1, v.s2, v.s3, v.s4, v.s5, v.s6)
-// What lies before lanes that are one, two and four further.
-static T_lane8 scanned(T_lane8 v) {
-  const T_lane none = START;
-  const T_lane8 two = COMBINE(AFTER(none, v), v);
-  const T_lane8 four = COMBINE(EIGHT(T_lane8, none, none, two.s0, two.s1, two.s2, two.s3, two.s4, two.s5), two);
-  return COMBINE(EIGHT(T_lane8, none, none, none, none, four.s0, four.s1, four.s2, four.s3), four);
-}
+// Pieces side by side, each `length` long and from its own total on; the first begins at `from`. A running value waits for the one
+// before, several do not. Written out: of a loop over them LLVM makes vectors that are gathered and scattered.
+#define FIRST_PIECE(DO) DO(0)
+#if TOGETHER == 8
+#define EACH_PIECE(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
+#else
+#define EACH_PIECE FIRST_PIECE
+#endif
+#define BEGIN_PIECE(u) running[u] = (T_lane)before[u];
+#define SCAN_PIECE(u) { \
+    const long at = from + step * (k + u * PIECE); \
+    const T_lane sum = COMBINE(running[u], T_load(x, at)); \
+    T_store(y, at, exclusive ? running[u] : sum); \
+    running[u] = sum; \
+  }
+#define DEFINE_SCAN(name, EACH) \
+  static void name(__global const T_mem* x, __global T_mem* y, __global const S* before, long from, long length, const int step, const int exclusive) { \
+    T_lane running[TOGETHER]; \
+    EACH(BEGIN_PIECE) \
+    for (long k = 0; k < length; ++k) { EACH(SCAN_PIECE) } \
+  }
+DEFINE_SCAN(scan_together, EACH_PIECE)
+DEFINE_SCAN(scan_one, FIRST_PIECE)
+// With constants, so that a loop knows where it goes and what it keeps.
+#define SCAN(name, length) \
+  if (reverse && exclusive) name(x, y, before + line * pieces + p, from, length, -1, 1); \
+  else if (reverse) name(x, y, before + line * pieces + p, from, length, -1, 0); \
+  else if (exclusive) name(x, y, before + line * pieces + p, from, length, 1, 1); \
+  else name(x, y, before + line * pieces + p, from, length, 1, 0);
 
 KERNEL scan_pieces(__global const T_mem* x, __global T_mem* y, __global const S* before, const long outer, const long size, const long pieces,
                    const int exclusive, const int reverse, const long per_item) {
-  FOR_EACH(i, outer * pieces, per_item) {
-    const long line = i / pieces, p = i - line * pieces, count = min((long)PIECE, size - p * PIECE);
-    const long begin = piece_begin(line, p, size, count, reverse);
-    T_lane8 running = (T_lane8)((T_lane)before[i]);
-    long k = 0;
-    for (; k + 8 <= count; k += 8) {
-      const long at = reverse ? begin + count - 8 - k : begin + k;
-      const T_lane8 in = T_load8(x, at), v = scanned(reverse ? BACKWARDS(in) : in), sums = COMBINE(running, v);
-      const T_lane8 out = exclusive ? AFTER(running.s0, sums) : sums;
-      T_store8(y, at, reverse ? BACKWARDS(out) : out);
-      running = COMBINE(running, (T_lane8)(v.s7));
-    }
-    T_lane last = running.s0;
-    for (; k < count; ++k) {
-      const long at = reverse ? begin + count - 1 - k : begin + k;
-      const T_lane sum = COMBINE(last, T_load(x, at));
-      T_store(y, at, exclusive ? last : sum);
-      last = sum;
+  const long groups = (pieces + TOGETHER - 1) / TOGETHER;
+  FOR_EACH(i, outer * groups, per_item) {
+    const long line = i / groups, end = min(pieces, (i - line * groups + 1) * TOGETHER);
+    for (long p = (i - line * groups) * TOGETHER; p < end;) {
+      const long from = line * size + (reverse ? size - 1 - p * PIECE : p * PIECE), length = min((long)PIECE, size - p * PIECE);
+      if ((p + TOGETHER) * PIECE <= size) {
+        SCAN(scan_together, PIECE)
+        p += TOGETHER;
+      } else {
+        SCAN(scan_one, length)
+        ++p;
+      }
     }
   }
 }
@@ -144,13 +159,15 @@ std::string scan_prelude(const KernelCall& call, bool fp64) {
 Prepared prepare_long_lines(const KernelCall& call, const AroundAxis& at) {
   Context& context = context_of(call);
   const DType lane = lane_dtype(call.dtype()), total = lane == DType::f32 && context.traits().fp64 ? DType::f64 : lane;
+  const std::int64_t together = context.traits().cpu_type ? 8 : 1;  // pieces that a work-item scans in lockstep
   const std::string s(lane_type(expr::lane_of(total)));
-  const std::string source = text(scan_prelude(call, total == DType::f64), "#define PIECE ", kPiece, "\ntypedef ", s, " S;\ntypedef ", s, "8 S8;\n#define AS_S8 ",
-                                  total == lane ? "" : "convert_double8", "\n", kPieces);
+  const std::string source = text(scan_prelude(call, total == DType::f64), "#define PIECE ", kPiece, "l\n#define TOGETHER ", together,
+                                  "\ntypedef ", s, " S;\ntypedef ", s, "8 S8;\n#define AS_S8 ", total == lane ? "" : "convert_double8", "\n", kPieces);
   const KernelFunction totals = context.kernel(source, "piece_totals"), before = context.kernel(source, "pieces_before"),
                        scan = context.kernel(source, "scan_pieces");
   const bool exclusive = call.attr().boolean("exclusive"), reverse = call.attr().boolean("reverse");
   const std::int64_t pieces = blocks(at.size, kPiece), count = at.outer * pieces, per_item = context.elements_per_item(count, kPiece);
+  const std::int64_t groups = at.outer * blocks(pieces, together), groups_per_item = context.elements_per_item(groups, static_cast<double>(together * kPiece));
   const std::size_t bytes = static_cast<std::size_t>(count) * dtype_size(total);
   return prepared([=, &context](const KernelArgs& args) {
     const Scratch scratch(context.pool(), bytes);
@@ -158,7 +175,7 @@ Prepared prepare_long_lines(const KernelCall& call, const AroundAxis& at) {
         .value<cl_int>(reverse).value(per_item).run(blocks(count, per_item));
     Launch(context, before).buffer(scratch.get()).value(at.outer).value(pieces).run(at.outer);
     Launch(context, scan).buffer(args.inputs[0]).buffer(args.outputs[0]).buffer(scratch.get()).value(at.outer).value(at.size)
-        .value(pieces).value<cl_int>(exclusive).value<cl_int>(reverse).value(per_item).run(blocks(count, per_item));
+        .value(pieces).value<cl_int>(exclusive).value<cl_int>(reverse).value(groups_per_item).run(blocks(groups, groups_per_item));
   });
 }
 
@@ -188,7 +205,7 @@ KERNEL segments(__global const T_mem* x, __global const void* ids, const int wid
   if (begin >= end) return;
   for (long s = 0; fills && s < segments; ++s) {
     long k = begin;
-    for (; k + 8 <= end; k += 8) L_store8(y, s * inner + k, (L_lane8)(empty));
+    for (; k + LANES <= end; k += LANES) L_store_whole_piece(y, s * inner + k, (V)(empty));
     for (; k < end; ++k) L_store(y, s * inner + k, empty);
   }
   for (long i = 0; i < rows; ++i) {
@@ -204,9 +221,9 @@ KERNEL segments(__global const T_mem* x, __global const void* ids, const int wid
     }
     const long from = i * inner, to = segment * inner;
     long k = begin;
-    for (; k + 8 <= end; k += 8) {
-      const L_lane8 a = L_load8(y, to + k), b = T_load8(x, from + k);
-      L_store8(y, to + k, JOINED);
+    for (; k + LANES <= end; k += LANES) {
+      const V a = L_whole_piece(y, to + k), b = T_whole_piece(x, from + k);
+      L_store_whole_piece(y, to + k, JOINED);
     }
     for (; k < end; ++k) {
       const L_lane a = L_load(y, to + k), b = T_load(x, from + k);
@@ -250,9 +267,10 @@ Prepared prepare_segments(const KernelCall& call) {
   const bool wide = call.dtype(1) == DType::i64;
   const std::int64_t empty = empty_bits(call.op, call.dtype());
   const int site = context.error_site(std::string(call.op.name));
+  const int lanes = tile_lanes(context, call.dtype());
   const bool fills = context.traits().cpu_type && blocks(inner, width) >= context.traits().units;
   const KernelFunction kernel = context.kernel(
-      text(prelude(lane == DType::f64), define_dtype("T", call.dtype()), define_dtype("L", lane), "#define JOINED ", join_text(call.op), "\n", kSegments),
+      text(prelude(lane == DType::f64), define_dtype("T", call.dtype()), define_dtype("L", lane), pieces_text("T", call.dtype(), lanes), pieces_text("L", lane, lanes), "#define JOINED ", join_text(call.op), "\n", kSegments),
       "segments");
   return prepared([=, &context, filling = Filling(context, lane, elements),
                    narrowing = Narrowing(context, call.dtype(), elements)](const KernelArgs& args) {
