@@ -298,6 +298,30 @@ TEST_F(OpenCl, LongLinesAreScannedInPieces) {
       }
 }
 
+TEST_F(OpenCl, SumsOverSeveralAxesThatAreNotNeighboursAgree) {
+  for (const auto& [shape, axes] : std::vector<std::pair<Shape, Ints>>{{{64, 5, 33}, {0, 2}}, {{9, 3, 10, 4, 7}, {0, 2, 4}}, {{2, 70, 600}, {0, 2}}, {{600, 70, 7}, {0, 2}}})
+    expect_agrees(reduce_sum_op, make_attrs(reduce_sum_op, axes, false), {random_f32(shape)}, 2e-5);
+}
+
+TEST_F(OpenCl, MatricesOfAnySizeAreTurned) {
+  for (const Shape& shape : {Shape{16, 16}, Shape{33, 40}, Shape{3, 48, 33}, Shape{2, 3, 64, 80}}) {
+    Ints perm;
+    for (int i = 0; i < shape.rank(); ++i) perm.push_back(i < shape.rank() - 2 ? i : 2 * shape.rank() - 3 - i);
+    expect_agrees(transpose_op, make_attrs(transpose_op, perm), {random_f32(shape)}, 0);
+    std::mt19937 engine(1);
+    expect_agrees(transpose_op, make_attrs(transpose_op, perm), {random_tensor({{DType::i64, shape}, {-9, 9}}, engine)}, 0);
+    expect_agrees(transpose_op, make_attrs(transpose_op, perm), {random_tensor({{DType::i8, shape}, {-9, 9}}, engine)}, 0);
+  }
+}
+
+TEST_F(OpenCl, RowsOfAnyLengthAreGathered) {
+  std::mt19937 engine(1);
+  for (std::int64_t length : {1, 7, 8, 9, 10, 16, 23}) {
+    expect_agrees(gather_op, make_attrs(gather_op, 0, 0), {random_f32({300, length}), random_tensor({{DType::i32, {9'000}}, {0, 299}}, engine)}, 0);
+    expect_agrees(gather_op, make_attrs(gather_op, 2, 1), {random_f32({4, 5, 30, length}), random_tensor({{DType::i64, {4, 700}}, {0, 29}}, engine)}, 0);
+  }
+}
+
 TEST_F(OpenCl, RoundingHasTheBitsOfTheCpu) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   std::vector<float> values{0.0f, -0.0f, 0.5f, 1.5f, 2.5f, 0x1.FFFFFEp-2f, 1e-40f, 3e38f, kInfinity, std::numeric_limits<float>::quiet_NaN()};
@@ -317,6 +341,7 @@ TEST_F(OpenCl, RoundingHasTheBitsOfTheCpu) {
 TEST_F(OpenCl, TheFirstOfEqualValuesIsFoundInRowsOfAnyLength) {
   for (std::int64_t length : {1, 7, 8, 9, 16, 23, 1000})
     for (const OpDef* op : {&argmax_op, &argmin_op}) expect_agrees(*op, make_attrs(*op, 1, DType::i64), {few_values({50, length})}, 0);
+  for (std::int64_t columns : {8, 32, 40, 72, 9}) expect_agrees(argmax_op, make_attrs(argmax_op, 1, DType::i32), {few_values({3, 50, columns})}, 0);
 }
 
 TEST_F(OpenCl, ReversedRowsAndEverySecondElementAgree) {
