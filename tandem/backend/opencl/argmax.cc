@@ -90,24 +90,41 @@ KERNEL argmax_short(__global const T_mem* x, __global void* y, const int wide, c
   }
 }
 
-// Eight neighbours along the inner axis at a time; inner is a multiple of eight.
+// `vectors` (a constant) of eight columns from `from` on, through all rows; the first column is number `to` of the results.
+static void best_columns(__global const T_mem* x, __global void* y, int wide, long from, long to, long length, long inner, const int vectors) {
+  T_lane8 largest[4];
+  Where8 best[4];
+  for (int u = 0; u < vectors; ++u) {
+    const T_lane8 v = T_load8(x, from + u * 8);
+    largest[u] = PICK(v != v, (T_lane8)(WORST), v);
+    best[u] = (Where8)(0);
+  }
+  for (long k = 1; k < length; ++k)
+    for (int u = 0; u < vectors; ++u) {
+      const T_lane8 v = T_load8(x, from + k * inner + u * 8);
+      const Where8 larger = NEARER(v, largest[u]);
+      largest[u] = PICK(larger, v, largest[u]);
+      best[u] = PICK(larger, (Where8)(k), best[u]);
+    }
+  for (int u = 0; u < vectors; ++u) {
+    long all[8];
+    vstore8(convert_long8(best[u]), 0, all);
+#pragma unroll 1
+    for (int c = 0; c < 8; ++c) put(y, wide, to + u * 8 + c, all[c]);
+  }
+}
+
+// 32 columns at a time, so that whole cache lines are read; inner is a multiple of eight.
 KERNEL argmax_columns(__global const T_mem* x, __global void* y, const int wide, const long outer, const long length,
                       const long inner, const long per_item) {
-  const long groups = inner / 8;
+  const long groups = (inner + 31) / 32;
   FOR_EACH(i, outer * groups, per_item) {
-    const long o = i / groups, column = (i - o * groups) * 8, from = o * length * inner + column;
-    T_lane8 largest = T_load8(x, from);
-    largest = PICK(largest != largest, (T_lane8)(WORST), largest);
-    Where8 best = (Where8)(0);
-    for (long k = 1; k < length; ++k) {
-      const T_lane8 v = T_load8(x, from + k * inner);
-      const Where8 larger = NEARER(v, largest);
-      largest = PICK(larger, v, largest);
-      best = PICK(larger, (Where8)(k), best);
+    const long o = i / groups, column = (i - o * groups) * 32, from = o * length * inner + column, to = o * inner + column;
+    if (column + 32 <= inner) {
+      best_columns(x, y, wide, from, to, length, inner, 4);
+      continue;
     }
-    long all[8];
-    vstore8(convert_long8(best), 0, all);
-    for (int u = 0; u < 8; ++u) put(y, wide, o * inner + column + u, all[u]);
+    for (long c = 0; column + c < inner; c += 8) best_columns(x, y, wide, from + c, to + c, length, inner, 1);
   }
 }
 )");
@@ -119,10 +136,11 @@ Prepared prepare_argmax(const KernelCall& call) {
   const int axis = normalize_axis(call.op.name, call.attr().integer("axis"), shape.rank());
   const AroundAxis at = around_axis(shape, axis);
   const bool numbered = at.size <= std::numeric_limits<std::int32_t>::max();
-  const bool columns = at.inner % 8 == 0 && at.inner > 0 && numbered, rows = at.inner == 1 && at.size > kShortRow && numbered;
+  // A GPU reads neighbouring columns together anyway: they are its work-items.
+  const bool columns = context.traits().cpu_type && at.inner % 8 == 0 && at.inner > 0 && numbered, rows = at.inner == 1 && at.size > kShortRow && numbered;
   const bool short_rows = at.inner == 1 && at.size > 0 && at.size <= kShortRow;
-  const std::int64_t searches = columns ? at.outer * (at.inner / 8) : short_rows ? blocks(at.outer, 8) : at.outer * at.inner;
-  const std::int64_t per_item = context.elements_per_item(searches, static_cast<double>(at.size) * (columns || short_rows ? 8 : 1));
+  const std::int64_t searches = columns ? at.outer * blocks(at.inner, 32) : short_rows ? blocks(at.outer, 8) : at.outer * at.inner;
+  const std::int64_t per_item = context.elements_per_item(searches, static_cast<double>(at.size) * (columns ? 32 : short_rows ? 8 : 1));
   const bool wide = call.outputs[0].dtype() == DType::i64;
   const KernelFunction kernel =
       context.kernel(argmax_source(call.dtype(), &call.op == &argmin_op),

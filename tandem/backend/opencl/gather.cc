@@ -28,16 +28,27 @@ constexpr std::string_view kGather = R"(
 // `outer` blocks share the indices of a batch.
 KERNEL gather(__global const E* x, __global const void* indices, const int wide, __global E* y, const long blocks, const long outer,
               const long axis, const long inner, const long count, __global int* error, const int site, const long per_item) {
+  // Block and position are counted on: two divisions take longer than moving a short row.
+  const long first = (long)get_global_id(0) * per_item;
+  long o = first / count, batch = o / outer, position = first - o * count;
   FOR_EACH(i, blocks * count, per_item) {
-    const long o = i / count, at = index_at(indices, wide, o / outer * count + i - o * count, axis, error, site);
+    const long at = index_at(indices, wide, batch * count + position, axis, error, site);
     __global const E* from = x + (o * axis + at) * inner;
     __global E* to = y + i * inner;
+    if (++position == count) {
+      position = 0;
+      batch = ++o / outer;
+    }
     long k = 0;
     if (at < 0) {
       for (; k < inner; ++k) to[k] = (E)0;
       continue;
     }
     for (; k + 8 <= inner; k += 8) PUT8(E8, to + k, GET8(E8, from + k));
+    if (k < inner && inner > 8) {  // the last eight: some of them for the second time
+      PUT8(E8, to + inner - 8, GET8(E8, from + inner - 8));
+      continue;
+    }
     for (; k < inner; ++k) to[k] = from[k];
   }
 }
@@ -72,16 +83,19 @@ static long index_of(__global const void* indices, int bytes, long at) {
 
 KERNEL one_hot(__global const void* indices, const int bytes, __global E* y, const E on, const E off, const long depth,
                const long inner, const long outer, const long per_item) {
+  if (inner == 1) {
+    const long first = (long)get_global_id(0) * per_item, last = min(outer, first + per_item);
+    long k = first * depth;
+    for (; k + 8 <= last * depth; k += 8) PUT8(E8, y + k, (E8)(off));
+    for (; k < last * depth; ++k) y[k] = off;
+    for (long o = first; o < last; ++o) {
+      const long index = index_of(indices, bytes, o);
+      if (index >= 0 && index < depth) y[o * depth + index] = on;
+    }
+    return;
+  }
   FOR_EACH(o, outer, per_item) {
     __global E* to = y + o * depth * inner;
-    if (inner == 1) {
-      const long index = index_of(indices, bytes, o);
-      long p = 0;
-      for (; p + 8 <= depth; p += 8) PUT8(E8, to + p, (E8)(off));
-      for (; p < depth; ++p) to[p] = off;
-      if (index >= 0 && index < depth) to[index] = on;
-      continue;
-    }
     for (long p = 0; p < depth; ++p)
       for (long k = 0; k < inner; ++k) to[p * inner + k] = index_of(indices, bytes, o * inner + k) == p ? on : off;
   }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tandem/backend/opencl/array_kernels.h"
+#include "tandem/backend/opencl/gemm.h"
 #include "tandem/backend/opencl/kernels.h"
 #include "tandem/backend/opencl/source.h"
 #include "tandem/kernel/moved_pieces.h"
@@ -72,12 +73,16 @@ struct Tiles {
   std::int64_t items, batch = 1;
 };
 
-Tiles make_tiles(const Axes& axes, std::size_t turned) {
+Tiles make_tiles(const Context& context, const Axes& axes, std::size_t turned) {
+  constexpr double kTileElements = 16 * 16;
   const std::size_t inner = axes.sizes.size() - 1;
+  const std::int64_t tiles = blocks(axes.sizes[turned], 16) * blocks(axes.sizes[inner], 16);
   Tiles t;
-  t.words = {axes.sizes[turned], axes.sizes[inner], axes.strides[1][turned], axes.strides[0][inner],
-             static_cast<std::int64_t>(inner) - 1};
-  t.items = blocks(axes.sizes[turned], 16) * blocks(axes.sizes[inner], 16);
+  for (std::size_t d = 0; d < inner; ++d)
+    if (d != turned) t.batch *= axes.sizes[d];
+  const std::int64_t per_item = std::clamp<std::int64_t>(context.elements_per_item(tiles * t.batch, kTileElements), 1, std::max<std::int64_t>(tiles, 1));
+  t.words = {axes.sizes[turned], axes.sizes[inner], axes.strides[1][turned], axes.strides[0][inner], per_item, static_cast<std::int64_t>(inner) - 1};
+  t.items = blocks(tiles, per_item);
   for (const std::vector<std::int64_t>* values : {&axes.sizes, &axes.strides[0], &axes.strides[1]}) {
     std::size_t count = 0;
     for (std::size_t d = 0; d < inner; ++d) {
@@ -87,51 +92,54 @@ Tiles make_tiles(const Axes& axes, std::size_t turned) {
     }
     for (; count < kMaxRank - 2; ++count) t.words.push_back(0);
   }
-  for (std::size_t d = 0; d < inner; ++d)
-    if (d != turned) t.batch *= axes.sizes[d];
   return t;
 }
 
 std::string tiles_source(std::size_t bytes) {
-  return text(prelude(false), "typedef ", bits_type(bytes), " E;\n", R"(
+  const std::string_view type = bits_type(bytes);
+  return text(prelude(false), "typedef ", type, " E;\ntypedef E T_mem;\ntypedef E P;\ntypedef ", type, "8 P8;\n#define P8_anywhere ", type,
+              "8_anywhere\n#define T_load8(x, i) GET8(P8, (x) + (i))\n#define AS_P8(v) (v)\n", kTurnText, R"(
 // Axis 0 lies side by side in x, axis 1 in y; the other axes count the batch.
-typedef struct { long n0, n1, y0, x1, rank; long size[6], x[6], y[6]; } Tiles;
+typedef struct { long n0, n1, y0, x1, per_item, rank; long size[6], x[6], y[6]; } Tiles;
 
 KERNEL copy_tiles(const Tiles n, __global const E* x, const long x_offset, __global E* y, const long y_offset) {
-  const long columns = (n.n1 + 15) / 16, item = get_global_id(0), i0 = item / columns * 16, j0 = item % columns * 16;
-  if (i0 >= n.n0) return;
-  long from = x_offset + j0 * n.x1 + i0, to = y_offset + i0 * n.y0 + j0, rest = get_global_id(1);
+  const long columns = (n.n1 + 15) / 16, first = (long)get_global_id(0) * n.per_item, last = min(first + n.per_item, (n.n0 + 15) / 16 * columns);
+  long x_matrix = x_offset, y_matrix = y_offset, rest = get_global_id(1);
   for (int d = (int)n.rank - 1; d >= 0; --d) {
     const long q = rest / n.size[d], at = rest - q * n.size[d];
     rest = q;
-    from += at * n.x[d];
-    to += at * n.y[d];
+    x_matrix += at * n.x[d];
+    y_matrix += at * n.y[d];
   }
-  const int rows = (int)min(16l, n.n0 - i0), width = (int)min(16l, n.n1 - j0);
-  if (rows < 16 || width < 16) {
+  for (long tile = first; tile < last; ++tile) {
+    const long i0 = tile / columns * 16, j0 = tile % columns * 16, from = x_matrix + j0 * n.x1 + i0, to = y_matrix + i0 * n.y0 + j0;
+    const int rows = (int)min(16l, n.n0 - i0), width = (int)min(16l, n.n1 - j0);
+    if (rows == 16 && width == 16) {
+#pragma unroll 1
+      for (int i = 0; i < 16; i += 8) {
+        take_turned(x, from + i, n.x1, y + to + i * n.y0, n.y0);
+        take_turned(x, from + i + 8 * n.x1, n.x1, y + to + i * n.y0 + 8, n.y0);
+      }
+      continue;
+    }
 #pragma unroll 1
     for (int i = 0; i < rows; ++i)
 #pragma unroll 1
       for (int j = 0; j < width; ++j) y[to + i * n.y0 + j] = x[from + j * n.x1 + i];
-    return;
   }
-  E tile[256];
-#pragma unroll 1
-  for (int j = 0; j < 16; ++j) vstore16(vload16(0, x + from + j * n.x1), j, tile);
-#pragma unroll 1
-  for (int i = 0; i < 16; ++i)
-    for (int j = 0; j < 16; ++j) y[to + i * n.y0 + j] = tile[j * 16 + i];
 }
 )");
 }
 
-std::string fill_source(std::size_t bytes) {
-  return text(prelude(false), "typedef ", bits_type(bytes), " E;\ntypedef ", bits_type(bytes), "8 E8;\n#define E8_anywhere ", bits_type(bytes), "8_anywhere\n", R"(
-KERNEL fill(__global E* y, const E value, const long count, const long per_item) {
+/// Elements of any size: `same` has as many of them as eight bytes hold. 64 bytes at a time, which PoCL's processor stores as one.
+std::string fill_source() {
+  return text(prelude(false), R"(
+KERNEL fill(__global uchar* y, const ulong same, const long bytes, const long per_item) {
   long i = (long)get_global_id(0) * per_item;
-  const long end = min(count, i + per_item);
-  for (; i + 8 <= end; i += 8) PUT8(E8, y + i, (E8)(value));
-  for (; i < end; ++i) y[i] = value;
+  const long end = min(bytes, i + per_item);
+  for (; i + 64 <= end; i += 64) PUT_BYTES(y + i, (ulong8)(same));
+#pragma unroll 1
+  for (; i < end; ++i) y[i] = (uchar)(same >> (i % 8 * 8));
 }
 )");
 }
@@ -338,7 +346,7 @@ Kernel copying(Prepared (*prepare)(const KernelCall&)) { return {.name = "opencl
 StridedCopy::StridedCopy(Context& context, std::size_t element_bytes, const Axes& axes) : context_(&context) {
   const int turned = turned_axis(axes);
   if (turned >= 0) {
-    Tiles tiles = make_tiles(axes, static_cast<std::size_t>(turned));
+    Tiles tiles = make_tiles(context, axes, static_cast<std::size_t>(turned));
     words_ = std::move(tiles.words);
     items_ = tiles.items;
     batch_ = tiles.batch;
@@ -362,13 +370,18 @@ void StridedCopy::run(const void* from, std::int64_t from_offset, void* to, std:
 }
 
 Filling::Filling(Context& context, DType dtype, std::int64_t elements)
-    : context_(&context), dtype_(dtype), elements_(elements), kernel_(context.kernel(fill_source(dtype_size(dtype)), "fill")) {}
+    : context_(&context), dtype_(dtype), elements_(elements), kernel_(context.kernel(fill_source(), "fill")) {}
 
 void Filling::run(void* to, double value) const { run_bits(to, element_bits(dtype_, value).data()); }
 
 void Filling::run_bits(void* to, const void* bits) const {
-  const std::int64_t per_item = blocks(std::max<std::int64_t>(context_->elements_per_item(elements_), 8), 8) * 8;
-  Launch(*context_, kernel_).buffer(to).bytes(bits, dtype_size(dtype_)).value(elements_).value(per_item).run(blocks(elements_, per_item));
+  constexpr std::int64_t kVector = 64;  // bytes
+  const std::size_t size = dtype_size(dtype_);
+  std::array<unsigned char, 8> same;
+  for (std::size_t at = 0; at < same.size(); at += size) std::memcpy(&same[at], bits, size);
+  const std::int64_t bytes = elements_ * static_cast<std::int64_t>(size), vectors = blocks(bytes, kVector);
+  const std::int64_t per_item = context_->elements_per_item(vectors, kVector / sizeof(float)) * kVector;
+  Launch(*context_, kernel_).buffer(to).value(same).value(bytes).value(per_item).run(blocks(bytes, per_item));
 }
 
 std::array<unsigned char, 8> element_bits(DType dtype, double value) {

@@ -194,20 +194,45 @@ struct Layout {
   std::int64_t outer = 1, length = 1, inner = 1;
 };
 
-/// One for each run of reduced axes that lie side by side, the last run first; each sees what the one before has left.
-std::vector<Layout> layouts_of(const Shape& shape, AxisSet axes) {
-  std::vector<Layout> layouts;
-  std::int64_t inner = 1, before = shape.elements();  // kept elements behind the run; all those before and in it
+/// Axes that lie side by side, from `first` to before `end`.
+struct AxisRun {
+  int first, end;
+};
+
+/// The last first.
+std::vector<AxisRun> reduced_runs(const Shape& shape, AxisSet axes) {
+  std::vector<AxisRun> runs;
   for (int i = shape.rank(); i > 0;) {
     if (!axes.contains(i - 1)) {
-      inner *= shape[--i];
-      before /= shape[i];
+      --i;
       continue;
     }
-    Layout l{.inner = inner};
-    for (; i > 0 && (axes.contains(i - 1) || shape[i - 1] == 1); --i) l.length *= shape[i - 1];
-    l.outer = before /= l.length;
-    layouts.push_back(l);
+    AxisRun run{i, i};
+    for (; i > 0 && (axes.contains(i - 1) || shape[i - 1] == 1); --i) run.first = i - 1;
+    runs.push_back(run);
+  }
+  return runs;
+}
+
+std::int64_t elements_of(const Ints& sizes, int first, int end) {
+  std::int64_t product = 1;
+  for (int i = first; i < end; ++i) product *= sizes[static_cast<std::size_t>(i)];
+  return product;
+}
+
+/// One for each run of reduced axes, each seeing what the one before has left. The last run comes first, unless its rows are so short that
+/// joining the lanes at the end of each takes longer than adding up rows of many columns.
+std::vector<Layout> layouts_of(const Shape& shape, AxisSet axes) {
+  constexpr std::int64_t kShort = 512, kWorthWhile = 8;
+  Ints sizes;
+  for (int i = 0; i < shape.rank(); ++i) sizes.push_back(shape[i]);
+  const auto length = [&](const AxisRun& run) { return elements_of(sizes, run.first, run.end); };
+  std::vector<AxisRun> runs = reduced_runs(shape, axes);
+  if (runs.size() > 1 && runs[0].end == shape.rank() && length(runs[0]) < kShort && length(runs.back()) >= kWorthWhile) std::ranges::reverse(runs);
+  std::vector<Layout> layouts;
+  for (const AxisRun& run : runs) {
+    layouts.push_back({elements_of(sizes, 0, run.first), length(run), elements_of(sizes, run.end, shape.rank())});
+    std::fill(sizes.begin() + run.first, sizes.begin() + run.end, 1);
   }
   if (layouts.empty()) layouts.push_back({.outer = shape.elements()});
   return layouts;

@@ -2,7 +2,8 @@
 #include <array>
 
 #include "tandem/backend/opencl/array_kernels.h"
-#include "tandem/backend/opencl/kernels.h"
+#include "tandem/backend/opencl/gemm.h"
+#include "tandem/backend/opencl/pieces.h"
 #include "tandem/backend/opencl/source.h"
 #include "tandem/kernel/scatter_plan.h"
 
@@ -78,9 +79,9 @@ KERNEL scatter(__global const void* indices, const int wide, __global const T_me
     if (at < 0) continue;
     const long from = i * inner, to = at * inner;
     long k = begin;
-    for (; k + 8 <= end; k += 8) {
-      const T_lane8 a = T_load8(y, to + k), b = T_load8(updates, from + k);
-      T_store8(y, to + k, PUT);
+    for (; k + LANES <= end; k += LANES) {
+      const V a = T_whole_piece(y, to + k), b = T_whole_piece(updates, from + k);
+      T_store_whole_piece(y, to + k, PUT);
     }
     for (; k < end; ++k) {
       const T_lane a = T_load(y, to + k), b = T_load(updates, from + k);
@@ -124,9 +125,9 @@ Prepared prepare_scatter(const KernelCall& call) {
   const TensorSpec spec = call.outputs[0].spec;
   const PositionPlan plan(spec.shape(), call.inputs[static_cast<std::size_t>(indices)]);
   const std::int64_t width = columns_per_item(context, plan.inner);
-  const int site = context.error_site(std::string(call.op.name));
+  const int site = context.error_site(std::string(call.op.name)), lanes = tile_lanes(context, spec.dtype());
   const KernelFunction kernel = context.kernel(
-      text(prelude(spec.dtype() == DType::f64), define_dtype("T", spec.dtype()), "#define PUT ",
+      text(prelude(spec.dtype() == DType::f64), define_dtype("T", spec.dtype()), pieces_text("T", spec.dtype(), lanes), "#define PUT ",
            put_text(scatter_kind(call.op)), "\n", kSliceAt, kScatter), "scatter");
   const StridedCopy copy(context, dtype_size(spec.dtype()),
                          join_axes(spec.shape(), std::array{call.outputs[0].strides, call.outputs[0].strides}));

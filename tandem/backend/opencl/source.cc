@@ -109,7 +109,7 @@ class Writer {
       case Prim::sqrt: return text("sqrt(", a, ")");
       case Prim::min: return text("PICK(", a, " < ", b, ", ", a, ", ", b, ")");
       case Prim::max: return text("PICK(", a, " > ", b, ", ", a, ", ", b, ")");
-      case Prim::round_even: return text("rint(", a, ")");
+      case Prim::round_even: return rounded(node);
       case Prim::floor: return text("floor(", a, ")");
       case Prim::trunc: return text("trunc(", a, ")");
       case Prim::bit_and: return text(a, " & ", b);
@@ -126,6 +126,11 @@ class Writer {
       case Prim::angle_rest: return text("angle_rest_", lane_type(node.lane), width_, "(", a, ", ", node.bits, ")");
       default: TANDEM_CHECK(false, "no OpenCL text for ", expr::prim_name(node.prim)); return "";
     }
+  }
+
+  std::string rounded(const Node& node) const {
+    const bool wide = is_wide(node.lane);
+    return text("ROUND_EVEN(", vector_type(node.lane), ", ", vector_type(wide ? Lane::i64 : Lane::i32), ", ", name(node.a), ", ", wide ? "0x1p52" : "0x1p23f", ")");
   }
 
   /// Calls a function of two operands that is written for vectors of eight.
@@ -176,6 +181,17 @@ static ulong8 bools(ulong8 bytes) {
   bytes |= bytes >> 2;
   return bytes | bytes >> 1;
 }
+)";
+
+constexpr std::string_view kRound = R"(
+// To the nearest integer, halves to the even one. What is at least `whole` has no fraction; to what is less, adding `whole` rounds as needed.
+#if LOCAL == 1
+// PoCL's rint takes twice as many steps.
+#define ROUND_EVEN(F, I, x, whole) \
+  PICK(fabs(x) < (F)(whole), as_##F(as_##I((fabs(x) + (F)(whole)) - (F)(whole)) | (as_##I(x) ^ as_##I(fabs(x)))), x)
+#else
+#define ROUND_EVEN(F, I, x, whole) rint(x)
+#endif
 )";
 
 constexpr std::string_view kDivide = R"(
@@ -316,7 +332,7 @@ std::string_view lane_type(Lane lane) {
 
 std::string prelude(bool fp64) {
   return text("#pragma OPENCL FP_CONTRACT OFF\n", fp64 ? "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" : "",
-              kDialect, fp64 ? "#ifdef ANYWHERE\nANYWHERE(double, 8)\n#endif\n" : "", kBools, kDivide, kSmallFloats);
+              kDialect, fp64 ? "#ifdef ANYWHERE\nANYWHERE(double, 8)\n#endif\n" : "", kBools, kRound, kDivide, kSmallFloats);
 }
 
 std::string define_dtype(std::string_view slot, DType dtype) {

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "tandem/op/array_records.h"
 #include "tandem/op/network_records.h"
 #include "tandem/op/records.h"
 #include "tests/backend/opencl/call.h"
@@ -83,6 +84,15 @@ TEST_F(OpenClLanes, ImagesAreResizedAndPooledToTheSameBits) {
     }
     const Ints two{2, 2};
     expect_same_bits(max_pool2d_op, make_attrs(max_pool2d_op, two, two, "same"), {random_f32(images)});
+  }
+}
+
+TEST_F(OpenClLanes, RowsAreJoinedAndScatteredToTheSameBits) {
+  std::mt19937 engine(1);
+  for (std::int64_t columns : {7, 16, 40, 133}) {
+    const Tensor ids = random_tensor({{DType::i32, {90}}, {0, 29}}, engine), rows = random_f32({90, columns});
+    for (const OpDef* op : {&unsorted_segment_sum_op, &unsorted_segment_max_op}) expect_same_bits(*op, make_attrs(*op, 30), {rows, ids});
+    expect_same_bits(tensor_scatter_nd_add_op, {}, {random_f32({30, columns}, 2), random_tensor({{DType::i32, {90, 1}}, {0, 29}}, engine), rows});
   }
 }
 

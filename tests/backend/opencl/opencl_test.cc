@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -284,9 +286,62 @@ TEST_F(OpenCl, ScansAlongAnyAxisAgree) {
       }
 }
 
+TEST_F(OpenCl, LongLinesAreScannedInPieces) {
+  for (const Shape& shape : {Shape{16 * 2096}, Shape{2, 40'003}})
+    for (bool exclusive : {false, true})
+      for (bool reverse : {false, true}) {
+        std::mt19937 engine(1);
+        const Attrs sums = make_attrs(cumsum_op, -1, exclusive, reverse), products = make_attrs(cumprod_op, -1, exclusive, reverse);
+        expect_agrees(cumsum_op, sums, {random_tensor({{DType::i32, shape}, {-9, 9}}, engine)}, 0);
+        expect_agrees(cumsum_op, sums, {random_f32(shape)}, 1e-5);
+        expect_agrees(cumprod_op, products, {random_tensor({{DType::f32, shape}, {0.999, 1.001}}, engine)}, 1e-5);
+      }
+}
+
+TEST_F(OpenCl, SumsOverSeveralAxesThatAreNotNeighboursAgree) {
+  for (const auto& [shape, axes] : std::vector<std::pair<Shape, Ints>>{{{64, 5, 33}, {0, 2}}, {{9, 3, 10, 4, 7}, {0, 2, 4}}, {{2, 70, 600}, {0, 2}}, {{600, 70, 7}, {0, 2}}})
+    expect_agrees(reduce_sum_op, make_attrs(reduce_sum_op, axes, false), {random_f32(shape)}, 2e-5);
+}
+
+TEST_F(OpenCl, MatricesOfAnySizeAreTurned) {
+  for (const Shape& shape : {Shape{16, 16}, Shape{33, 40}, Shape{3, 48, 33}, Shape{2, 3, 64, 80}}) {
+    Ints perm;
+    for (int i = 0; i < shape.rank(); ++i) perm.push_back(i < shape.rank() - 2 ? i : 2 * shape.rank() - 3 - i);
+    expect_agrees(transpose_op, make_attrs(transpose_op, perm), {random_f32(shape)}, 0);
+    std::mt19937 engine(1);
+    expect_agrees(transpose_op, make_attrs(transpose_op, perm), {random_tensor({{DType::i64, shape}, {-9, 9}}, engine)}, 0);
+    expect_agrees(transpose_op, make_attrs(transpose_op, perm), {random_tensor({{DType::i8, shape}, {-9, 9}}, engine)}, 0);
+  }
+}
+
+TEST_F(OpenCl, RowsOfAnyLengthAreGathered) {
+  std::mt19937 engine(1);
+  for (std::int64_t length : {1, 7, 8, 9, 10, 16, 23}) {
+    expect_agrees(gather_op, make_attrs(gather_op, 0, 0), {random_f32({300, length}), random_tensor({{DType::i32, {9'000}}, {0, 299}}, engine)}, 0);
+    expect_agrees(gather_op, make_attrs(gather_op, 2, 1), {random_f32({4, 5, 30, length}), random_tensor({{DType::i64, {4, 700}}, {0, 29}}, engine)}, 0);
+  }
+}
+
+TEST_F(OpenCl, RoundingHasTheBitsOfTheCpu) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  std::vector<float> values{0.0f, -0.0f, 0.5f, 1.5f, 2.5f, 0x1.FFFFFEp-2f, 1e-40f, 3e38f, kInfinity, std::numeric_limits<float>::quiet_NaN()};
+  for (float power : {0x1p22f, 0x1p23f, 0x1p24f, 0x1p31f})  // around them the last fractions and odd numbers end
+    for (float next : {std::nextafter(power, 0.0f), power, power + 0.5f, power + 1, power + 1.5f, std::nextafter(power, kInfinity)}) values.push_back(next);
+  for (std::size_t i = 0, count = values.size(); i < count; ++i) values.push_back(-values[i]);
+  for (const char* name : {"round", "rint"}) {
+    const Call call(*find_op(name), {}, {Tensor::from(values, {static_cast<std::int64_t>(values.size())})});
+    const Tensor expected = call.run_reference()[0], got = call.run(*shared_device());
+    EXPECT_EQ(std::memcmp(got.raw_data(), expected.raw_data(), got.spec().bytes()), 0) << name;
+  }
+  expect_agrees(*find_op("round"), {}, {random_f32({5000})}, 0);
+  const std::vector<double> wide{0.5, -0.0, -0.5, 1.5, -2.5, 0x1p51 + 0.5, 0x1p52 - 0.5, 0x1p52 + 1, -0x1p53, 1e300, -std::numeric_limits<double>::infinity()};
+  expect_agrees(*find_op("round"), {}, {Tensor::from(wide, {static_cast<std::int64_t>(wide.size())})}, 0);
+}
+
 TEST_F(OpenCl, TheFirstOfEqualValuesIsFoundInRowsOfAnyLength) {
   for (std::int64_t length : {1, 7, 8, 9, 16, 23, 1000})
     for (const OpDef* op : {&argmax_op, &argmin_op}) expect_agrees(*op, make_attrs(*op, 1, DType::i64), {few_values({50, length})}, 0);
+  for (std::int64_t columns : {8, 32, 40, 72, 9}) expect_agrees(argmax_op, make_attrs(argmax_op, 1, DType::i32), {few_values({3, 50, columns})}, 0);
 }
 
 TEST_F(OpenCl, ReversedRowsAndEverySecondElementAgree) {
