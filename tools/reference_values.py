@@ -216,7 +216,8 @@ def pictures(cases):
         file = tf.io.encode_jpeg(kinds[name], quality=90)
         cases.arrays[f"jpeg_{name}/file"] = np.frombuffer(file.numpy(), np.uint8)
         for channels in (0, 1, 3):
-            cases.arrays[f"jpeg_{name}/{channels}"] = tf.io.decode_jpeg(file, channels, dct_method="INTEGER_ACCURATE").numpy()
+            cases.arrays[f"jpeg_{name}/{channels}"] = tf.io.decode_jpeg(file, channels).numpy()
+            cases.arrays[f"accurate/jpeg_{name}/{channels}"] = tf.io.decode_jpeg(file, channels, dct_method="INTEGER_ACCURATE").numpy()
 
 
 FAMILIES = {

@@ -17,6 +17,7 @@ from ._ops import (
     expand_dims,
     gather,
     greater,
+    greater_equal,
     is_finite,
     less,
     less_equal,
@@ -27,6 +28,7 @@ from ._ops import (
     not_equal,
     range,
     records,
+    reduce_all,
     reduce_max,
     reduce_mean,
     reduce_sum,
@@ -343,13 +345,69 @@ def _with_batch(indices, batch_dims):
 
 def gather_nd(params, indices, batch_dims=0, name=None, bad_indices_policy=""):
     """Elements or slices of params, by their positions in its first axes (after those of the batch)."""
-    indices = _tensor(indices)
-    return records["gather_nd"](params, _with_batch(indices, int(batch_dims)) if batch_dims else indices)
+    params, indices = _tensor(params), _tensor(indices)
+    indices = _with_batch(indices, int(batch_dims)) if batch_dims else indices
+    if not _ignores(bad_indices_policy):
+        return records["gather_nd"](params, indices)
+    indices, inside = _inside(indices, params.shape.as_list())
+    return _kept(inside, records["gather_nd"](params, indices), 0)
 
 
-def scatter_nd(indices, updates, shape, name=None):
+def _ignores(policy):
+    """Whether positions that are not there are passed over; else they are an error."""
+    if policy not in ("", "DEFAULT", "ERROR", "IGNORE"):
+        raise InvalidArgumentError(f"bad_indices_policy must be '', 'DEFAULT', 'ERROR' or 'IGNORE', got {policy!r}")
+    return policy == "IGNORE"
+
+
+def _inside(indices, sizes):
+    """The positions, the first one in place of those that are not there; and which are there."""
+    limits = _tensor(sizes[: indices.shape[-1]], indices.dtype)
+    inside = reduce_all(logical_and(greater_equal(indices, zeros_like(indices)), less(indices, limits)), -1)
+    return where(expand_dims(inside, -1), indices, zeros_like(indices)), inside
+
+
+def _kept(inside, values, otherwise):
+    """The values of positions that are there, and a number for the others."""
+    values = _tensor(values)
+    inside = reshape(inside, inside.shape.as_list() + [1] * (values.ndim - inside.ndim))
+    return where(inside, values, _tensor(otherwise, values.dtype))
+
+
+def scatter_nd(indices, updates, shape, name=None, bad_indices_policy=""):
     """A tensor of zeros with the updates added at their positions."""
+    if _ignores(bad_indices_policy):
+        indices, inside = _inside(_tensor(indices), _tandem.as_ints(shape))
+        updates = _kept(inside, updates, 0)
     return records["scatter_nd"](indices, updates, shape)
+
+
+def _scattered(op, tensor, indices, updates, policy, neutral):
+    if _ignores(policy):
+        tensor = _tensor(tensor)
+        indices, inside = _inside(_tensor(indices), tensor.shape.as_list())
+        updates = _kept(inside, updates, neutral(tensor.dtype))
+    return records[op](tensor, indices, updates)
+
+
+def tensor_scatter_nd_add(tensor, indices, updates, name=None, bad_indices_policy=""):
+    """The tensor with the updates added at their positions."""
+    return _scattered("tensor_scatter_nd_add", tensor, indices, updates, bad_indices_policy, lambda dtype: 0)
+
+
+def tensor_scatter_nd_sub(tensor, indices, updates, name=None, bad_indices_policy=""):
+    """The tensor with the updates taken off at their positions."""
+    return _scattered("tensor_scatter_nd_sub", tensor, indices, updates, bad_indices_policy, lambda dtype: 0)
+
+
+def tensor_scatter_nd_min(tensor, indices, updates, name=None, bad_indices_policy=""):
+    """The tensor, or the update where that is smaller, at the updates' positions."""
+    return _scattered("tensor_scatter_nd_min", tensor, indices, updates, bad_indices_policy, lambda dtype: float("inf") if dtype.is_floating else dtype.max)
+
+
+def tensor_scatter_nd_max(tensor, indices, updates, name=None, bad_indices_policy=""):
+    """The tensor, or the update where that is larger, at the updates' positions."""
+    return _scattered("tensor_scatter_nd_max", tensor, indices, updates, bad_indices_policy, lambda dtype: float("-inf") if dtype.is_floating else dtype.min)
 
 
 def unique_with_counts(x, out_idx=_dtypes.int32, name=None):

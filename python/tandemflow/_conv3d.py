@@ -1,6 +1,6 @@
 """Convolution and pooling of volumes [batch, depth, height, width, channels], composed of those of images."""
 from . import _ops, _tandem
-from ._conv import _channels_last, _numbers, avg_pool1d, avg_pool2d, conv2d, conv2d_transpose, max_pool1d, max_pool2d
+from ._conv import _LAST, _channels_first, _numbers, avg_pool1d, avg_pool2d, conv2d, conv2d_transpose, max_pool1d, max_pool2d
 from .errors import UnimplementedError
 
 
@@ -38,7 +38,8 @@ def _slices(x, window, stride, dilation, padding, fill=0.0):
 
 def conv3d(input, filters, strides, padding, data_format="NDHWC", dilations=None, name=None):
     """A 3-D convolution with filters [depth, height, width, channels, outputs]: the sum of 2-D ones, one a slice of them."""
-    _channels_last("conv3d", data_format)
+    if data_format not in _LAST:
+        return _channels_first(conv3d, data_format, input, filters, strides=strides, padding=padding, dilations=dilations)
     padding, x, filters = _word("conv3d", padding), _volume("conv3d", input), _tandem.to_tensor(filters)
     if filters.ndim != 5:
         raise ValueError(f"conv3d: needs filters [depth, height, width, channels, outputs], got {filters.shape}")
@@ -65,7 +66,10 @@ def _spread(x, stride, before, length):
 
 def conv3d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NDHWC", dilations=None, name=None):
     """The way back of conv3d with filters [depth, height, width, outputs, channels]: the sum of 2-D ones, one a slice of them."""
-    _channels_last("conv3d_transpose", data_format)
+    if data_format not in _LAST:
+        return _channels_first(
+            conv3d_transpose, data_format, input, filters, output_shape=output_shape, strides=strides, padding=padding, dilations=dilations
+        )
     padding, x, filters = _word("conv3d_transpose", padding), _volume("conv3d_transpose", input), _tandem.to_tensor(filters)
     if filters.ndim != 5:
         raise ValueError(f"conv3d_transpose: needs filters [depth, height, width, outputs, channels], got {filters.shape}")
@@ -97,7 +101,8 @@ def _pool3d(op, pool, input, ksize, strides, padding, fill):
 
 def max_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
     """The largest value of each window of a volume."""
-    _channels_last("max_pool3d", data_format)
+    if data_format not in _LAST:
+        return _channels_first(max_pool3d, data_format, input, ksize=ksize, strides=strides, padding=padding)
     (out, *others), _ = _pool3d("max_pool3d", max_pool2d, input, ksize, strides, _word("max_pool3d", padding), float("-inf"))
     for other in others:
         out = _ops.maximum(out, other)
@@ -106,7 +111,8 @@ def max_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
 
 def avg_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
     """The mean of each window of a volume; what lies outside is not counted."""
-    _channels_last("avg_pool3d", data_format)
+    if data_format not in _LAST:
+        return _channels_first(avg_pool3d, data_format, input, ksize=ksize, strides=strides, padding=padding)
     parts, inside = _pool3d("avg_pool3d", avg_pool2d, input, ksize, strides, _word("avg_pool3d", padding), 0.0)
     return _ops.add_n(parts) / _ops.add_n(inside)
 

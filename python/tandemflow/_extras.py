@@ -23,15 +23,14 @@ def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=
 
 
 def convolution(input, filters, strides=None, padding="VALID", data_format=None, dilations=None, name=None):
-    """A convolution over one or two axes, by the shape of the filters."""
+    """A convolution over one to three axes, by the shape of the filters."""
     from . import nn
 
     axes = _tandem.to_tensor(filters).ndim - 2
-    if axes not in (1, 2):
-        raise ValueError(f"convolution: filters must have 3 or 4 axes, got {_tandem.to_tensor(filters).shape}")
-    function = nn.conv1d if axes == 1 else nn.conv2d
-    options = {"dilations": dilations} if dilations is not None else {}
-    return function(input, filters, 1 if strides is None else strides, padding, **options)
+    if axes not in (1, 2, 3):
+        raise ValueError(f"convolution: filters must have 3, 4 or 5 axes, got {_tandem.to_tensor(filters).shape}")
+    function = (nn.conv1d, nn.conv2d, nn.conv3d)[axes - 1]
+    return function(input, filters, 1 if strides is None else strides, padding, data_format, dilations)
 
 
 def decode_raw(input_bytes, out_type, little_endian=True, fixed_length=None, name=None):

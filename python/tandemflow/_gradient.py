@@ -51,6 +51,8 @@ class GradientTape:
         self._recorded = False
 
     def __enter__(self):
+        if self._tape.recording():
+            raise ValueError("Tape is still recording, This can happen if you try to re-enter an already-active tape.")
         self._tape.start()
         self._recorded = True
         return self
@@ -118,6 +120,9 @@ class GradientTape:
             raise FailedPreconditionError("the tape has recorded nothing: compute inside `with tf.GradientTape() as tape:`, then ask for gradients")
         zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
         targets = flatten(target)
+        for one in [*targets, *flatten(sources)]:
+            if not hasattr(one, "dtype"):
+                raise TypeError(f"gradient: targets and sources must be tensors or variables, got {one!r} of type {type(one).__name__}")
         if any(getattr(one.dtype, "is_complex", False) for one in [*targets, *flatten(sources)] if hasattr(one, "dtype")):
             return self._complex_gradient(targets, sources, output_gradients, unconnected_gradients)
         weights = []

@@ -19,7 +19,7 @@ def extract_patches(images, sizes, strides, rates, padding, name=None):
         raise InvalidArgumentError(f"extract_patches: needs [batch, height, width, channels], got {images.shape}")
     if padding.upper() == "SAME":
         images = _ops.pad(images, [[0, 0], *(_margin(*of_axis) for of_axis in zip(images.shape[1:3], sizes[1:3], strides[1:3], rates[1:3])), [0, 0]])
-    counts = [(size - 1 - (window - 1) * rate) // stride + 1 for size, window, stride, rate in zip(images.shape[1:3], sizes[1:3], strides[1:3], rates[1:3])]
+    counts = [int((size - 1 - (window - 1) * rate + stride) / stride) for size, window, stride, rate in zip(images.shape[1:3], sizes[1:3], strides[1:3], rates[1:3])]
     if min(counts) < 0:
         raise InvalidArgumentError(f"extract_patches: windows of {list(sizes[1:3])} with rates {list(rates[1:3])} do not fit into {images.shape}")
     if not all(counts):

@@ -47,7 +47,7 @@ def _pooled(rows):
 def isotonic_regression(inputs, decreasing=True, axis=-1):
     """(the monotone rows along an axis that are nearest to the given ones, the blocks of equal values in them)"""
     x = _tandem.to_tensor(inputs)
-    x = x if x.dtype.is_floating else _ops.cast(x, "float32")
+    x = x if x.dtype.is_floating else _ops.cast(x, "float32" if x.dtype.size < 4 else "float64")
     axis += x.ndim if axis < 0 else 0
     order = [i for i in range(x.ndim) if i != axis] + [axis]
     back = [order.index(i) for i in range(x.ndim)]

@@ -111,8 +111,10 @@ def eigvalsh(tensor, name=None):
 
 
 def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
-    """X for which |A X - B|^2 + l2 |X|^2 is least; of many solutions the shortest."""
+    """X for which |A X - B|^2 + l2 |X|^2 is least; not fast, without l2, of many solutions the shortest also where A has not full rank."""
     matrix, rhs = _same_batch(matrix, rhs)
+    if not fast:
+        return matmul(pinv(matrix), rhs)
     rows, columns = matrix.shape[-2], matrix.shape[-1]
     if l2_regularizer:
         shorter = min(rows, columns)

@@ -1,6 +1,7 @@
 """tf.nn.dilation2d and erosion2d: the largest sum, the smallest difference, of a window and a filter."""
 from . import _tandem
-from ._ops import negative, reduce_max, reshape
+from ._arrays import where
+from ._ops import greater, negative, ones, reduce_max, reshape
 from .errors import UnimplementedError
 
 
@@ -15,13 +16,19 @@ def dilation2d(input, filters, strides, padding, data_format, dilations, name=No
     height, width, channels = kernel.shape.as_list()
     if padding not in ("VALID", "SAME"):
         raise UnimplementedError(f"dilation2d: padding must be 'VALID' or 'SAME', got {padding!r}")
-    if padding == "SAME":
-        lowest = x.dtype.min
-        x = padded(x, [[0, 0], *_same(x, (height, width), strides, dilations), [0, 0]], constant_values=lowest)
-    patches = extract_patches(x, [1, height, width, 1], list(strides), list(dilations), "VALID")
-    batch, rows, columns, _ = patches.shape.as_list()
-    windows = reshape(patches, [batch, rows, columns, height * width, channels])
-    return reduce_max(windows + reshape(kernel, [height * width, channels]), 3)
+    margins = _same(x, (height, width), strides, dilations) if padding == "SAME" else [[0, 0], [0, 0]]
+
+    def windows(pictures):
+        pictures = padded(pictures, [[0, 0], *margins, [0, 0]])
+        patches = extract_patches(pictures, [1, height, width, 1], list(strides), list(dilations), "VALID")
+        *places, _ = patches.shape.as_list()
+        return reshape(patches, [*places, height * width, pictures.shape[-1]])
+
+    sums = windows(x) + reshape(kernel, [height * width, channels])
+    if padding == "SAME":  # what lies outside the picture is passed over
+        inside = windows(ones([1, x.shape[1], x.shape[2], 1], x.dtype))
+        sums = where(greater(inside, _tandem.to_tensor(0, x.dtype)), sums, _tandem.to_tensor(x.dtype.min, x.dtype))
+    return reduce_max(sums, 3)
 
 
 def _same(x, kernel, strides, dilations):

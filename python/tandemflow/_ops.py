@@ -31,11 +31,6 @@ def _sizes(shape):
     return _tandem.as_ints(shape)
 
 
-def _only_nhwc(op, data_format):
-    if data_format not in (None, "NHWC", "N...C"):
-        raise UnimplementedError(f"{op}: data_format must be 'NHWC', got {data_format!r}; transpose the tensor")
-
-
 def takes_others(function):
     """Operands that are no tensors may know what the function does with them (op_function.cc): asked when it fails."""
     @functools.wraps(function)
@@ -447,9 +442,14 @@ def _converted(values):
 
 
 def bias_add(value, bias, data_format=None, name=None):
-    """value + bias, the bias along the last axis."""
-    _only_nhwc("bias_add", data_format)
-    return records["bias_add"](value, bias)
+    """value + bias, the bias along the last axis, or with data_format="NC..." along the second."""
+    if data_format is None or data_format[:1] == "N" and data_format[-1:] == "C":
+        return records["bias_add"](value, bias)
+    if data_format[:2] != "NC":
+        raise ValueError(f"bias_add: data_format must be of the form 'N...C' or 'NC...', got {data_format!r}")
+    value = _tandem.to_tensor(value)
+    order = [0, *range(2, value.ndim), 1][: value.ndim]
+    return transpose(records["bias_add"](transpose(value, order), bias), [0, value.ndim - 1, *range(1, value.ndim - 1)][: value.ndim])
 
 
 def leaky_relu(features, alpha=0.2, name=None):

@@ -15,11 +15,11 @@ def _bytes(contents, who):
     return value.numpy()
 
 
-def _decoded(data, channels, who, wide=False):
+def _decoded(data, channels, who, wide=False, **reading):
     kind = _tandem.picture_format(data)
     if kind == "other":
         raise InvalidArgumentError(f"{who}: Unknown image file format. One of JPEG, PNG, GIF, BMP required. Got {len(data)} bytes that begin with {data[:4]!r}")
-    return _tandem.decode_png(data, int(channels), wide) if kind == "png" else _tandem.decode_jpeg(data, int(channels))
+    return _tandem.decode_png(data, int(channels), wide) if kind == "png" else _tandem.decode_jpeg(data, int(channels), **reading)
 
 
 def decode_png(contents, channels=0, dtype=_dtypes.uint8, name=None):
@@ -34,10 +34,13 @@ def decode_png(contents, channels=0, dtype=_dtypes.uint8, name=None):
 
 
 def decode_jpeg(contents, channels=0, ratio=1, fancy_upscaling=True, try_recover_truncated=False, acceptable_fraction=1, dct_method="", name=None):
-    """[height, width, channels] of a JPEG (or PNG) file; channels=0 keeps those of the file."""
-    if int(ratio) != 1:
-        raise UnimplementedError(f"decode_jpeg: ratio must be 1, got {ratio}; resize the picture")
-    return _decoded(_bytes(contents, "decode_jpeg"), channels, "decode_jpeg")
+    """[height, width, channels] of a JPEG (or PNG) file; channels=0 keeps those of the file, and height and width become `ratio` times smaller."""
+    if dct_method not in ("", "INTEGER_FAST", "INTEGER_ACCURATE"):
+        raise InvalidArgumentError(f"decode_jpeg: dct_method must be one of {{'', 'INTEGER_FAST', 'INTEGER_ACCURATE'}}, got {dct_method!r}")
+    return _decoded(
+        _bytes(contents, "decode_jpeg"), channels, "decode_jpeg", ratio=int(ratio), fancy_upscaling=bool(fancy_upscaling),
+        accurate=dct_method == "INTEGER_ACCURATE", recover_truncated=bool(try_recover_truncated), acceptable_fraction=float(acceptable_fraction),
+    )  # fmt: skip
 
 
 def decode_image(contents, channels=None, dtype=_dtypes.uint8, name=None, expand_animations=True):
@@ -78,7 +81,15 @@ def encode_png(image, compression=-1, name=None):
 def encode_jpeg(image, format="", quality=95, progressive=False, optimize_size=False, chroma_downsampling=True, density_unit="in",
                 x_density=300, y_density=300, xmp_metadata="", name=None):  # fmt: skip
     """The JPEG file of [height, width, channels], as a string."""
-    return _tandem.to_tensor(_tandem.encode_jpeg(image, int(quality)))
+    image = _tandem.to_tensor(image)
+    depth = {"": None, "grayscale": 1, "rgb": 3}
+    if format not in depth or density_unit not in ("in", "cm"):
+        raise InvalidArgumentError(f"encode_jpeg: format must be '', 'grayscale' or 'rgb' and density_unit 'in' or 'cm', got {format!r} and {density_unit!r}")
+    if depth[format] and image.ndim == 3 and image.shape[2] != depth[format]:
+        raise InvalidArgumentError(f"encode_jpeg: format {format} expects {depth[format]} channels, got {image.shape}")
+    metadata = xmp_metadata.encode() if isinstance(xmp_metadata, str) else bytes(xmp_metadata)
+    settings = (bool(progressive), bool(optimize_size), bool(chroma_downsampling), density_unit == "cm", int(x_density), int(y_density))
+    return _tandem.to_tensor(_tandem.encode_jpeg(image, int(quality), *settings, metadata))
 
 
 def extract_jpeg_shape(contents, output_type=_dtypes.int32, name=None):
@@ -86,10 +97,14 @@ def extract_jpeg_shape(contents, output_type=_dtypes.int32, name=None):
     return _tandem.to_tensor(decode_jpeg(contents).shape.as_list(), output_type)
 
 
-def decode_and_crop_jpeg(contents, crop_window, channels=0, name=None, **options):
+def decode_and_crop_jpeg(contents, crop_window, channels=0, ratio=1, fancy_upscaling=True, try_recover_truncated=False, acceptable_fraction=1,
+                         dct_method="", name=None):  # fmt: skip
     """The part [y, x, height, width] of a JPEG file."""
     y, x, height, width = _tandem.as_ints(crop_window)
-    return decode_jpeg(contents, channels)[y : y + height, x : x + width]
+    picture = decode_jpeg(contents, channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method)
+    if y < 0 or x < 0 or height <= 0 or width <= 0 or y + height > picture.shape[0] or x + width > picture.shape[1]:
+        raise InvalidArgumentError(f"decode_and_crop_jpeg: the window {[y, x, height, width]} does not lie inside the picture {picture.shape}")
+    return picture[y : y + height, x : x + width]
 
 
 def adjust_jpeg_quality(image, jpeg_quality, dct_method="", name=None):
@@ -98,7 +113,7 @@ def adjust_jpeg_quality(image, jpeg_quality, dct_method="", name=None):
 
     image = _tandem.to_tensor(image)
     data = encode_jpeg(convert_image_dtype(image, _dtypes.uint8, saturate=True), quality=int(jpeg_quality))
-    return convert_image_dtype(decode_jpeg(data, channels=image.shape[-1]), image.dtype, saturate=True)
+    return convert_image_dtype(decode_jpeg(data, channels=image.shape[-1], dct_method=dct_method), image.dtype, saturate=True)
 
 
 def random_jpeg_quality(image, min_jpeg_quality, max_jpeg_quality, seed=None):

@@ -22,10 +22,13 @@ from ._ops import (
     ones_like,
     pad,
     reduce_all,
+    reduce_max,
+    reduce_mean,
     reduce_sum,
     relu,
     reshape,
     square,
+    stack,
     stop_gradient,
     where,
     zeros_like,
@@ -155,8 +158,8 @@ def weighted_moments(x, axes, frequency_weights, keepdims=False, name=None):
     x = _tandem.to_tensor(x)
     weights = cast(_tandem.to_tensor(frequency_weights), x.dtype) + zeros_like(x)
     total = reduce_sum(weights, axes, keepdims=True)
-    mean = reduce_sum(weights * x, axes, keepdims=True) / total
-    variance = reduce_sum(weights * square(x - mean), axes, keepdims=True) / total
+    mean = divide_no_nan(reduce_sum(weights * x, axes, keepdims=True), total)
+    variance = divide_no_nan(reduce_sum(weights * square(x - mean), axes, keepdims=True), total)
     if keepdims:
         return mean, variance
     shape = reduce_sum(x, axes).shape.as_list()
@@ -180,9 +183,26 @@ def pool(input, window_shape, pooling_type, strides=None, padding="VALID", data_
     """The largest values ("MAX") or means ("AVG") of windows over one to three axes."""
     if pooling_type not in ("MAX", "AVG"):
         raise ValueError(f'pooling_type must be "MAX" or "AVG", got {pooling_type!r}')
-    if dilations is not None and any(rate != 1 for rate in ([dilations] if isinstance(dilations, int) else dilations)):
-        raise NotImplementedError(f"pool: windows with gaps are not there, got dilations={dilations}")
+    if dilations is not None and any(rate != 1 for rate in _tandem.as_ints(dilations)):
+        return _pool_with_gaps(input, window_shape, pooling_type, strides, padding, data_format, dilations)
     return (max_pool if pooling_type == "MAX" else avg_pool)(input, window_shape, strides or 1, padding, data_format)
+
+
+def _pool_with_gaps(input, window_shape, pooling_type, strides, padding, data_format, dilations):
+    """A window of several axes is a window along one after the other: of what lies under its places."""
+    if padding.upper() != "VALID" or any(step != 1 for step in _tandem.as_ints(strides or 1)):
+        raise ValueError(f"pool: with dilations={dilations} padding must be 'VALID' and strides 1, got {padding!r} and {strides}")
+    x, window = _tandem.to_tensor(input), _tandem.as_ints(window_shape)
+    rates = _tandem.as_ints(dilations)
+    rates = rates * len(window) if len(rates) == 1 else rates
+    first = 2 if (data_format or "").startswith("NC") else 1
+    for axis, (size, rate) in enumerate(zip(window, rates), first):
+        length = x.shape[axis] - (size - 1) * rate
+        if length <= 0:
+            raise ValueError(f"pool: a window of {size} places {rate} apart does not fit into axis {axis} of {x.shape}")
+        places = stack([x[(slice(None),) * axis + (slice(k * rate, k * rate + length),)] for k in range(size)])
+        x = reduce_max(places, 0) if pooling_type == "MAX" else reduce_mean(places, 0)
+    return x
 
 
 

@@ -1,4 +1,5 @@
 """Functions of tf.math that NumPy computes on the host: incomplete gamma and beta functions, zeta, Bessel functions."""
+import inspect
 import math
 
 import numpy
@@ -24,14 +25,18 @@ def _operands(*values):
 
 
 def _elementwise(function, gradient):
-    """A function of float64 arrays as one of tensors; gradient(*tensors) gives a factor for each, or None.
+    """A function of float64 arrays as one of tensors; gradient(*tensors) gives a factor for each, or None, and the operands their names.
 
     A traced function calls it each time it runs, and its gradient then, too: that of one Bessel function is made of others,
     so that tracing it beforehand would never end.
     """
 
-    def op(*values, name=None):
-        tensors = _operands(*values)
+    operands = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in inspect.signature(gradient).parameters]
+    signature = inspect.Signature([*operands, inspect.Parameter("name", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)])
+
+    def op(*values, **named):
+        given = signature.bind(*values, **named).arguments
+        tensors = _operands(*(given[operand.name] for operand in operands))
         if not _tandem.executing_eagerly():
             return py_function(op, tensors, TensorSpec(tensors[0].shape, tensors[0].dtype))
 
@@ -48,6 +53,7 @@ def _elementwise(function, gradient):
 
         return run(*tensors)
 
+    op.__signature__ = signature
     return op
 
 

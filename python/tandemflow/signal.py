@@ -36,14 +36,14 @@ def _length(fft_length):
     return None if fft_length is None else int(np.asarray(fft_length).reshape(-1)[-1])
 
 
-def rfft(input, fft_length=None, name=None):
+def rfft(input_tensor, fft_length=None, name=None):
     """The Fourier transform of real numbers: its first half, of which the other follows."""
-    return ComplexTensor(*_fourier.rfft(_fourier.as_float(input), _length(fft_length)))
+    return ComplexTensor(*_fourier.rfft(_fourier.as_float(input_tensor), _length(fft_length)))
 
 
-def irfft(input, fft_length=None, name=None):
+def irfft(input_tensor, fft_length=None, name=None):
     """The way back of rfft."""
-    z = as_complex(input)
+    z = as_complex(input_tensor)
     return _fourier.irfft(z._re, z._im, _length(fft_length))
 
 
@@ -56,19 +56,19 @@ def _turned(z):
     return ComplexTensor(matrix_transpose(z._re), matrix_transpose(z._im))
 
 
-def rfft2d(input, fft_length=None, name=None):
+def rfft2d(input_tensor, fft_length=None, name=None):
     """The Fourier transform of the last two axes of real numbers: the first half of the last one."""
     rows, columns = _lengths(fft_length)
-    half = _turned(ComplexTensor(*_fourier.rfft(_fourier.as_float(input), columns)))
+    half = _turned(ComplexTensor(*_fourier.rfft(_fourier.as_float(input_tensor), columns)))
     if rows is not None:
         half = ComplexTensor(_fourier.fitted(half._re, rows), _fourier.fitted(half._im, rows))
     return _turned(fft(half))
 
 
-def irfft2d(input, fft_length=None, name=None):
+def irfft2d(input_tensor, fft_length=None, name=None):
     """The way back of rfft2d."""
     rows, columns = _lengths(fft_length)
-    turned = _turned(as_complex(input))
+    turned = _turned(as_complex(input_tensor))
     if rows is not None:
         turned = ComplexTensor(_fourier.fitted(turned._re, rows), _fourier.fitted(turned._im, rows))
     back = _turned(ifft(turned))
@@ -102,29 +102,29 @@ def _axes_and_lengths(x, fft_length, axes, rank=None):
     return axes, lengths
 
 
-def fftnd(input, fft_length=None, axes=None, norm=None, name=None):
+def fftnd(input_tensor, fft_length=None, axes=None, norm=None, name=None):
     """The Fourier transform of several axes, the last ones unless `axes` says which."""
-    z = as_complex(input)
+    z = as_complex(input_tensor)
     return _over_axes(_fourier.fft, z, *_axes_and_lengths(z, fft_length, axes))
 
 
-def ifftnd(input, fft_length=None, axes=None, norm=None, name=None):
+def ifftnd(input_tensor, fft_length=None, axes=None, norm=None, name=None):
     """The way back of fftnd."""
-    z = as_complex(input)
+    z = as_complex(input_tensor)
     return _over_axes(_fourier.ifft, z, *_axes_and_lengths(z, fft_length, axes))
 
 
-def rfftnd(input, fft_length=None, axes=None, norm=None, name=None):
+def rfftnd(input_tensor, fft_length=None, axes=None, norm=None, name=None):
     """The Fourier transform of several axes of real numbers: the first half of the last one."""
-    x = _fourier.as_float(input)
+    x = _fourier.as_float(input_tensor)
     axes, lengths = _axes_and_lengths(x, fft_length, axes)
     half = _over_axes(lambda re, im: _fourier.rfft(re), ComplexTensor(x, x), axes[-1:], lengths[-1:])
     return _over_axes(_fourier.fft, half, axes[:-1], lengths[:-1])
 
 
-def irfftnd(input, fft_length=None, axes=None, norm=None, name=None):
+def irfftnd(input_tensor, fft_length=None, axes=None, norm=None, name=None):
     """The way back of rfftnd."""
-    z = as_complex(input)
+    z = as_complex(input_tensor)
     axes, lengths = _axes_and_lengths(z, fft_length, axes)
     z = _over_axes(_fourier.ifft, z, axes[:-1], lengths[:-1])
     order = [i for i in range(z.ndim) if i != axes[-1]] + axes[-1:]
@@ -149,14 +149,14 @@ def ifft3d(input, name=None):
     return ifftnd(z, **_last_three(z, None))
 
 
-def rfft3d(input, fft_length=None, name=None):
+def rfft3d(input_tensor, fft_length=None, name=None):
     """The Fourier transform of the last three axes of real numbers: the first half of the last one."""
-    return rfftnd(input, **_last_three(input, fft_length))
+    return rfftnd(input_tensor, **_last_three(input_tensor, fft_length))
 
 
-def irfft3d(input, fft_length=None, name=None):
+def irfft3d(input_tensor, fft_length=None, name=None):
     """The way back of rfft3d."""
-    z = as_complex(input)
+    z = as_complex(input_tensor)
     return irfftnd(z, **_last_three(z, fft_length))
 
 

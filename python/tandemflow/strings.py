@@ -52,7 +52,7 @@ def _each(function, value, dtype=_dtypes.string):
 
 def _known_unit(unit):
     if unit not in ("BYTE", "UTF8_CHAR"):
-        raise ValueError(f"unit must be 'BYTE' or 'UTF8_CHAR', got {unit!r}")
+        raise InvalidArgumentError(f"unit must be 'BYTE' or 'UTF8_CHAR', got {unit!r}")
     return unit == "UTF8_CHAR"
 
 

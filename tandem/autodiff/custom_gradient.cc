@@ -71,9 +71,19 @@ struct CustomOp final : OpDef {
     Tensors output_grads;
     for (std::size_t i = 0; i < results; ++i) output_grads.push_back(g.output_grad(static_cast<int>(i)));
     Tensors all(static_cast<std::size_t>(g.count()));
+    if (!traced && !asks_for_own(g)) {  // only of what the function refers to: through its inside, as TensorFlow
+      std::ranges::move(output_grads, all.begin());
+      return all;
+    }
     const Tensors made = traced ? traced_gradients(g, std::move(output_grads)) : function_gradients(g, output_grads);
     std::copy(made.begin(), made.end(), all.begin() + static_cast<std::ptrdiff_t>(results));
     return all;
+  }
+
+  bool asks_for_own(const GradContext& g) const {
+    for (std::size_t i = results; i < results + inputs + variables; ++i)
+      if (g.wants(static_cast<int>(i))) return true;
+    return false;
   }
 
   Tensors function_gradients(GradContext& g, const Tensors& output_grads) const {

@@ -246,6 +246,8 @@ GraphFunction::GraphFunction(Graph graph, std::string name) : graph_(std::move(g
       .like = graph_.effects(),
       .execute = execute_call,
   };
+  for (std::size_t at = 0; at < graph_.nodes.size(); ++at)
+    if (const Node& node = graph_.nodes[at]; node.op == &constant_op && is_floating(node.constant.dtype())) constants_.push_back(static_cast<std::int32_t>(at));
 }
 
 void GraphFunction::execute_call(OpCall& call) { static_cast<const GraphFunction&>(call.op).run(call); }
@@ -403,8 +405,33 @@ Tensors GraphFunction::gradients(GradContext& g) const {
   return all;
 }
 
+std::vector<std::int32_t> GraphFunction::followed_constants() const {
+  std::vector<std::int32_t> followed;
+  for (std::int32_t at : constants_)
+    if (GradientTape::any_follows(graph_.nodes[static_cast<std::size_t>(at)].constant)) followed.push_back(at);
+  return followed;
+}
+
+std::shared_ptr<const GraphFunction> GraphFunction::taking(const std::vector<std::int32_t>& constants) const {
+  std::lock_guard lock(mutex_);
+  auto& made = taking_[constants];
+  if (made) return made;
+  Graph graph = graph_;
+  for (std::int32_t at : constants) {
+    Node& node = graph.nodes[static_cast<std::size_t>(at)];
+    node = {.op = &parameter_op, .outputs = node.outputs};
+    graph.parameters.push_back(at);
+  }
+  return made = make(std::move(graph), name_storage_, origin_);
+}
+
 Tensors GraphFunction::operator()(std::span<const Tensor> arguments) const {
   if (!GradientTape::any_recording()) return call_op(shared_from_this(), arguments);
+  if (const auto followed = followed_constants(); !followed.empty()) {
+    Tensors all(arguments.begin(), arguments.end());
+    for (std::int32_t at : followed) all.push_back(graph_.nodes[static_cast<std::size_t>(at)].constant);
+    return (*taking(followed))(all);
+  }
   const auto variant = differentiable();
   Tensors inputs(arguments.begin(), arguments.end());
   for (const Ref<Cell>& cell : variant->variables) inputs.push_back(Trace::current() ? Trace::current()->read(cell) : cell->read());

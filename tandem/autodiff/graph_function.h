@@ -62,6 +62,10 @@ class GraphFunction final : public OpDef, public std::enable_shared_from_this<Gr
   /// attempt() until none of the group's devices fails in it. Variables are replaced last, so that each begins with the same values.
   void until_done(const std::function<void()>& attempt) const;
   std::shared_ptr<const Differentiable> differentiable() const;
+  /// The constants that a tape follows: tensors from outside, which the function refers to. Nodes, in order.
+  std::vector<std::int32_t> followed_constants() const;
+  /// The function that takes these constants as further arguments.
+  std::shared_ptr<const GraphFunction> taking(const std::vector<std::int32_t>& constants) const;
   Tensors gradients(GradContext& context) const;
 
   Graph graph_;
@@ -72,6 +76,8 @@ class GraphFunction final : public OpDef, public std::enable_shared_from_this<Gr
   mutable std::map<std::string, CachedPlan> plans_;  // by scope
   mutable std::shared_ptr<const Differentiable> differentiable_;
   mutable std::shared_ptr<const GraphFunction> gradient_;
+  std::vector<std::int32_t> constants_;  // floating ones
+  mutable std::map<std::vector<std::int32_t>, std::shared_ptr<const GraphFunction>> taking_;  // by constants
 };
 
 /// The devices in whose own memory the arguments lie; "" for the host's.

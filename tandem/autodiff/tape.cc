@@ -1,5 +1,7 @@
 #include "tandem/autodiff/tape.h"
 
+#include <algorithm>
+
 #include "tandem/autodiff/slice_grads.h"
 #include "tandem/op/grad.h"
 #include "tandem/op/ops.h"
@@ -27,6 +29,7 @@ Tensors differentiate(const OpsFunction& f, const Tensors& inputs, const Tensors
 
 thread_local int GradientTape::recording_count_ = 0;
 thread_local int GradientTape::pauses_ = 0;
+thread_local std::vector<const GradientTape*> GradientTape::started_;
 
 GradientTape::GradientTape(TapeOptions options) : options_(options) {
   if (options.recording) start();
@@ -38,6 +41,7 @@ void GradientTape::start() {
   if (recording_) return;
   DispatchStack::push(*this);
   ++recording_count_;
+  started_.push_back(this);
   started_in_ = pauses_;
   recording_ = true;
 }
@@ -46,7 +50,15 @@ void GradientTape::stop() {
   if (!recording_) return;
   DispatchStack::remove(*this);
   --recording_count_;
+  std::erase(started_, this);
   recording_ = false;
+}
+
+bool GradientTape::any_follows(const Tensor& value) {
+  const std::uint64_t id = value.impl()->id.number;
+  return std::ranges::any_of(started_, [id](const GradientTape* tape) {
+    return tape->started_in_ == pauses_ && tape->slots_of_.find(id) != IdMap::kNone;
+  });
 }
 
 void GradientTape::reset() {

@@ -52,6 +52,9 @@ class GradientTape final : public Dispatcher {
   bool recording() const { return recording_; }
   /// True when a tape of the calling thread records.
   static bool any_recording() { return recording_count_ > 0; }
+  /// True when a tape of the calling thread records and what is computed from `value` can be differentiated with respect to it, or to
+  /// what it was computed from.
+  static bool any_follows(const Tensor& value);
 
   /// How many tapes of a thread record; for a thread that works in the place of another.
   struct Counts {
@@ -102,6 +105,7 @@ class GradientTape final : public Dispatcher {
 
   static thread_local int recording_count_;  // tapes that record and are not paused
   static thread_local int pauses_;
+  static thread_local std::vector<const GradientTape*> started_;
   TapeOptions options_;
   bool recording_ = false;
   bool used_ = false;

@@ -71,7 +71,7 @@ Tensor middle_part(const Tensor& image, std::int64_t height, std::int64_t width)
 Tensor decode_image(std::string_view bytes, int channels) {
   switch (picture_format(bytes)) {
     case PictureFormat::png: return decode_png(bytes, channels);
-    case PictureFormat::jpeg: return decode_jpeg(bytes, channels);
+    case PictureFormat::jpeg: return decode_jpeg(bytes, {.channels = channels});
     default: fail(ErrorCode::bad_file, "decode_image: neither a PNG nor a JPEG file: its first bytes are those of no known picture");
   }
 }

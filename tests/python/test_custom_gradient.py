@@ -170,3 +170,22 @@ def test_a_variable_given_to_a_function_that_is_called_again_gets_its_gradient_o
     of_v, of_w = tape.gradient(y, [v, w])
     np.testing.assert_allclose(of_v, 3 * np.cos([1.0, 2.0]), rtol=1e-6)
     np.testing.assert_allclose(of_w, np.sin([1.0, 2.0]).sum(), rtol=1e-6)
+
+
+def test_what_a_function_takes_from_outside_counts_only_where_none_of_its_arguments_is_watched():
+    """As TensorFlow: its ops are recorded, and its own gradient stands for them where a tape follows an argument."""
+    x, w = tf.constant(2.0), tf.constant(3.0)
+
+    @tf.custom_gradient
+    def scaled(x):
+        return x * w, lambda upstream: upstream * 100.0
+
+    for watched, wanted in (([w], [None, 2.0]), ([x, w], [100.0, None])):
+        with tf.GradientTape() as tape:
+            tape.watch(watched)
+            y = scaled(x)
+        assert [None if one is None else one.numpy() for one in tape.gradient(y, [x, w])] == wanted
+    with tf.GradientTape() as tape:
+        tape.watch([x, w])
+        y = scaled(x)
+    assert tape.gradient(y, w) is None

@@ -269,3 +269,40 @@ def test_acosh_has_no_gradient_where_it_has_no_value():
         tape.watch(x)
         y = tf.math.acosh(x)
     np.testing.assert_allclose(tape.gradient(y, x), [math.nan, math.nan, 3**-0.5], rtol=1e-6)
+
+
+def test_a_tape_follows_what_a_traced_function_takes_from_outside():
+    x, v = tf.constant([2.0, 3.0]), tf.Variable([1.0, 1.0])
+    squares = tf.function(lambda: x * x * v)
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = squares()
+        dx, dv = tape.gradient(y, [x, v])
+    assert dx.numpy().tolist() == [4, 6] and dv.numpy().tolist() == [4, 9]
+    assert outer.gradient(dx, x).numpy().tolist() == [2, 2]
+    with tf.GradientTape() as tape:
+        y = squares()
+    assert tape.gradient(y, x) is None  # which it does not watch now
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        doubled = x * 2.0
+        total = tf.function(lambda factor: tf.reduce_sum(factor * doubled))(tf.ones([3, 2]))
+    assert tape.gradient(total, x).numpy().tolist() == [6, 6]
+
+
+def test_a_tape_cannot_be_entered_while_it_records():
+    with tf.GradientTape() as tape:
+        with pytest.raises(ValueError, match="still recording"):
+            with tape:
+                pass
+
+
+def test_gradients_are_asked_of_and_by_tensors():
+    v = tf.Variable(1.0)
+    for wrong in (("a", v), (None, v), (v, [v, "a"]), (v, None)):
+        with tf.GradientTape() as tape:
+            v * v
+        with pytest.raises(TypeError, match="must be tensors or variables"):
+            tape.gradient(*wrong)

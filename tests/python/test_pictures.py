@@ -7,7 +7,7 @@ import pytest
 import tandemflow as tf
 
 FILES = np.load(Path(__file__).resolve().parent.parent / "data" / "pictures.npz")
-CASES = [name for name in FILES.files if not name.endswith("/file")]
+CASES = [name for name in FILES.files if not name.endswith("/file") and not name.startswith("accurate/")]
 
 
 def file(name):
@@ -20,7 +20,13 @@ def test_files_are_read_as_tensorflow_reads_them(case):
     decode = tf.io.decode_png if name.startswith("png") else tf.io.decode_jpeg
     got, wanted = decode(file(name), channels=int(channels)).numpy().astype(int), FILES[case].astype(int)
     assert got.shape == wanted.shape
-    assert np.abs(got - wanted).max() <= (1 if channels == "1" or name.startswith("jpeg") else 0)  # rounding of colours to grey
+    assert np.abs(got - wanted).max() <= (1 if channels == "1" and name.startswith("png") else 0)  # rounding of colours to grey
+
+
+@pytest.mark.parametrize("case", [name for name in FILES.files if name.startswith("accurate/")])
+def test_jpeg_files_are_read_with_the_slower_transform_when_asked(case):
+    _, name, channels = case.split("/")
+    assert (tf.io.decode_jpeg(file(name), channels=int(channels), dct_method="INTEGER_ACCURATE").numpy() == FILES[case]).all()
 
 
 def test_any_decoder_reads_both_and_encoders_come_back():
@@ -34,6 +40,49 @@ def test_any_decoder_reads_both_and_encoders_come_back():
     again = tf.io.decode_jpeg(tf.io.encode_jpeg(smooth, quality=100))
     assert np.abs(again.numpy().astype(int) - smooth.numpy()).max() < 8
     assert tf.io.is_jpeg(file("jpeg_grey")).numpy() and not tf.io.is_jpeg(file("png_grey")).numpy()
+
+
+def test_jpeg_files_are_read_as_they_are_asked_for():
+    noise = np.random.default_rng(1).integers(0, 256, (17, 13, 3)).astype("uint8")
+    data = tf.io.encode_jpeg(noise)
+    plain, fast, exact = (tf.io.decode_jpeg(data, dct_method=method).numpy() for method in ("", "INTEGER_FAST", "INTEGER_ACCURATE"))
+    assert (plain == fast).all() and (plain != exact).any()  # TensorFlow's choice
+    assert (tf.io.decode_image(data).numpy() == plain).all()
+    assert (tf.io.decode_jpeg(data, fancy_upscaling=False).numpy() != plain).any()
+    for ratio, shape in ((2, (9, 7, 3)), (4, (5, 4, 3)), (8, (3, 2, 3))):
+        assert tf.io.decode_jpeg(data, ratio=ratio).shape == shape
+    part = tf.io.decode_and_crop_jpeg(data, [1, 2, 5, 4], channels=1, ratio=2)
+    assert (part.numpy() == tf.io.decode_jpeg(data, channels=1, ratio=2).numpy()[1:6, 2:6]).all()
+    for wrong in (lambda: tf.io.decode_jpeg(data, ratio=3), lambda: tf.io.decode_jpeg(data, dct_method="SLOW"), lambda: tf.io.decode_and_crop_jpeg(data, [0, 0, 40, 4])):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            wrong()
+
+
+def test_of_jpeg_files_that_are_cut_off_what_is_there_is_read_when_asked():
+    smooth = np.mgrid[:64, :64].sum(0).astype("uint8")[..., None] * np.ones(3, "uint8")
+    data = tf.io.encode_jpeg(smooth).numpy()
+    half, whole = data[: len(data) - (len(data) - 600) // 2], tf.io.decode_jpeg(data).numpy()
+    with pytest.raises(tf.errors.DataLossError):
+        tf.io.decode_jpeg(half)
+    for options in (dict(try_recover_truncated=True), dict(acceptable_fraction=0.2)):
+        got = tf.io.decode_jpeg(half, **options).numpy()
+        assert got.shape == whole.shape and (got[:8] == whole[:8]).all() and (got[-8:] != whole[-8:]).any()
+
+
+def test_jpeg_files_are_written_as_they_are_asked_for():
+    noise = np.random.default_rng(1).integers(0, 256, (16, 16, 3)).astype("uint8")
+    plain = tf.io.encode_jpeg(noise).numpy()
+    assert plain[6:11] == b"JFIF\0" and plain[13:18] == b"\1\1\x2c\1\x2c"  # 300 pixels an inch
+    assert tf.io.encode_jpeg(noise, density_unit="cm", x_density=7, y_density=9).numpy()[13:18] == b"\2\0\7\0\x09"
+    for options in (dict(progressive=True), dict(optimize_size=True)):
+        other = tf.io.encode_jpeg(noise, **options).numpy()
+        assert other != plain and (tf.io.decode_jpeg(other).numpy() == tf.io.decode_jpeg(plain).numpy()).all()
+    errors = [np.abs(tf.io.decode_jpeg(tf.io.encode_jpeg(noise, chroma_downsampling=on)).numpy().astype(int) - noise).mean() for on in (True, False)]
+    assert errors[1] < errors[0] / 2
+    assert b"http://ns.adobe.com/xap/1.0/\0<x/>" in tf.io.encode_jpeg(noise, xmp_metadata="<x/>").numpy()
+    for wrong in (dict(format="grayscale"), dict(format="cmyk"), dict(density_unit="mm"), dict(xmp_metadata="x" * 70000)):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            tf.io.encode_jpeg(noise, **wrong)
 
 
 def test_in_a_pipeline(tmp_path):

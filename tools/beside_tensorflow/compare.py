@@ -3,7 +3,7 @@
     python -m beside_tensorflow.compare THEIRS OURS [--again FILE] [--seed S] [--special] [--only NAME…] [--show KIND…] [--each N]
 
 Kinds: value, gradient, none (a gradient is None in one of them), dtype, shape, only_we (we alone refuse), only_they, crash,
-gradient_only_we, gradient_only_they, denormals (an operand has some). --again: TensorFlow's answers of a second run; what differs there from the first is no answer (varies).
+gradient_only_we, gradient_only_they, the same three of second gradients (second, …), denormals (an operand has some). --again: TensorFlow's answers of a second run; what differs there from the first is no answer (varies).
 """
 import argparse
 import collections
@@ -87,13 +87,20 @@ def verdict(name, theirs, ours):
         return ("only_we", f"{ours['error']}: {ours['text']}") if "error" in ours else ("only_they", f"{theirs['error']}: {theirs['text']}")
     if found := Comparison(name).difference(theirs["value"], ours["value"]):
         return found
-    left, right = theirs.get("grads"), ours.get("grads")
-    if isinstance(left, dict) or isinstance(right, dict):
-        if isinstance(left, dict) and isinstance(right, dict):
+    for part, room in (("grads", 4), ("seconds", 16)):
+        if found := _gradient_verdict(Comparison(name, room), theirs.get(part), ours.get(part), part == "seconds"):
+            return found
+    return None
+
+
+def _gradient_verdict(comparison, theirs, ours, second):
+    kind = "second" if second else "gradient"
+    if isinstance(theirs, dict) or isinstance(ours, dict):
+        if isinstance(theirs, dict) and isinstance(ours, dict):
             return None
-        return ("gradient_only_we", str(right)) if isinstance(right, dict) else ("gradient_only_they", str(left))
-    found = Comparison(name, room=4).difference(left, right)
-    return ("gradient" if found[0] != "none" else "none", f"{found[0]}: {found[1]}") if found else None
+        return (f"{kind}_only_we", str(ours)) if isinstance(ours, dict) else (f"{kind}_only_they", str(theirs))
+    found = comparison.difference(theirs, ours)
+    return (kind if found[0] != "none" else "none", f"{found[0]}: {found[1]}") if found else None
 
 
 def main():
@@ -103,7 +110,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--special", action="store_true")
     parser.add_argument("--only", nargs="*", default=[])
-    parser.add_argument("--show", nargs="*", default=["crash", "value", "gradient", "dtype", "shape", "only_we", "gradient_only_we"])
+    parser.add_argument("--show", nargs="*", default=["crash", "value", "gradient", "dtype", "shape", "only_we", "gradient_only_we", "second", "second_only_we"])
     parser.add_argument("--each", type=int, default=2)
     parser.add_argument("--again")
     options = parser.parse_args()

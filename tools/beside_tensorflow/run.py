@@ -1,8 +1,10 @@
 """Answers the calls with one library and writes what it said, call by call, so that a crash is an answer too.
 
     python -m beside_tensorflow.run tensorflow|tandemflow FILE --calls N [--seed S] [--special] [--only NAME…]
+                                    [--traced] [--twice] [--device NAME]
 
-run from tools/, with a Python that has the library.
+run from tools/, with a Python that has the library. --traced: inside a tf.function; --twice: second gradients too;
+--device: the answers of two devices of one library are compared as those of two libraries are.
 """
 import argparse
 import importlib
@@ -74,8 +76,23 @@ def _weights(tf, result):
     return tf.cast(tf.constant((1 + np.arange(count) % 7 / 8).reshape(result.shape.as_list()).astype("float32")), result.dtype)
 
 
-def answer(tf, name, arguments, options):
-    """{"value": …, "grads": …}, or {"error": class of the exception, "text": …}."""
+def _gradients(tf, tape, results, sources):
+    """Of the weighted sum of all floating results by each source; None without such a result."""
+    targets = _floating(tf, results)
+    return tape.gradient(targets, sources, output_gradients=[_weights(tf, one) for one in targets]) if targets else None
+
+
+def _noted(tf, name, compute):
+    """{name: what was computed, or the error it ended with}."""
+    try:
+        found = compute()
+    except Exception as error:  # noqa: BLE001 - an answer, whatever it is
+        return {name: {"error": type(error).__name__, "text": str(error)[:300]}}
+    return {} if found is None else {name: [_array(tf, one) for one in found]}
+
+
+def answer(tf, name, arguments, options, traced=False, twice=False):
+    """{"value": …, "grads": …, "seconds": …}, or {"error": class of the exception, "text": …}."""
     sources = []
 
     def tensor(operand):
@@ -89,9 +106,10 @@ def answer(tf, name, arguments, options):
         named = {key: _mapped(value, tensor) for key, value in options.items()}
         function = calls.BODIES.get(name) or function_of(tf, name)
         given = ([tf] if name in calls.BODIES else []) + given
+        called = tf.function(lambda: function(*given, **named)) if traced else lambda: function(*given, **named)
         with tf.GradientTape() as tape:
             tape.watch(sources)
-            results = function(*given, **named)
+            results = called()
         said = {"value": _array(tf, results)}
     except Exception as error:  # noqa: BLE001 - an answer, whatever it is
         return {"error": type(error).__name__, "text": str(error)[:300]}
@@ -99,14 +117,20 @@ def answer(tf, name, arguments, options):
         return {"value": _mapped_shapes(said["value"])}
     if not sources or name in calls.WITHOUT_GRADIENT:
         return said
-    try:
-        targets = _floating(tf, results)
-        if targets:
-            grads = tape.gradient(targets, sources, output_gradients=[_weights(tf, one) for one in targets])
-            said["grads"] = [_array(tf, one) for one in grads]
-    except Exception as error:  # noqa: BLE001
-        said["grads"] = {"error": type(error).__name__, "text": str(error)[:300]}
+    said.update(_noted(tf, "grads", lambda: _gradients(tf, tape, results, sources)))
+    if twice and isinstance(said.get("grads"), list):
+        said.update(_noted(tf, "seconds", lambda: _second(tf, called, sources)))
     return said
+
+
+def _second(tf, called, sources):
+    with tf.GradientTape() as outer:
+        outer.watch(sources)
+        with tf.GradientTape() as tape:
+            tape.watch(sources)
+            results = called()
+        first = [tf.convert_to_tensor(one) for one in _gradients(tf, tape, results, sources) if one is not None]
+    return _gradients(tf, outer, first, sources)
 
 
 def _mapped_shapes(value):
@@ -123,7 +147,8 @@ def work(options):
     with open(options.file, "ab") as out:
         for number in range(options.first, options.calls):
             name, turn = called(names, number)
-            said = answer(tf, name, *drawn(name, turn, options.seed, options.special))
+            with tf.device(options.device):
+                said = answer(tf, name, *drawn(name, turn, options.seed, options.special), options.traced, options.twice)
             pickle.dump(((name, turn), said), out)
             out.flush()
 
@@ -153,6 +178,9 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--special", action="store_true")
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--traced", action="store_true")
+    parser.add_argument("--twice", action="store_true")
+    parser.add_argument("--device")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--worker", action="store_true")
     options = parser.parse_args()

@@ -63,6 +63,8 @@ def _decoded(data):
         return _pnm(data, head)
     if data[:4] in (b"II*\0", b"MM\0*"):
         return _tiff(data)
+    if data[:3] == b"\xff\xd8\xff":  # JPEG, as exactly as the standard's reference reads it
+        return tf.io.decode_jpeg(data, channels=3, dct_method="INTEGER_ACCURATE").numpy()
     return tf.io.decode_image(data, channels=3, expand_animations=False).numpy()
 
 
