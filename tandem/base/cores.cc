@@ -27,17 +27,6 @@
 namespace tandem {
 namespace {
 
-/// Those dedicated to it, or those of the main thread: threads with a role of their own are confined to other cores.
-std::vector<int> compute_cores() {
-  std::vector<int> cores = core_roles().compute;
-  if (!cores.empty()) return cores;
-  cpu_set_t set;
-  if (sched_getaffinity(getpid(), sizeof set, &set) != 0) return process_cores();
-  for (int core = 0; core < CPU_SETSIZE; ++core)
-    if (CPU_ISSET(core, &set)) cores.push_back(core);
-  return cores;
-}
-
 constexpr int kNoQuota = 1 << 20;
 
 /// True on a thread that is inside a slice: what it starts runs inline.
