@@ -1,7 +1,6 @@
 #include "tandem/base/cores.h"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
