@@ -1,7 +1,6 @@
 #include "tandem/base/cores.h"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -26,17 +25,6 @@
 
 namespace tandem {
 namespace {
-
-/// Those dedicated to it, or those of the main thread: threads with a role of their own are confined to other cores.
-std::vector<int> compute_cores() {
-  std::vector<int> cores = core_roles().compute;
-  if (!cores.empty()) return cores;
-  cpu_set_t set;
-  if (sched_getaffinity(getpid(), sizeof set, &set) != 0) return process_cores();
-  for (int core = 0; core < CPU_SETSIZE; ++core)
-    if (CPU_ISSET(core, &set)) cores.push_back(core);
-  return cores;
-}
 
 constexpr int kNoQuota = 1 << 20;
 

@@ -2,9 +2,11 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 
+#include "tandem/base/core_roles.h"
 #include "tandem/base/event_sink.h"
 
 namespace tandem {
@@ -21,6 +23,16 @@ void pin(pthread_t thread, int core) {
 }
 
 }  // namespace
+
+std::vector<int> compute_cores() {
+  std::vector<int> cores = core_roles().compute;
+  if (!cores.empty()) return cores;
+  cpu_set_t set;
+  if (sched_getaffinity(getpid(), sizeof set, &set) != 0) return process_cores();
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  return cores;
+}
 
 void Seats::assign(std::size_t threads, const std::vector<int>& cores) {
   cores_.clear();

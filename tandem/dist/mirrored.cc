@@ -1,6 +1,7 @@
 #include "tandem/dist/mirrored.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "tandem/core/device.h"
 #include "tandem/dist/even_shards.h"
@@ -9,7 +10,7 @@
 namespace tandem {
 namespace {
 
-thread_local const MirroredStrategy* current_strategy = nullptr;
+thread_local std::deque<MirroredStrategy> scopes;  // of this thread, the inner one last; copies, so that a scope outlives the name of its strategy
 
 std::vector<std::string> known_devices(std::string_view kind = "") {
   std::vector<std::string> out;
@@ -64,10 +65,11 @@ PerReplica MirroredStrategy::experimental_distribute_values_from_function(const 
 }
 
 MirroredStrategy::Scope::Scope(const MirroredStrategy& strategy) {
-  if (current_strategy) fail(ErrorCode::invalid_argument, "MirroredStrategy: scopes do not nest; end the outer one first");
-  current_strategy = &strategy;
+  if (!scopes.empty() && scopes.back().division() != strategy.division())
+    fail(ErrorCode::invalid_argument, "MirroredStrategy: scopes of different strategies do not nest; end the outer one first");
+  scopes.push_back(strategy);
 }
-MirroredStrategy::Scope::~Scope() { current_strategy = nullptr; }
-const MirroredStrategy* MirroredStrategy::current() { return current_strategy; }
+MirroredStrategy::Scope::~Scope() { scopes.pop_back(); }
+const MirroredStrategy* MirroredStrategy::current() { return scopes.empty() ? nullptr : &scopes.back(); }
 
 }  // namespace tandem

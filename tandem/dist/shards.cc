@@ -88,11 +88,11 @@ void Shards::set(std::vector<double> speeds, std::string reason) {
 
 void Shards::fix(std::vector<double> speeds) {
   const std::size_t count = devices().size();
-  const bool fits = speeds.size() == count && std::ranges::all_of(speeds, [](double s) { return s >= 0; }) && sum(speeds) > 0;
+  const bool fits = speeds.size() == count && std::ranges::all_of(speeds, [](double s) { return s >= 0; }) && sum(speeds) > 0 && std::isfinite(sum(speeds));
   if (!fits) {
     std::string given;
     for (const double speed : speeds) given += text(given.empty() ? "" : ", ", speed);
-    fail(ErrorCode::invalid_argument, "set_speeds needs ", count, " numbers that are not all 0, got [", given, "]");
+    fail(ErrorCode::invalid_argument, "set_speeds needs ", count, " numbers that are not all 0 and have a finite sum, got [", given, "]");
   }
   std::string reason = "as set: " + shares(speeds);
   set(std::move(speeds), std::move(reason));

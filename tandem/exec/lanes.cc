@@ -7,6 +7,7 @@
 
 #include "tandem/base/core_share.h"
 #include "tandem/base/event_sink.h"
+#include "tandem/base/seats.h"
 #include "tandem/base/text.h"
 #include "tandem/base/threads.h"
 
@@ -30,7 +31,9 @@ class LaneThreads {
  public:
   void run(std::size_t lanes, const std::function<void(std::size_t)>& body) {
     std::lock_guard one_at_a_time(mutex_);
+    if (workers_.size() + 1 < lanes) seats_.assign(lanes, compute_cores());
     while (workers_.size() + 1 < lanes) start();
+    seats_.make_room(workers_);
     body_ = &body;
     lanes_ = lanes;
     error_ = nullptr;
@@ -50,6 +53,7 @@ class LaneThreads {
   }
 
   void serve(std::size_t lane, int seen) {
+    seats_.sit(lane);
     for (;;) {
       wait_for_change(round_, seen);
       seen = round_.load(std::memory_order_acquire);
@@ -72,6 +76,7 @@ class LaneThreads {
 
   std::mutex mutex_, error_mutex_;
   std::vector<std::thread> workers_;
+  Seats seats_;
   std::atomic<int> round_{0}, left_{0};
   const std::function<void(std::size_t)>* body_ = nullptr;
   std::size_t lanes_ = 0;

@@ -32,30 +32,34 @@ double seconds_on(const std::string& device, const Function& gradients, const Te
 
 void Division::begin(const Tensors& batch) {
   const MirroredStrategy& strategy = *model_.strategy();
-  devices_ = join(strategy.devices());
-  const std::string kind = text(devices_, " ", batch.empty() ? -1 : batch[0].shape()[0]);
-  if (!strategy.adapts() || own_steps_) {
-    tuner_ = nullptr;
-  } else if (!tuner_ || kind != kind_) {
+  const auto kind = [&] { return text(join(strategy.devices()), " ", batch.empty() ? -1 : batch[0].shape()[0]); };
+  if (strategy.adapts() && !own_steps_ && (!tuner_ || kind() != kind_)) {
     std::optional<std::pair<double, std::string>> single;
-    if (!batch.empty()) single = measure(batch);
+    if (!batch.empty()) single = measure(batch);  // a device may leave
     tuner_ = std::make_unique<Tuner>(strategy.division());
     if (single) tuner_->set_single(single->first, single->second);
   }
-  kind_ = kind;
+  if (!strategy.adapts() || own_steps_) tuner_ = nullptr;
+  devices_ = join(strategy.devices());
+  kind_ = kind();
 }
 
 std::pair<double, std::string> Division::measure(const Tensors& batch) {
   const MirroredStrategy& strategy = *model_.strategy();
   const Function gradients([this](const Tensors& arrays) { return model_.gradients(arrays); }, FunctionOptions{.name = "speed"});
-  std::vector<double> seconds, speeds;
-  for (const std::string& device : strategy.devices()) {
-    seconds.push_back(seconds_on(device, gradients, batch));
-    speeds.push_back(static_cast<double>(batch[0].shape()[0]) / seconds.back());
-  }
-  strategy.division()->take_measured(speeds);
-  const auto fastest = std::ranges::min_element(seconds);
-  return {*fastest, strategy.devices()[static_cast<std::size_t>(fastest - seconds.begin())]};
+  for (;;) try {
+      std::vector<double> speeds;
+      std::pair<double, std::string> fastest(std::numeric_limits<double>::infinity(), "");
+      for (const std::string& device : strategy.devices()) {
+        const double seconds = seconds_on(device, gradients, batch);
+        speeds.push_back(static_cast<double>(batch[0].shape()[0]) / seconds);
+        fastest = std::min(fastest, {seconds, device});
+      }
+      strategy.division()->take_measured(speeds);
+      return fastest;
+    } catch (const Error& error) {
+      if (const auto group = strategy.device_group(); !group || !group->leave(error)) throw;  // that of a device: it leaves
+    }
 }
 
 double Division::stretch() const { return tuner_ ? Tuner::kStretch : std::numeric_limits<double>::infinity(); }

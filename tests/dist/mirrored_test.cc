@@ -111,6 +111,19 @@ TEST(Mirrored, AReplicaDrawsTheNumbersOfItsRows) {
   EXPECT_LT(reduce_max(abs(strategy.gather(drawn, 0) - whole)).item<double>(), 1e-7);
 }
 
+TEST(Mirrored, AScopeMayBeEnteredAgainAndOutlivesTheNameOfItsStrategy) {
+  {
+    const auto outer = MirroredStrategy({"/CPU:0", "/GPU:0"}).scope();
+    const MirroredStrategy strategy = *get_strategy();
+    {
+      const auto inner = strategy.scope();
+      EXPECT_EQ(get_strategy()->num_replicas_in_sync(), 2);
+    }
+    EXPECT_EQ(get_strategy()->devices(), (std::vector<std::string>{"/CPU:0", "/GPU:0"}));
+  }
+  EXPECT_EQ(get_strategy(), nullptr);
+}
+
 TEST(Mirrored, RefusesWhatCannotBe) {
   const auto message = [](auto make) -> std::string {
     try {
@@ -122,14 +135,16 @@ TEST(Mirrored, RefusesWhatCannotBe) {
   };
   EXPECT_NE(message([] { MirroredStrategy({"/GPU:7"}); }).find("/GPU:7 is not available; the devices are /CPU:0"), std::string::npos);
   EXPECT_NE(message([] { MirroredStrategy({"/CPU:0", "CPU:0"}); }).find("given twice"), std::string::npos);
-  EXPECT_NE(message([] { MirroredStrategy({"/CPU:0"}).set_speeds({1, 2}); }).find("needs 1 numbers that are not all 0, got [1, 2]"), std::string::npos);
+  EXPECT_NE(message([] { MirroredStrategy({"/CPU:0"}).set_speeds({1, 2}); }).find("needs 1 numbers that are not all 0 and have a finite sum, got [1, 2]"), std::string::npos);
+  for (const double speed : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::max(), std::nan("")})
+    EXPECT_NE(message([&] { MirroredStrategy({"/CPU:0", "/GPU:0"}).set_speeds({speed, speed}); }).find("finite sum"), std::string::npos) << speed;
   const OneDeviceStrategy strategy("/CPU:0");
   EXPECT_NE(message([&] { strategy.run([](const Tensors& in) { return in; }, {}); }).find("1 replicas, inputs for 0"), std::string::npos);
   EXPECT_NE(message([&] { strategy.reduce(ReduceOp::sum, {{}}); }).find("no replica has a value"), std::string::npos);
   const auto nested = [&](const Tensors& in) { return strategy.run([](const Tensors& more) { return more; }, {in})[0]; };
   EXPECT_NE(message([&] { strategy.run(nested, {{ones({2})}}); }).find("inside a replica"), std::string::npos);
   const auto scope = strategy.scope();
-  EXPECT_NE(message([&] { const auto inner = strategy.scope(); }).find("do not nest"), std::string::npos);
+  EXPECT_NE(message([&] { const auto inner = OneDeviceStrategy("/CPU:0").scope(); }).find("do not nest"), std::string::npos);
 }
 
 }  // namespace

@@ -155,6 +155,18 @@ TEST(MirroredTraining, ADeviceThatFailsLeavesTheGroupAndTheLossesStayThoseOfOneD
   }
 }
 
+TEST(MirroredTraining, ADeviceMayFailWhileSpeedsAreMeasured) {
+  const LogSink before = set_log_sink([](const LogLine&) {});
+  const Trained one = train(normalized, nullptr);
+  for (const char* fault : {"opencl.launch:3", "opencl.run:9", "opencl.transfer:5", "plan.device:3"}) {
+    const MirroredStrategy strategy({"/CPU:0", "/GPU:0"});  // nobody sets its speeds
+    const FaultScope failing(fault);
+    EXPECT_EQ(difference(train(normalized, &strategy), one), "") << fault;
+    EXPECT_EQ(strategy.devices(), std::vector<std::string>{"/CPU:0"}) << fault;
+  }
+  set_log_sink(before);
+}
+
 TEST(MirroredTraining, ADeviceMayFailWhileAModelIsTestedOrPredicts) {
   const LogSink before = set_log_sink([](const LogLine&) {});
   const Tensor x = ones({40, 3}), y = ones({40, 2});

@@ -44,7 +44,7 @@ TEST(Shards, AreThoseOfTheDevicesThatAreLeft) {
   EXPECT_EQ(shards.reason(), "/CPU:0 100 %, /GPU:0 0 %: /GPU:1 has left the group (it failed)");
   shards.leave(0, "it failed");
   EXPECT_EQ(shards.sizes(4), (Sizes{4})) << "the one that had nothing has all";
-  EXPECT_NE(error_of([&] { shards.fix({1, 2}); }).find("set_speeds needs 1 numbers that are not all 0, got [1, 2]"), std::string::npos);
+  EXPECT_NE(error_of([&] { shards.fix({1, 2}); }).find("set_speeds needs 1 numbers that are not all 0 and have a finite sum, got [1, 2]"), std::string::npos);
   EXPECT_NE(error_of([&] { shards.fix({-1}); }).find("got [-1]"), std::string::npos);
 }
 

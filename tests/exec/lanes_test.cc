@@ -1,14 +1,17 @@
 #include "tandem/exec/lanes.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <set>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
 #include "tandem/base/cores.h"
+#include "tandem/base/seats.h"
 
 namespace tandem {
 namespace {
@@ -20,6 +23,26 @@ TEST(Lanes, EachHasAThreadOfItsOwnAndTheFirstIsTheCallers) {
     EXPECT_EQ(threads[0], std::this_thread::get_id());
     EXPECT_EQ(std::set(threads.begin(), threads.end()).size(), 3u);
   }
+}
+
+/// Ends the process: 0 when every lane but the caller's may run on one core only, each on another.
+[[noreturn]] void run_a_lane_a_core() {
+  const std::size_t lanes = compute_cores().size();
+  std::vector<int> cores(lanes, -1);
+  run_lanes(lanes, [&](std::size_t lane) {
+    cpu_set_t set;
+    sched_getaffinity(0, sizeof set, &set);
+    if (lane > 0 && CPU_COUNT(&set) == 1) cores[lane] = sched_getcpu();
+  });
+  cores.erase(cores.begin());
+  const std::set<int> apart(cores.begin(), cores.end());
+  std::_Exit(apart.size() == cores.size() && !apart.contains(-1) ? 0 : 1);
+}
+
+TEST(Lanes, HaveACoreEachWhereThereAreAsMany) {
+  if (compute_cores().size() < 2) GTEST_SKIP() << "one core";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // other tests have started lanes already
+  EXPECT_EXIT(run_a_lane_a_core(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(Lanes, WaitForEachOtherWhereTheySay) {

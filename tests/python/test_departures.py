@@ -214,3 +214,11 @@ print(strategy.devices, float(total))
 @pytest.mark.parametrize("kind", ["eager", "traced"])
 def test_a_device_that_is_lost_between_two_steps_leaves_before_the_next(kind):
     assert run(LOST_BEFORE, kind, gpus=1)[-1] == "['/CPU:0'] 12.0"
+
+
+@pytest.mark.parametrize("fault", ["opencl.lost:10", "opencl.run:9", "opencl.transfer:5", "plan.device:3"])
+def test_a_device_may_fail_while_speeds_are_measured(fault):
+    program = KERAS.replace("strategy.set_speeds([1, 1])\n", "")
+    assert run(program, "arrays", fault, gpus=1)[-1] == "['/CPU:0'] 2"
+    with pytest.raises(AssertionError, match="/GPU:0"):
+        run(program.replace('["/CPU:0", "/GPU:0"])', '["/CPU:0", "/GPU:0"], on_failure="stop")'), "arrays", fault, gpus=1)

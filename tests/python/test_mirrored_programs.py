@@ -310,16 +310,58 @@ import numpy as np
 import tandemflow as tf
 
 keras = tf.keras
-x = np.random.RandomState(0).rand(2000, 6).astype("float32")
+x = np.random.RandomState(0).rand(20, 6).astype("float32")
 y = (x.sum(1, keepdims=True) > 3).astype("float32")
 strategy = tf.distribute.MirroredStrategy(["/CPU:0", "/GPU:0"])
 with strategy.scope():
     model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(1, activation="sigmoid")])
-    model.compile("sgd", "binary_crossentropy", metrics=[keras.metrics.AUC(num_thresholds=100000)])  # enough for a GPU to be asked
-    own = keras.metrics.AUC(num_thresholds=100000)
+    model.compile("sgd", "binary_crossentropy", metrics=["AUC"])
+    own = keras.metrics.AUC()
 model.train_on_batch(x, y)
-print({"CPU" in value.device for value in model.get_metrics_result().values()})
 strategy.run(lambda: own.update_state(y, y))
-print("CPU" in own.result().device, copy.deepcopy(strategy) is strategy)
+with tf.device("/GPU:0"):  # where an op of its own would be
+    print({"CPU" in value.device for value in model.get_metrics_result().values()}, "CPU" in own.result().device)
+print(copy.deepcopy(strategy) is strategy)
 """, gpus=1)
-    assert lines == ["{True}", "True True"]
+    assert lines == ["{True} True", "True"]
+
+
+def test_what_layers_add_to_the_loss_is_not_mixed_where_replicas_meet_in_the_middle():
+    lines = run("""
+import numpy as np
+import tandemflow as tf
+
+keras = tf.keras
+keras.backend.set_floatx("float64")
+tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2)
+x = np.random.RandomState(0).rand(42, 5)
+y = x.sum(1, keepdims=True)
+
+
+class Own(keras.Sequential):
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(x, y, self(x, training=True))
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
+        return self.compute_metrics(x, y, self(x, training=False))
+
+
+def train(strategy, kind, eager):
+    tf.random.set_seed(1)
+    with strategy.scope():
+        model = kind([keras.Input((5,)), keras.layers.Dense(4, use_bias=False), keras.layers.BatchNormalization(synchronized=True),
+                      keras.layers.ActivityRegularization(l2=0.5), keras.layers.Dense(1, activity_regularizer="l1")])
+        model.compile(keras.optimizers.SGD(0.01), "mse", run_eagerly=eager)
+    history = model.fit(x, y, batch_size=8, epochs=3, shuffle=False, validation_data=(x, y), verbose=0).history
+    return history["loss"] + history["val_loss"]
+
+
+for kind in (keras.Sequential, Own):
+    for eager in (False, True):
+        one = train(tf.distribute.OneDeviceStrategy("/CPU:0"), kind, eager)
+        strategy = tf.distribute.MirroredStrategy(["/CPU:0", "/CPU:1"])
+        np.testing.assert_allclose(train(strategy, kind, eager), one, rtol=1e-9, err_msg=f"{kind} {eager}")
+print("equal")
+""", gpus=0)
+    assert lines == ["equal"]

@@ -33,6 +33,7 @@ class ReplicaContext:
         self._begun_eagerly = _tandem.executing_eagerly()
         self.in_step = False  # of a model: losses are those of the whole batch
         self.weighs_losses = False  # whether who runs it weighs its loss by its rows; else losses are shares already
+        self.added_losses = {}  # by id of a layer
         self._runner = None  # what lets it meet the others; None: it is the only one
 
     @property
@@ -42,6 +43,10 @@ class ReplicaContext:
     @property
     def strategy(self):
         return self._strategy
+
+    @property
+    def is_alone(self):
+        return self._runner is None
 
     @property
     def devices(self):

@@ -1,4 +1,6 @@
 """The same model on several devices, each with its part of every batch."""
+import math
+
 from .. import _tandem, config
 from .._gradient import flatten
 from ..errors import OpError
@@ -80,8 +82,9 @@ class MirroredStrategy(Strategy):
 
     def set_speeds(self, speeds):
         """Divides batches by these speeds from now on (rows a second, one a replica), whatever is measured."""
-        if len(speeds) != len(self.devices) or min(speeds) < 0 or sum(speeds) <= 0:
-            raise ValueError(f"set_speeds needs {len(self.devices)} numbers that are not all 0, got {list(speeds)}")
+        speeds = [float(speed) for speed in speeds]
+        if len(speeds) != len(self.devices) or not all(speed >= 0 for speed in speeds) or not 0 < sum(speeds) < math.inf:
+            raise ValueError(f"set_speeds needs {len(self.devices)} numbers that are not all 0 and have a finite sum, got {speeds}")
         self._group.set_speeds(speeds)
 
     def adapts(self):

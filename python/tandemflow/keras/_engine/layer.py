@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import _deferred, _ops, _tandem
 from ..._gradient import flatten
+from ..._replica import current as current_replica
 from .. import dtype_policies
 from . import autocast, call_context, input_spec
 from .arguments import CallSignature, check_positional, shape_of, shapes_of
@@ -78,7 +79,7 @@ class Layer(HasVariables, Configured, metaclass=_LayerType):
         self._trainable = trainable
         self._made = []  # variables of add_weight, in order
         self._inbound_nodes = []
-        self._losses = []
+        self._losses_alone = []
         self._build_shapes = None
         self._signature = CallSignature.of(type(self))
 
@@ -338,6 +339,20 @@ class Layer(HasVariables, Configured, metaclass=_LayerType):
             return
         for value in loss if isinstance(loss, (list, tuple)) else [loss]:
             self._losses.append(value() if callable(value) else _tandem.to_tensor(value))
+
+    @property
+    def _losses(self):
+        """What was added in the last call. Replicas take turns in the middle of a call: each has its own."""
+        replica = current_replica()
+        return self._losses_alone if replica is None or replica.is_alone else replica.added_losses.setdefault(id(self), [])
+
+    @_losses.setter
+    def _losses(self, values):
+        replica = current_replica()
+        if replica is None or replica.is_alone:
+            self._losses_alone = values
+        else:
+            replica.added_losses[id(self)] = values
 
     def _clear_losses(self):
         self._losses = []

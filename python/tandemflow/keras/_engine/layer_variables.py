@@ -8,7 +8,7 @@ from .tracking import held, held_variables, unique
 
 
 # What layers keep for themselves: its variables have other names too.
-_NOT_SAVED = {"_made", "_losses", "_init_arguments", "_inbound_nodes", "_build_shapes", "_metrics_of_layers", "_stack"}
+_NOT_SAVED = {"_made", "_losses_alone", "_init_arguments", "_inbound_nodes", "_build_shapes", "_metrics_of_layers", "_stack"}
 
 
 class HasVariables:
@@ -50,7 +50,7 @@ class HasVariables:
     add_variable = add_weight
 
     def _own_variables(self):
-        return unique(self._made + held_variables(self, skip=("_made", "_losses", "_init_arguments")))
+        return unique(self._made + held_variables(self, skip=("_made", "_losses_alone", "_init_arguments")))
 
     def _ordered_variables(self):
         """Its own, those that were made to be trained first: freezing one does not move it in get_weights and files."""

@@ -203,9 +203,13 @@ class Division:
         self._begun = True
         if self._strategy.adapts() and not self._own:
             self._find_tuner()
-        if self._source.loop is not None:
-            self._source.divide(self._sizes)
+        self._divide()
         self._devices = self._strategy.devices
+
+    def _divide(self):
+        """Arrays are cut before the steps; what comes from datasets is divided inside of them. One that is left needs no division."""
+        if self._source.loop is not None:
+            self._source.divide(self._sizes if self._own or len(self._strategy.devices) > 1 else None)
 
     def _find_tuner(self):
         """The one of the last fit, if that was of the same kind; what it has found still holds."""
@@ -216,17 +220,25 @@ class Division:
             measured = self._source.loop is not None and not self._model._overrides("compute_loss")
             single = self._measure() if measured else None
             known = self._model._mirrored_tuner = (kind, self._strategy.tuner(self.STRETCH))
-            if single is not None:
+            if single is not None and known[1] is not None:
                 known[1].set_single(*single)
         self._tuner = known[1]
 
     def _measure(self):
-        """Divides by how fast each device takes rows through the model; gives the seconds of the fastest one, and its name."""
+        """Divides by how fast each device takes rows through the model; gives the seconds of the fastest one, and its name. One that
+        fails leaves the group."""
         leaves = self._source.batch(0)
         data = unpack_x_y_sample_weight(pack_like(self._source.data, iter(leaves)))
-        seconds = [_seconds(_gradients(self._model, *data), leaves, name) for name in self._strategy.devices]
-        self._strategy.take_speeds([leaves[0].shape[0] / s for s in seconds])
-        return min(zip(seconds, self._strategy.devices))
+
+        def timed(_):
+            return {name: _seconds(_gradients(self._model, *data), leaves, name) for name in self._strategy.devices}
+
+        before = self._strategy.devices
+        seconds = self._strategy.attempts(timed, [])
+        if self._strategy.devices != before:
+            self._model._retrace()
+        self._strategy.take_speeds([leaves[0].shape[0] / s for s in seconds.values()])
+        return min((s, name) for name, s in seconds.items())
 
     def note(self, steps, seconds):
         """Takes how long some steps were; True when batches are divided in another way from now on."""
@@ -235,10 +247,9 @@ class Division:
         if self._tuner is None:
             return False
         if self._tuner.note(steps, seconds):
-            if self._source.loop is not None:
-                self._source.divide(self._sizes)
-            else:
-                self._model._retrace()  # batches are divided inside the step
+            self._divide()
+            if self._source.loop is None:
+                self._model._retrace()
             return True
         line = self._tuner.slower_together()
         if line:
@@ -259,8 +270,7 @@ class Division:
         if self._own:
             return False  # as many replicas as ever
         self._model._retrace()
-        if self._source.loop is not None:
-            self._source.divide(self._sizes if len(self._devices) > 1 else None)
+        self._divide()
         return True
 
 
