@@ -15,14 +15,18 @@ namespace {
        "\"/job:localhost/replica:0/task:0/device:GPU:0\"");
 }
 
+/// As TensorFlow reads it: blanks around it and any number of digits. There is no device with a very large one.
 int parse_index(std::string_view digits, std::string_view whole) {
-  if (digits.empty() || digits.size() > 6) not_a_device(whole);
-  int value = 0;
+  constexpr int kLargest = 999'999'999;
+  while (!digits.empty() && std::isspace(static_cast<unsigned char>(digits.front()))) digits.remove_prefix(1);
+  while (!digits.empty() && std::isspace(static_cast<unsigned char>(digits.back()))) digits.remove_suffix(1);
+  if (digits.empty()) not_a_device(whole);
+  std::int64_t value = 0;
   for (char c : digits) {
     if (!std::isdigit(static_cast<unsigned char>(c))) not_a_device(whole);
-    value = value * 10 + (c - '0');
+    value = std::min<std::int64_t>(value * 10 + (c - '0'), kLargest);
   }
-  return value;
+  return static_cast<int>(value);
 }
 
 std::string upper(std::string_view word) {
@@ -71,6 +75,7 @@ std::string DeviceName::long_name() const {
 
 std::optional<DeviceName> DeviceName::parse_request(std::string_view text) {
   std::optional<DeviceName> name;
+  bool named = false;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t slash = std::min(text.find('/', begin), text.size());
     std::string_view part = text.substr(begin, slash - begin);
@@ -78,7 +83,9 @@ std::optional<DeviceName> DeviceName::parse_request(std::string_view text) {
     if (part.empty() || names_this_process(part, text)) continue;
     const bool any_kind = part.starts_with("device:");
     if (any_kind) part.remove_prefix(7);
-    if (name) not_a_device(text);
+    if (named) fail(ErrorCode::unknown_device, "Multiple device types are not allowed while parsing the device spec: ", text, ".");
+    named = true;
+    if (any_kind && part.starts_with("*:")) continue;  // any kind: it asks for nothing
     name = parse_kind(part, text, any_kind);
   }
   return name;

@@ -64,8 +64,9 @@ std::string tensorflow_op_name(std::string_view op) {
 void log_fallback(const Decision& decision) {
   static auto& mutex = *new std::mutex;
   static auto& said = *new std::set<std::string>;
-  // A device that does not exist is missed by every op of a program alike: one line says it all.
-  const bool by_device = decision.reason == ReasonCode::device_missing;
+  // A device that is not there is missed by every op of a program alike: one line says it all.
+  const bool by_device = decision.reason == ReasonCode::device_missing || decision.reason == ReasonCode::device_lost ||
+                         decision.reason == ReasonCode::not_visible;
   const std::string op = by_device ? "" : text(decision.op, '|', decision.signature);
   {
     std::lock_guard lock(mutex);

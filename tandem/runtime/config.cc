@@ -42,12 +42,6 @@ void too_late_unless(bool in_time, std::string_view what) {
   if (!in_time) fail(ErrorCode::too_late, what, " cannot be modified after being initialized");
 }
 
-std::string upper(std::string_view word) {
-  std::string out(word);
-  for (char& c : out) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return out;
-}
-
 PhysicalDevice physical(std::string_view kind, int index) { return {text(kPhysical, kind, ":", index), std::string(kind)}; }
 
 void check_exists(const PhysicalDevice& device) {
@@ -125,21 +119,19 @@ std::ostream& operator<<(std::ostream& out, const PhysicalDevice& device) { retu
 std::ostream& operator<<(std::ostream& out, const LogicalDevice& device) { return write(out, "LogicalDevice", device); }
 
 std::vector<PhysicalDevice> list_physical_devices(std::string_view device_type) {
-  const std::string kind = upper(device_type);
   std::vector<PhysicalDevice> devices;
-  if (kind.empty() || kind == "CPU") devices.push_back(physical("CPU", 0));
-  if (!kind.empty() && kind != "GPU") return devices;
+  if (device_type.empty() || device_type == "CPU") devices.push_back(physical("CPU", 0));
+  if (!device_type.empty() && device_type != "GPU") return devices;
   const std::size_t gpus = physical_gpus().discovery->usable().size();
   for (std::size_t i = 0; i < gpus; ++i) devices.push_back(physical("GPU", static_cast<int>(i)));
   return devices;
 }
 
 std::vector<LogicalDevice> list_logical_devices(std::string_view device_type) {
-  const std::string kind = upper(device_type);
   std::vector<LogicalDevice> devices;
   for (const Device* device : default_runtime().devices()) {
     const DeviceName& name = device->name();
-    if (kind.empty() || kind == name.kind) devices.push_back({text("/device:", name.kind, ":", name.index), name.kind});
+    if (device_type.empty() || device_type == name.kind) devices.push_back({text("/device:", name.kind, ":", name.index), name.kind});
   }
   return devices;
 }
@@ -153,16 +145,15 @@ std::map<std::string, std::string> get_device_details(const PhysicalDevice& devi
 }
 
 void set_visible_devices(const std::vector<PhysicalDevice>& devices, std::string_view device_type) {
-  const std::string kind = upper(device_type);
   for (const PhysicalDevice& device : devices) {
     check_exists(device);
-    if (!kind.empty() && device.device_type != kind) fail(ErrorCode::unknown_device, "Unrecognized device: ", device);
+    if (!device_type.empty() && device.device_type != device_type) fail(ErrorCode::unknown_device, "Unrecognized device: ", device);
   }
   const std::vector<PhysicalDevice> before = get_visible_devices();
   std::vector<PhysicalDevice> wanted;
-  if (!kind.empty())
+  if (!device_type.empty())
     for (const PhysicalDevice& device : before)
-      if (device.device_type != kind) wanted.push_back(device);
+      if (device.device_type != device_type) wanted.push_back(device);
   wanted.insert(wanted.end(), devices.begin(), devices.end());
   if (wanted == before) return;
   State& s = state();
@@ -181,8 +172,7 @@ std::vector<PhysicalDevice> get_visible_devices(std::string_view device_type) {
     visible = s.visible;
   }
   if (!visible) return list_physical_devices(device_type);
-  const std::string kind = upper(device_type);
-  if (!kind.empty()) std::erase_if(*visible, [&](const PhysicalDevice& device) { return device.device_type != kind; });
+  if (!device_type.empty()) std::erase_if(*visible, [&](const PhysicalDevice& device) { return device.device_type != device_type; });
   return *visible;
 }
 
