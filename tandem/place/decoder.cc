@@ -29,7 +29,7 @@ void Decoder::reset(std::span<const std::uint8_t> assignment) {
   std::fill(arrival_.begin(), arrival_.end(), -1.0);
   copies_.clear();
   shortage_ = {};
-  if (problem_.any_limited) count_readers(assignment);
+  if (waits_) count_readers(assignment);
 }
 
 /// At home a value is read by its consumers there and by one copy per other device that needs it.
@@ -49,7 +49,7 @@ void Decoder::count_readers(std::span<const std::uint8_t> assignment) {
 }
 
 double Decoder::fits_from(int node, int device, double ready) {
-  if (!problem_.limited[at(device)]) return ready;
+  if (!waits_ || !problem_.limited[at(device)]) return ready;
   const MemoryProfile& profile = profiles_[at(device)];
   const std::int64_t bytes = problem_.memory[at(node)], capacity = problem_.capacity[at(device)];
   const double from = profile.earliest(ready, bytes, capacity);
@@ -79,7 +79,7 @@ double Decoder::arrive(int node, int device, std::span<const std::uint8_t> assig
   const double start = lane.find(ready, length);
   lane.take(start, start + length);
   copies_.push_back({node, static_cast<std::uint8_t>(home), static_cast<std::uint8_t>(device), bytes, start, start + length});
-  if (problem_.any_limited) {
+  if (waits_) {
     if (problem_.limited[at(device)]) profiles_[at(device)].add(start, problem_.memory[at(node)]);
     read_done(node, home, start + length);
   }
@@ -90,7 +90,58 @@ void Decoder::release_inputs(int node, int device, std::span<const std::uint8_t>
   for (const Neighbour& input : problem_.inputs[node]) read_done(input.node, device, end_[at(node)]);
 }
 
+/// While an order is carried out, values with readers to come count as staying for ever, and what would fit may wait for them: so it is
+/// looked first whether all fits if nothing waits.
 double Decoder::run(std::span<const std::int32_t> order, std::span<const std::uint8_t> assignment, double bound) {
+  waits_ = false;
+  const double makespan = decode(order, assignment, bound);
+  if (!problem_.any_limited || makespan == kNever || fits_memory(assignment)) return makespan;
+  waits_ = true;
+  return decode(order, assignment, bound);
+}
+
+bool Decoder::fits_without_waiting(std::span<const std::int32_t> order, std::span<const std::uint8_t> assignment) {
+  waits_ = false;
+  return decode(order, assignment, kNever) != kNever && fits_memory(assignment);
+}
+
+/// Until when each value is read on each device, by its consumers there and by copies from there.
+void Decoder::note_reads(std::span<const std::uint8_t> assignment) {
+  std::fill(last_read_.begin(), last_read_.end(), 0.0);
+  const auto note = [&](int value, int device, double time) {
+    double& last = last_read_[problem_.index(value, device)];
+    last = std::max(last, time);
+  };
+  for (int node = 0; node < problem_.nodes; ++node)
+    for (const Neighbour& input : problem_.inputs[node]) note(input.node, assignment[at(node)], end_[at(node)]);
+  for (const Copy& copy : copies_) note(copy.node, copy.from, copy.end);
+}
+
+/// What was decoded last, with nothing waiting.
+bool Decoder::fits_memory(std::span<const std::uint8_t> assignment) {
+  note_reads(assignment);
+  for (int device = 0; device < problem_.devices; ++device) {
+    if (!problem_.limited[at(device)]) continue;
+    double taken = 0;  // bytes; hostile ones add up to more than an integer holds
+    changes_.clear();
+    const auto hold = [&](int value, double from, bool for_ever) {
+      const std::int64_t bytes = problem_.memory[at(value)];
+      changes_.push_back({from, bytes});
+      if (!for_ever) changes_.push_back({last_read_[problem_.index(value, device)], -bytes});
+    };
+    for (int node = 0; node < problem_.nodes; ++node)
+      if (assignment[at(node)] == device) hold(node, start_[at(node)], problem_.consumers[node].empty());
+    for (const Copy& copy : copies_)
+      if (copy.to == device) hold(copy.node, copy.start, false);
+    // What is let go at a time makes room for what begins then.
+    std::ranges::sort(changes_, [](const Change& a, const Change& b) { return a.time != b.time ? a.time < b.time : a.bytes < b.bytes; });
+    for (const Change& change : changes_)
+      if ((taken += static_cast<double>(change.bytes)) > static_cast<double>(problem_.capacity[at(device)])) return false;
+  }
+  return true;
+}
+
+double Decoder::decode(std::span<const std::int32_t> order, std::span<const std::uint8_t> assignment, double bound) {
   reset(assignment);
   double makespan = 0;
   for (const std::int32_t node : order) {
@@ -111,7 +162,7 @@ double Decoder::run(std::span<const std::int32_t> order, std::span<const std::ui
     start_[at(node)] = start;
     end_[at(node)] = arrival_[problem_.index(node, device)] = end;
     makespan = std::max(makespan, end);
-    if (problem_.any_limited) {
+    if (waits_) {
       if (problem_.limited[at(device)]) profiles_[at(device)].add(start, problem_.memory[at(node)]);
       release_inputs(node, device, assignment);
     }

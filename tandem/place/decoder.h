@@ -37,6 +37,9 @@ class Decoder {
   /// A node whose inputs lie elsewhere brings its copies with it, each inserted into the first gap of its link.
   double run(std::span<const std::int32_t> order, std::span<const std::uint8_t> assignment, double bound = kNever);
 
+  /// Whether links and memory allow it with nothing waiting for memory; then the timeline is the same as without limits.
+  bool fits_without_waiting(std::span<const std::int32_t> order, std::span<const std::uint8_t> assignment);
+
   // Of the last run that was carried to its end.
   std::span<const double> starts() const { return start_; }
   std::span<const double> ends() const { return end_; }
@@ -47,6 +50,9 @@ class Decoder {
   const Shortage& shortage() const { return shortage_; }
 
  private:
+  double decode(std::span<const std::int32_t> order, std::span<const std::uint8_t> assignment, double bound);
+  bool fits_memory(std::span<const std::uint8_t> assignment);
+  void note_reads(std::span<const std::uint8_t> assignment);
   void reset(std::span<const std::uint8_t> assignment);
   void count_readers(std::span<const std::uint8_t> assignment);
   double arrive(int node, int device, std::span<const std::uint8_t> assignment);
@@ -61,6 +67,12 @@ class Decoder {
   std::vector<double> arrival_;             // [node, device]; negative: not there
   std::vector<std::int32_t> readers_;       // [node, device]: consumers and copies still to come
   std::vector<double> last_read_;           // [node, device]
+  bool waits_ = false;                      // for memory
+  struct Change {
+    double time;
+    std::int64_t bytes;
+  };
+  std::vector<Change> changes_;             // of what a device holds
   std::vector<Copy> copies_;
   Shortage shortage_;
   std::int64_t work_ = 0;

@@ -22,12 +22,17 @@ constexpr std::size_t kMostDepth = 32;
 constexpr std::size_t kFewestKeyLetters = 4, kMostKeyLetters = 60;  // of keys that may be misspelt ones: short words are all alike
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 
+/// Bytes that are no UTF-8, and letters that were cut, become U+FFFD.
+std::string as_utf8(const std::string& bytes) {
+  return Json::parse(Json(bytes).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+}
+
 /// Names of a hostile file in a message: not endless, and nothing that a terminal obeys.
 std::string shown(std::string_view name) {
   constexpr std::size_t kMostShown = 100;
   std::string letters(name.substr(0, kMostShown));
   std::ranges::replace_if(letters, [](unsigned char letter) { return std::iscntrl(letter); }, '?');
-  return name.size() > kMostShown ? letters + "..." : letters;
+  return name.size() > kMostShown ? as_utf8(letters) + "..." : letters;
 }
 
 std::string step_text(std::string_view key, std::int64_t index) {
@@ -100,6 +105,7 @@ class Follower : public Json::json_sax_t {
     // What it read last may be a string without an end.
     constexpr std::size_t kMostShown = 160, kEndShown = 60;
     if (problem.size() > kMostShown) problem.replace(kMostShown - kEndShown, problem.size() - kMostShown, "...");
+    problem = as_utf8(problem);
     return false;
   }
 

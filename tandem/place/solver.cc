@@ -33,6 +33,8 @@ constexpr double kFirstHeat = 0.006, kLastHeat = 0.0003;
 // A plan that does not fit the memory yet is searched on if it is shorter than the best that fits by so much, and further if by this.
 constexpr double kShorter = 0.9, kFarShorter = 0.7;
 constexpr std::int64_t kMostWorkToFit = 16'000'000;
+// Where a first list needs at most this part of the memory, the search does without looking at it.
+constexpr double kRoomyShare = 0.8;
 // Beyond this size a list schedule takes too much of the time.
 constexpr int kNodesForRounds = 1000;
 constexpr int kRounds = 6, kRoundsLater = 3;
@@ -44,9 +46,19 @@ constexpr std::int64_t kPartitionShare = 16;
 constexpr double kEdgeShares[] = {0.1, 0.3, 0.6};
 constexpr std::int64_t kPackingSteps = 5000;
 
+Problem without_limits(const Problem& problem) {
+  Problem roomy = problem;
+  std::ranges::fill(roomy.limited, 0);
+  roomy.any_limited = false;
+  return roomy;
+}
+
 class Solver {
  public:
   Solver(const Problem& problem, const Effort& effort) : p_(problem), effort_(effort), decoder_(problem), dear_(crossings_are_dear()) {}
+
+  /// The plan that run() found.
+  const Plan& best() const { return plans_[0]; }
 
   Solution run() {
     collect_candidates();
@@ -204,9 +216,7 @@ class Solver {
   /// the memory, and where those found nothing it often ends well. Its makespan is kNever as long as it does not fit.
   void add_plan_beyond_memory() {
     if (!p_.any_limited || p_.nodes > kNodesForRounds || p_.nodes <= kExactNodes) return;
-    Problem roomy = p_;
-    std::ranges::fill(roomy.limited, 0);
-    roomy.any_limited = false;
+    const Problem roomy = without_limits(p_);
     Decoder decoder(roomy);
     Plan best;
     for (const Order& order : {rank_order(p_), light_order(p_)})
@@ -322,9 +332,32 @@ class Solver {
   std::int64_t spent_ = 0;  // on lists and partitions, in nodes decoded
 };
 
+/// Whether a list that knows of no limits stays far below them.
+bool memory_is_ample(const Problem& problem, const Problem& roomy) {
+  Problem smaller = problem;
+  for (std::int64_t& bytes : smaller.capacity) bytes = static_cast<std::int64_t>(kRoomyShare * static_cast<double>(bytes));
+  const Order order = rank_order(roomy);
+  const auto assignment = list_schedule(roomy, order, {.look_ahead = true});
+  return assignment && Decoder(smaller).fits_without_waiting(order, *assignment);
+}
+
+/// As if there were no limits, where the plan then keeps to them: a search that looks at memory gets less far in the same time.
+std::optional<Solution> solve_without_limits(const Problem& problem, const Effort& effort) {
+  if (!problem.any_limited || problem.nodes > kNodesForRounds || problem.nodes <= kExactNodes) return std::nullopt;
+  const Problem roomy = without_limits(problem);
+  if (!memory_is_ample(problem, roomy)) return std::nullopt;
+  Solver solver(roomy, effort);
+  Solution solution = solver.run();
+  if (solution.makespan == kNever || !Decoder(problem).fits_without_waiting(solver.best().order, solver.best().assignment)) return std::nullopt;
+  return solution;
+}
+
 }  // namespace
 
-Solution solve(const Problem& problem, const Effort& effort) { return Solver(problem, effort).run(); }
+Solution solve(const Problem& problem, const Effort& effort) {
+  if (auto solution = solve_without_limits(problem, effort)) return std::move(*solution);
+  return Solver(problem, effort).run();
+}
 
 double plain_heft(const Problem& problem) {
   const Order order = rank_order(problem);

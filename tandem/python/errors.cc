@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <map>
 #include <new>
 #include <thread>
@@ -35,7 +36,10 @@ void set_error_in_flight() noexcept {
   } catch (const Error& error) {
     const auto found = classes().find(static_cast<int>(error.code()));
     // Made here and not when it is caught: which class it is also depends on whether a function is being traced.
-    PyObject* const made = PyObject_CallFunction(found != classes().end() ? found->second : PyExc_RuntimeError, "s", error.what());
+    // File names and what a file holds need not be UTF-8.
+    PyObject* const message = PyUnicode_DecodeUTF8(error.what(), static_cast<Py_ssize_t>(std::strlen(error.what())), "replace");
+    PyObject* const made = message ? PyObject_CallFunctionObjArgs(found != classes().end() ? found->second : PyExc_RuntimeError, message, nullptr) : nullptr;
+    Py_XDECREF(message);
     if (made) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made)), made);
     Py_XDECREF(made);
   } catch (const std::bad_alloc&) {

@@ -175,6 +175,16 @@ TEST(PlaceQuality, LargerGraphsThatBarelyFitArePlaced) {
   EXPECT_GE(found, 10);
 }
 
+TEST(PlaceQuality, LimitsThatAreNotReachedMakeNoPlanLonger) {
+  for (unsigned seed = 0; seed < 8; ++seed) {
+    PlaceInput input = random_input({.nodes = 40 + static_cast<int>(seed) * 20, .devices = 3, .seed = seed, .crossing = kCrossings[seed % 4], .memory_share = 0.95});
+    ASSERT_TRUE(placer::make_problem(input.graph, input.machine, {}).any_limited) << seed;
+    const double limited = placed(input);
+    for (MachineDevice& device : input.machine.devices) device.memory = kUnlimited;
+    EXPECT_EQ(limited, placed(input)) << seed;
+  }
+}
+
 TEST(PlaceQuality, SchedulesOfLargerGraphsInLittleMemoryAreValid) {
   int found = 0;
   for (unsigned seed = 0; seed < 20; ++seed) {

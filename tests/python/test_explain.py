@@ -186,6 +186,10 @@ def test_a_lock_that_is_none_is_refused_with_the_place(tmp_path):
     with pytest.raises(ValueError, match=r"placement.json:2: functions\[0\].name: needs a string, got 3"):
         tf.explain(chain, large(), large(), verbose=False).write_lock(wrong)
     assert wrong.read_text().startswith('{"version": 1,')
+    for text in (b'{"version": "\xc3"}', '{"version": "'.encode() + "é".encode() * 400, b'{"' + b"x" * 99 + "é".encode() * 9 + b'": {}}'):
+        wrong.write_bytes(text)
+        with pytest.raises(ValueError, match="placement.json:1: "):
+            tf.config.set_placement_lock(wrong)
 
 
 def test_explanations_are_printed_unless_asked_not_to(capsys):
