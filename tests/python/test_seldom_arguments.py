@@ -123,3 +123,31 @@ def test_patches_of_windows_that_do_not_fit_are_none():
     x = np.ones((1, 2, 3, 1), "float32")
     assert tf.image.extract_patches(x, [1, 3, 2, 1], [1] * 4, [1] * 4, "VALID").shape == (1, 0, 2, 6)
     assert tf.image.extract_patches(x, [1, 3, 2, 1], [1, 2, 1, 1], [1, 2, 1, 1], "VALID").shape == (1, 0, 2, 6)
+
+
+def test_three_diagonals_have_gradients_in_every_form():
+    d = normal(2, 3, 5)
+    d[:, 1] += 4
+    whole = np.stack([np.diag(m) + np.diag(a[:-1], 1) + np.diag(b[1:], -1) for a, m, b in d])
+    forms = {"compact": tf.constant(d), "sequence": [tf.constant(d[:, 0, :-1]), tf.constant(d[:, 1]), tf.constant(d[:, 2, 1:])], "matrix": tf.constant(whole)}
+    wanted = np.linalg.inv(whole).sum(-1, keepdims=True)
+    for form, diagonals in forms.items():
+        with tf.GradientTape() as tape:
+            tape.watch(diagonals)
+            x = tf.linalg.tridiagonal_solve(diagonals, np.ones((2, 5, 1), "float32"), diagonals_format=form)
+        np.testing.assert_allclose(x, wanted, rtol=1e-4)
+        slopes = tape.gradient(x, diagonals)
+        middle = {"compact": lambda: slopes[:, 1], "sequence": lambda: slopes[1], "matrix": lambda: tf.linalg.diag_part(slopes)}[form]()
+        np.testing.assert_allclose(middle, -np.linalg.inv(whole).sum(1) * wanted[..., 0], rtol=1e-3, atol=1e-5)
+
+
+def test_functions_of_the_host_stand_in_traced_functions_under_a_tape():
+    v = tf.Variable([1.0, 2.0])
+    after = tf.function(lambda x: tf.math.nextafter(x, x + 1.0) * x)
+    with tf.GradientTape() as tape:
+        y = after(v)
+    np.testing.assert_allclose(tape.gradient(y, v), [1, 2], rtol=1e-6)
+    doubled = tf.function(lambda x: tf.numpy_function(lambda a: 2 * a, [x], tf.TensorSpec([2], tf.float32)) * x)
+    with tf.GradientTape() as tape:
+        y = doubled(v)
+    np.testing.assert_allclose(tape.gradient(y, v), [2, 4])
