@@ -151,3 +151,22 @@ def test_functions_of_the_host_stand_in_traced_functions_under_a_tape():
     with tf.GradientTape() as tape:
         y = doubled(v)
     np.testing.assert_allclose(tape.gradient(y, v), [2, 4])
+
+
+def test_a_saturating_cast_ends_at_the_largest_finite_number():
+    def cast(values, given, wanted):
+        return tf.cast(tf.saturate_cast(tf.cast(tf.constant(values, tf.float64), given), wanted), tf.float64).numpy().tolist()
+
+    infinity = float("inf")
+    assert cast([1e300, -infinity, 1.5], "float64", "float16") == [65504, -65504, 1.5]
+    assert cast([1e38, -1e38], "bfloat16", "float16") == [65280, -65280]  # what both have
+    assert cast([infinity, 2.0], "float32", "float32") == [float(tf.float32.max), 2]
+    assert cast([3.4e38, -1e300], "float64", "bfloat16") == [float(tf.bfloat16.max), -float(tf.bfloat16.max)]
+    assert np.isnan(cast([np.nan], "float32", "float16"))[0]
+    assert tf.saturate_cast(tf.constant([2**31 - 1, -5]), tf.float16).numpy().tolist() == [65504, -5]
+    assert tf.saturate_cast(tf.constant([-3.7, 300.0, 1e30]), tf.uint8).numpy().tolist() == [0, 255, 255]
+    assert tf.saturate_cast(tf.constant([1e30, -1e30]), tf.int64).numpy().tolist() == [2**63 - 2**39, -(2**63)]
+
+
+def test_fresnel_integrals_of_enormous_numbers_are_a_half():
+    assert tf.math.special.fresnel_sin(tf.constant([1e200, -1.7e308], tf.float64)).numpy().tolist() == [0.5, -0.5]
