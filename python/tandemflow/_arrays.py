@@ -345,10 +345,11 @@ def _with_batch(indices, batch_dims):
 
 def gather_nd(params, indices, batch_dims=0, name=None, bad_indices_policy=""):
     """Elements or slices of params, by their positions in its first axes (after those of the batch)."""
-    params, indices = _tensor(params), _tensor(indices)
+    indices = _tensor(indices)
     indices = _with_batch(indices, int(batch_dims)) if batch_dims else indices
     if not _ignores(bad_indices_policy):
         return records["gather_nd"](params, indices)
+    params = _tensor(params)
     indices, inside = _inside(indices, params.shape.as_list())
     return _kept(inside, records["gather_nd"](params, indices), 0)
 

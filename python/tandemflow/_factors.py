@@ -92,43 +92,26 @@ def eigvals(tensor, name=None):
 
 
 def _diagonals(diagonals, form):
-    """The three diagonals as [..., 3, n] of superdiagonal, diagonal, subdiagonal."""
-    from ._ops import stack
+    """[..., 3, n]: superdiagonal, diagonal and subdiagonal, of which the first lacks its last number and the last its first."""
+    from ._ops import pad, stack
 
-    if form == "matrix":
-        x = _tandem.to_tensor(diagonals).numpy()
-        size = x.shape[-1]
-        above, middle, below = (np.zeros(x.shape[:-1], x.dtype) for _ in range(3))
-        i = np.arange(size)
-        middle[...] = x[..., i, i]
-        above[..., :-1], below[..., 1:] = x[..., i[:-1], i[1:]], x[..., i[1:], i[:-1]]
-        return _tandem.to_tensor(np.stack([above, middle, below], -2))
-    if form == "sequence":
-        parts = [_tandem.to_tensor(part) for part in diagonals]
-        size = parts[1].shape[-1]
-        padded = []
-        for part, before in zip(parts, (False, False, True)):
-            short = part.shape[-1] == size - 1
-            widths = [[0, 0]] * (part.ndim - 1) + [[1, 0] if before else [0, 1]]
-            padded.append(_tandem.to_tensor(np.pad(part.numpy(), widths)) if short else part)
-        return stack(padded, -2)
-    return _tandem.to_tensor(diagonals)
-
-
-def _banded(x):
-    """Whole matrices of [..., 3, n]."""
-    above, middle, below = x[..., 0, :-1], x[..., 1, :], x[..., 2, 1:]
-    size = middle.shape[-1]
-    out, i = np.zeros((*middle.shape, size), x.dtype), np.arange(size)
-    out[..., i, i] = middle
-    out[..., i[:-1], i[1:]], out[..., i[1:], i[:-1]] = above, below
-    return out
+    if form != "sequence":
+        return _tandem.to_tensor(diagonals)
+    parts = [_tandem.to_tensor(part) for part in diagonals]
+    size = parts[1].shape[-1]
+    for at, missing in ((0, [0, 1]), (2, [1, 0])):
+        if parts[at].shape[-1] == size - 1:
+            parts[at] = pad(parts[at], [[0, 0]] * (parts[at].ndim - 1) + [missing])
+    return stack(parts, -2)
 
 
 def _whole(diagonals, form):
+    from ._matrices import diag, matrix_band_part
+
+    if form == "matrix":
+        return matrix_band_part(diagonals, 1, 1)
     x = _diagonals(diagonals, form)
-    shape = x.shape.as_list()
-    return computed(_banded, [x], ([*shape[:-2], shape[-1], shape[-1]], x.dtype))
+    return diag(x, k=(-1, 1), align="LEFT_RIGHT") if x.shape[-1] > 1 else x[..., 1:2, :]
 
 
 def tridiagonal_solve(diagonals, rhs, diagonals_format="compact", transpose_rhs=False, conjugate_rhs=False, name=None, partial_pivoting=True,

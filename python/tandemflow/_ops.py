@@ -5,7 +5,7 @@ import math
 
 from . import _dtypes, _tandem
 from ._shape import TensorShape
-from .errors import InvalidArgumentError, UnimplementedError
+from .errors import InvalidArgumentError
 
 records = _tandem.ops()
 
@@ -443,6 +443,8 @@ def _converted(values):
 
 def bias_add(value, bias, data_format=None, name=None):
     """value + bias, the bias along the last axis, or with data_format="NC..." along the second."""
+    if getattr(value, "ndim", 2) < 2:
+        raise InvalidArgumentError(f"bias_add: Input tensor must be at least 2D: {value.shape}")
     if data_format is None or data_format[:1] == "N" and data_format[-1:] == "C":
         return records["bias_add"](value, bias)
     if data_format[:2] != "NC":

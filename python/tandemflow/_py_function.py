@@ -3,6 +3,7 @@ import functools
 
 from . import _dtypes, _tandem, nest
 from ._gradient import GradientTape, UnconnectedGradients, dense
+from ._on_host import called_when_run
 from ._specs import TensorSpec
 from .errors import InvalidArgumentError, OpError, OutOfRangeError, ResourceExhaustedError, UnimplementedError, UnknownError
 
@@ -103,7 +104,7 @@ def _call(who, func, inputs, tout, run, gradient):
         results = run(tensors)
         return results if isinstance(tout, (list, tuple)) else results[0]
     specs, single = _declared(tout, who)
-    results = _tandem.python_call(run, tensors, specs, gradient(tensors))
+    results = called_when_run(run, tensors, specs, gradient(tensors))
     return results[0] if single else results
 
 

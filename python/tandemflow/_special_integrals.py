@@ -175,7 +175,8 @@ def _fresnel(x):
         f, g = f / (math.pi * s), g / (math.pi * s * square)
         turns = math.pi / 2 * np.remainder(s * s, 4.0)
         cos, sin = np.cos(turns), np.sin(turns)
-        return np.where(np.isinf(s), 0.5, 0.5 + f * sin - g * cos), np.where(np.isinf(s), 0.5, 0.5 - f * cos - g * sin)
+        far = s > 1e100  # whose squares may be infinite
+        return np.where(far, 0.5, 0.5 + f * sin - g * cos), np.where(far, 0.5, 0.5 - f * cos - g * sin)
 
     both = []
     for which, function in enumerate((np.cos, np.sin)):

@@ -48,8 +48,8 @@ Tensors matmul_grad(GradContext& g) {
 Specs infer_bias(const InferContext& c) {
   const Shape& value = c.shape(0);
   const Shape& bias = c.shape(1);
-  if (value.rank() < 2 || bias.rank() != 1 || bias[0] != value[-1])
-    fail(ErrorCode::shape_mismatch, "bias_add: the value must have two axes or more and the bias one, as long as the last of the value; got value ",
+  if (value.rank() < 1 || bias.rank() != 1 || bias[0] != value[-1])
+    fail(ErrorCode::shape_mismatch, "bias_add: the bias must have one axis as long as the last of the value, got value ",
          value, " and bias ", bias);
   return {c.input(0)};
 }

@@ -123,3 +123,50 @@ def test_patches_of_windows_that_do_not_fit_are_none():
     x = np.ones((1, 2, 3, 1), "float32")
     assert tf.image.extract_patches(x, [1, 3, 2, 1], [1] * 4, [1] * 4, "VALID").shape == (1, 0, 2, 6)
     assert tf.image.extract_patches(x, [1, 3, 2, 1], [1, 2, 1, 1], [1, 2, 1, 1], "VALID").shape == (1, 0, 2, 6)
+
+
+def test_three_diagonals_have_gradients_in_every_form():
+    d = normal(2, 3, 5)
+    d[:, 1] += 4
+    whole = np.stack([np.diag(m) + np.diag(a[:-1], 1) + np.diag(b[1:], -1) for a, m, b in d])
+    forms = {"compact": tf.constant(d), "sequence": [tf.constant(d[:, 0, :-1]), tf.constant(d[:, 1]), tf.constant(d[:, 2, 1:])], "matrix": tf.constant(whole)}
+    wanted = np.linalg.inv(whole).sum(-1, keepdims=True)
+    for form, diagonals in forms.items():
+        with tf.GradientTape() as tape:
+            tape.watch(diagonals)
+            x = tf.linalg.tridiagonal_solve(diagonals, np.ones((2, 5, 1), "float32"), diagonals_format=form)
+        np.testing.assert_allclose(x, wanted, rtol=1e-4)
+        slopes = tape.gradient(x, diagonals)
+        middle = {"compact": lambda: slopes[:, 1], "sequence": lambda: slopes[1], "matrix": lambda: tf.linalg.diag_part(slopes)}[form]()
+        np.testing.assert_allclose(middle, -np.linalg.inv(whole).sum(1) * wanted[..., 0], rtol=1e-3, atol=1e-5)
+
+
+def test_functions_of_the_host_stand_in_traced_functions_under_a_tape():
+    v = tf.Variable([1.0, 2.0])
+    after = tf.function(lambda x: tf.math.nextafter(x, x + 1.0) * x)
+    with tf.GradientTape() as tape:
+        y = after(v)
+    np.testing.assert_allclose(tape.gradient(y, v), [1, 2], rtol=1e-6)
+    doubled = tf.function(lambda x: tf.numpy_function(lambda a: 2 * a, [x], tf.TensorSpec([2], tf.float32)) * x)
+    with tf.GradientTape() as tape:
+        y = doubled(v)
+    np.testing.assert_allclose(tape.gradient(y, v), [2, 4])
+
+
+def test_a_saturating_cast_ends_at_the_largest_finite_number():
+    def cast(values, given, wanted):
+        return tf.cast(tf.saturate_cast(tf.cast(tf.constant(values, tf.float64), given), wanted), tf.float64).numpy().tolist()
+
+    infinity = float("inf")
+    assert cast([1e300, -infinity, 1.5], "float64", "float16") == [65504, -65504, 1.5]
+    assert cast([1e38, -1e38], "bfloat16", "float16") == [65280, -65280]  # what both have
+    assert cast([infinity, 2.0], "float32", "float32") == [float(tf.float32.max), 2]
+    assert cast([3.4e38, -1e300], "float64", "bfloat16") == [float(tf.bfloat16.max), -float(tf.bfloat16.max)]
+    assert np.isnan(cast([np.nan], "float32", "float16"))[0]
+    assert tf.saturate_cast(tf.constant([2**31 - 1, -5]), tf.float16).numpy().tolist() == [65504, -5]
+    assert tf.saturate_cast(tf.constant([-3.7, 300.0, 1e30]), tf.uint8).numpy().tolist() == [0, 255, 255]
+    assert tf.saturate_cast(tf.constant([1e30, -1e30]), tf.int64).numpy().tolist() == [2**63 - 2**39, -(2**63)]
+
+
+def test_fresnel_integrals_of_enormous_numbers_are_a_half():
+    assert tf.math.special.fresnel_sin(tf.constant([1e200, -1.7e308], tf.float64)).numpy().tolist() == [0.5, -0.5]
