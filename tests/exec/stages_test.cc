@@ -21,11 +21,14 @@ struct NoStages {
   ~NoStages() { set_pass_enabled("stage", true); }
 };
 
-/// Stages on all cores, whatever is faster here.
+/// Stages on all cores, whatever is faster here, and on the host: bits depend on the device, and other tests may have found some.
 class Stages : public ::testing::Test {
  protected:
   void SetUp() override { set_stage_use(StageUse::together); }
   void TearDown() override { set_stage_use(StageUse::measured); }
+
+ private:
+  const DeviceScope host_{"/CPU:0"};
 };
 
 using Body = std::function<Tensors(const Tensors&)>;
