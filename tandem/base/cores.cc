@@ -1,5 +1,6 @@
 #include "tandem/base/cores.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -87,7 +89,7 @@ struct Cores::State {
     std::atomic<std::int64_t> next{0};
     std::int64_t end = 0;
   };
-  std::vector<Part> parts;                  // one a thread, the caller's first
+  std::vector<Part> parts = std::vector<Part>(1);  // one a thread, the caller's first
   std::atomic<std::size_t> parts_used{1};  // by this job: whose threads may come in
   const SliceBody* body = nullptr;
 
@@ -212,12 +214,50 @@ struct Cores::State {
   }
 };
 
-Cores::Cores(int threads) : state_(std::make_unique<State>()) { state_->start(threads); }
+/// A fork copies the thread that calls it and no other: the pools of the child begin anew. What they were is left behind as it was, for
+/// a worker may have held a lock of it.
+class Cores::Forks {
+ public:
+  static void add(Cores* pool) {
+    std::lock_guard lock(known().mutex);
+    known().pools.insert(pool);
+  }
+  static void remove(Cores* pool) {
+    std::lock_guard lock(known().mutex);
+    known().pools.erase(pool);
+  }
+
+ private:
+  struct Known {
+    Known() { pthread_atfork([] { known().mutex.lock(); }, [] { known().mutex.unlock(); }, begin_anew); }
+    std::mutex mutex;
+    std::set<Cores*> pools;
+  };
+  /// Not destroyed: processes are forked at any time.
+  static Known& known() {
+    static auto& all = *new Known;
+    return all;
+  }
+  static void begin_anew() {
+    for (Cores* pool : known().pools) {
+      const State& left = *pool->state_.release();
+      pool->state_ = std::make_unique<State>();
+      pool->state_->usable = left.usable ? left.usable : [count = left.threads.load()] { return count; };
+    }
+    known().mutex.unlock();
+  }
+};
+
+Cores::Cores(std::unique_ptr<State> state) : state_(std::move(state)) { Forks::add(this); }
+Cores::Cores(int threads) : Cores(std::make_unique<State>()) { state_->start(threads); }
 Cores::Cores(std::function<int()> usable) : Cores(usable()) {
   state_->usable = std::move(usable);
   state_->asked = ticks();
 }
-Cores::~Cores() { state_->end(); }
+Cores::~Cores() {
+  Forks::remove(this);
+  state_->end();
+}
 int Cores::threads() const { return state_->threads; }
 
 void Cores::set_threads(int threads) {

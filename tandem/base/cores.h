@@ -36,7 +36,8 @@ int quota_cores(const CgroupPaths& paths = {});
 std::optional<int> cores_of_quota(std::string_view cpu_max);
 
 /// Runs slices on the caller and the pool's workers. The slice grid is the caller's and must depend on the
-/// shape only; which thread takes which slice is not fixed, so results must not depend on it.
+/// shape only; which thread takes which slice is not fixed, so results must not depend on it. A forked process has workers of its
+/// own, which start when it first has something for them.
 class Cores {
  public:
   explicit Cores(int threads);
@@ -60,6 +61,8 @@ class Cores {
 
  private:
   struct State;
+  class Forks;
+  explicit Cores(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

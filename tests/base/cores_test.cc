@@ -1,6 +1,8 @@
 #include "tandem/base/cores.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -97,6 +99,28 @@ TEST(Cores, TheNumberOfThreadsCanChange) {
   EXPECT_EQ(runs, 64);
   cores.set_threads(1);
   EXPECT_EQ(cores.threads(), 1);
+}
+
+/// Does a process forked off now run slices on as many threads? One that hangs is ended.
+bool works_in_a_child(Cores& cores, int threads) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(30);
+    for (int round = 0; round < 3; ++round) threads_of_slices(cores, threads, threads);
+    _exit(0);
+  }
+  int status = -1;
+  return waitpid(child, &status, 0) == child && status == 0;
+}
+
+TEST(Cores, AForkedProcessHasWorkersOfItsOwn) {
+  for (int round = 0; round < 20; ++round) {
+    const int threads = 2 + round % 2;
+    Cores cores(threads);
+    ASSERT_TRUE(works_in_a_child(cores, threads)) << "forked while the workers start";
+    threads_of_slices(cores, threads, threads);
+    ASSERT_TRUE(works_in_a_child(cores, threads)) << "forked after they have worked";
+  }
 }
 
 TEST(Cores, ThereIsAtLeastOneUsableCore) { EXPECT_GE(usable_cores(), 1); }
