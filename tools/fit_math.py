@@ -253,7 +253,7 @@ def fit_erfc():
 
 def main():
     print("// Coefficients of the functions in math.cc, as printed by tools/fit_math.py: edit there, not here.")
-    print("#pragma once\n\nnamespace tandem::expr {\n")
+    print("#pragma once\n// clang-format off: a table\n\nnamespace tandem::expr {\n")
     wanted = sys.argv[1:]
     for f in (fit_exp, fit_log, fit_saturating, fit_erf64, fit_sin, fit_expm1, fit_inverse_trigonometry, fit_tan, fit_sinh, fit_erfc):
         if not wanted or f.__name__ in wanted:

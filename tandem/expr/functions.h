@@ -27,6 +27,7 @@ Expr shift_left_by(Expr x, Expr y);
 Expr shift_right_by(Expr x, Expr y);
 
 // --- The same on plain numbers. ---
+// clang-format off: a function is a line
 template <Plain T>
 T expm1(T x) { if constexpr (std::is_floating_point_v<T>) return std::expm1(x); else return x; }
 template <Plain T>
@@ -57,6 +58,7 @@ template <Plain T>
 T round_even(T x) { if constexpr (std::is_floating_point_v<T>) return std::nearbyint(x); else return x; }
 template <Plain T>
 T trunc(T x) { if constexpr (std::is_floating_point_v<T>) return std::trunc(x); else return x; }
+// clang-format on
 
 /// Integer division as lanes do it: towards zero, x / 0 = 0, the smallest number divided by -1 wraps.
 template <Plain T>

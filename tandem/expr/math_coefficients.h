@@ -1,5 +1,6 @@
 // Coefficients of the functions in math.cc, as printed by tools/fit_math.py: edit there, not here.
 #pragma once
+// clang-format off: a table
 
 namespace tandem::expr {
 

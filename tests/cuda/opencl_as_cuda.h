@@ -1,5 +1,6 @@
 // The OpenCL C that our kernels are written in, as CUDA C++: put in front of a kernel's text, NVRTC compiles it.
 #pragma once
+// clang-format off: a function of OpenCL is a line
 typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;

@@ -1,4 +1,6 @@
 """The rules of the repository itself, and the checkers that watch them."""
+import subprocess
+
 import check_docs
 import check_layers
 import check_names
@@ -63,3 +65,8 @@ def test_the_programs_in_the_readme_are_the_files_in_examples():
 
 def test_no_file_is_longer_than_its_measure():
     assert check_docs.check_lengths() == []
+
+
+def test_every_source_is_laid_out_by_the_formatter():
+    result = subprocess.run([check_docs.ROOT / "scripts/format", "--check"], capture_output=True, text=True)
+    assert result.returncode == 0, "scripts/format would change something:\n" + result.stderr[:3000] + result.stdout[:3000]

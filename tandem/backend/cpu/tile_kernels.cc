@@ -49,6 +49,7 @@ void ternary_loop(const TileArgs& t) {
     hn::Store(Op::run(d, hn::Load(d, a), hn::Load(d, b), hn::Load(d, c)), d, out + i);
 }
 
+// clang-format off: an operation is a line
 struct Add { template <class D, class V> static V run(D, V a, V b) { return hn::Add(a, b); } };
 struct Sub { template <class D, class V> static V run(D, V a, V b) { return hn::Sub(a, b); } };
 struct Mul { template <class D, class V> static V run(D, V a, V b) { return hn::Mul(a, b); } };
@@ -90,6 +91,8 @@ struct Floor {
   }
 };
 struct Trunc { template <class D, class V> static V run(D, V a, std::uint64_t) { return hn::Trunc(a); } };
+struct Fma { template <class D, class V> static V run(D, V a, V b, V c) { return hn::MulAdd(a, b, c); } };
+// clang-format on
 struct ShiftLeft {
   template <class D, class V>
   static V run(D, V a, std::uint64_t bits) { return hn::ShiftLeftSame(a, static_cast<int>(bits)); }
@@ -98,8 +101,6 @@ struct ShiftRight {
   template <class D, class V>
   static V run(D, V a, std::uint64_t bits) { return hn::ShiftRightSame(a, static_cast<int>(bits)); }
 };
-
-struct Fma { template <class D, class V> static V run(D, V a, V b, V c) { return hn::MulAdd(a, b, c); } };
 struct Select {
   template <class D, class V>
   static V run(D, V mask, V a, V b) { return hn::IfThenElse(hn::MaskFromVec(mask), a, b); }
