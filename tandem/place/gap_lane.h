@@ -5,7 +5,7 @@
 namespace tandem::placer {
 
 struct GapLane {
-  static constexpr int kGaps = 6;
+  static constexpr int kGaps = 3;
   double tail = 0;  // free from here on
   int count = 0;
   double begin[kGaps], end[kGaps];  // by time

@@ -40,7 +40,7 @@ constexpr int kNodesForRounds = 1000;
 constexpr int kRounds = 6, kRoundsLater = 3;
 // What all crossings count in the partitions that are tried as starts, and the part of the work that each may take.
 constexpr double kCrossingWeights[] = {0.02, 0.1, 0.3};
-constexpr std::int64_t kPartitionShare = 16;
+constexpr std::int64_t kPartitionShare = 32;
 
 // Edges smaller than this share of all may be cut; how many devices are tried for all parts together.
 constexpr double kEdgeShares[] = {0.1, 0.3, 0.6};
