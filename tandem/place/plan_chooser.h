@@ -58,8 +58,8 @@ class PlanChooser {
   double expected_us(std::size_t plan) const;
   /// Moves so far, trials apart.
   int moves() const { return moves_; }
-  /// False while a plan is being tried or has just been taken.
-  bool settled() const { return mode_ == Mode::settled; }
+  /// False while plans have still to be tried, are being tried, or one has just been taken.
+  bool settled() const { return tried_ && mode_ == Mode::settled; }
 
  private:
   struct Plan {
