@@ -97,7 +97,7 @@ std::vector<Row> predicted() {
   if (!gpu()) return {};
   Runtime& runtime = default_runtime();
   const auto devices = runtime.devices();
-  const Machine whole = calibrate(devices, {.seconds = 1.2, .full = true});
+  const Machine whole = calibrate(devices, {.seconds = 1, .full = true});
   const Tensor x = fill({256, 512}, 0.5);
   std::vector<Row> rows;
   for (Device* device : devices) {

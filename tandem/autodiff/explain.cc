@@ -14,7 +14,7 @@ namespace {
 GraphSetting setting_here(const Machine& machine, std::span<const TensorRef> inputs) {
   Runtime& runtime = default_runtime();
   const auto devices = runtime.dispatcher().devices().known();
-  GraphSetting setting{.machine = machine, .devices = {devices.begin(), devices.end()}, .homes = homes_of(inputs)};
+  GraphSetting setting{.machine = machine, .devices = {devices.begin(), devices.end()}, .registry = &runtime.dispatcher().devices(), .homes = homes_of(inputs)};
   if (runtime.placement_policy() == PlacementPolicy::first_gpu) setting.scope = DeviceName{"GPU", 0};
   return setting;
 }

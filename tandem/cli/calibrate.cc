@@ -79,7 +79,7 @@ void run_calibrate(const CalibrateOptions& options) {
     return print_check(check_calibration(devices, *runtime.machine()));
   }
   CalibrationOptions how;
-  if (!options.quick) how = {.seconds = 1.2, .full = true};
+  if (!options.quick) how = {.seconds = 1, .full = true};
   if (!options.json) how.progress = [](const std::string& what) { std::cerr << "calibrating " << what << "\n"; };
   const Machine machine = calibrate(devices, how);
   const std::string told = store(machine, options, devices);

@@ -138,19 +138,27 @@ void execute(const PreparedCall& prepared, OpCall& call, EagerTimer* timer) {
 
 namespace {
 
-/// The device in whose own memory the largest operand lies; null when that is the host's.
-const DeviceName* device_of_operands(const OpCall& call) {
-  const Device* device = nullptr;
+/// Where the operands lie.
+struct OperandHomes {
+  const DeviceName* largest = nullptr;  // the device in whose own memory the largest one lies; null when that is the host's
+  bool several = false;                 // they lie in different memories
+};
+
+OperandHomes operand_homes(const OpCall& call) {
+  const Device *device = nullptr, *first = nullptr;
   std::size_t most = 0;
-  for (const TensorRef& input : call.inputs) {
-    const Storage& storage = input->storage();
-    if (storage.bytes() < most) continue;
+  bool several = false;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const Storage& storage = call.inputs[i]->storage();
     const Device* owner = storage.space().device();
+    if (i == 0) first = owner;
+    several |= owner != first;
+    if (storage.bytes() < most) continue;
     if (storage.bytes() == most && !owner) continue;  // a tie goes to the device: the way there was paid for
     most = storage.bytes();
     device = owner;
   }
-  return device ? &device->name() : nullptr;
+  return {device ? &device->name() : nullptr, several};
 }
 
 /// A block of an operand on the host lies there already. Not where it is little: it would keep all of the operand.
@@ -189,8 +197,8 @@ void EagerDispatcher::run(OpCall& call) {
 
 void EagerDispatcher::find_and_execute(OpCall& call) {
   if (call.op.execute) [[unlikely]] return call.op.execute(call);
-  const DeviceName* near = device_of_operands(call);  // looks at every operand: a symbolic one ends here
-  if (!call.requested) call.near = near;
+  const OperandHomes homes = operand_homes(call);  // looks at every operand: a symbolic one ends here
+  if (!call.requested) call.near = homes.largest;
   thread_local FrontCache front;
   front.belong_to(epoch_.load(std::memory_order_relaxed));
   const std::uint64_t hash = hash_of(call);
@@ -207,7 +215,7 @@ void EagerDispatcher::find_and_execute(OpCall& call) {
   // An op run from inside the kernel could replace the slot; kernels run no ops, so a plain reference will do.
   const PreparedCall& prepared = *slot.call;
   const WithoutLock others(slot.takes_long);
-  if (prepared.stay.there) [[unlikely]] return stay_or_move(prepared, call);
+  if (prepared.stay.there && (prepared.stay.loss_us > 0 || homes.several)) [[unlikely]] return stay_or_move(prepared, call);
   run_prepared(prepared, call);
 }
 
@@ -226,7 +234,7 @@ void EagerDispatcher::stay_or_move(const PreparedCall& prepared, OpCall& call) {
     return note_large_work(us);
   }
   float lost = 0;
-  if (should_move(call, prepared.stay, lost)) {
+  if (should_move(call, *prepared.device, prepared.stay, lost)) {
     Device& there = *prepared.stay.there;
     call.near = there.memory().device() ? &there.name() : nullptr;
     return run_prepared(*find_or_prepare(call, hash_of(call)), call);

@@ -43,6 +43,12 @@ ReasonCode why_here(const CostParts& here, const CostParts& other) {
   return other.launch >= here.total() ? ReasonCode::too_small : ReasonCode::cheaper_here;
 }
 
+std::optional<Stay::Way> way(const Machine& machine, const Device& from, const Device& to) {
+  const MachineLink* link = machine.link(from.name().short_name(), to.name().short_name());
+  if (!link) return std::nullopt;
+  return Stay::Way{static_cast<float>(link->latency_us), static_cast<float>(1 / (link->gb_per_s * 1e3))};
+}
+
 }  // namespace
 
 Cost cost_of(const OpCall& call) {
@@ -70,22 +76,23 @@ EagerChoice weigh(const OpCall& call, DeviceRegistry& devices, const Machine& ma
     if (candidate.device != here && (!best || candidate.cost.total() < best->cost.total())) best = &candidate;
   if (!best) return {{here, ReasonCode::near_its_data}, {}};
   const double gain = mine->cost.total() - best->cost.total();
-  if (gain <= 0) return {{here, why_here(mine->cost, best->cost)}, {}};
-  const MachineLink* link = machine.link(here->name().short_name(), best->device->name().short_name());
-  if (!link) return {{here, ReasonCode::near_its_data}, {}};
-  return {{here, ReasonCode::near_its_data},
-          {best->device, static_cast<float>(gain), static_cast<float>(link->latency_us), static_cast<float>(1 / (link->gb_per_s * 1e3))}};
+  const ReasonCode reason = gain <= 0 ? why_here(mine->cost, best->cost) : ReasonCode::near_its_data;
+  const auto to_there = way(machine, *here, *best->device), to_here = way(machine, *best->device, *here);
+  if (!to_there || !to_here) return {{here, reason}, {}};
+  return {{here, reason}, {.there = best->device, .loss_us = static_cast<float>(gain), .to_there = *to_there, .to_here = *to_here}};
 }
 
-bool should_move(const OpCall& call, const Stay& stay, float& lost) {
-  float before = 0, price = 0;
+bool should_move(const OpCall& call, Device& here, const Stay& stay, float& lost) {
+  float before = 0, price = 0, loss = stay.loss_us;
   const MemorySpace& there = stay.there->memory();
   for (const TensorRef& input : call.inputs) {
     Storage& storage = input->storage();
     before = std::max(before, storage.lost_by_staying());
-    if (!storage.is_in(there)) price += stay.latency_us + stay.us_per_byte * static_cast<float>(storage.bytes());
+    if (!storage.is_in(there)) price += stay.to_there.microseconds(storage.bytes());
+    if (!storage.is_in(here.memory())) loss += stay.to_here.microseconds(storage.bytes());
   }
-  lost = before + stay.loss_us;
+  if (loss <= 0) return lost = 0, false;
+  lost = before + loss;
   const bool move = lost >= price;
   if (move) lost = 0;
   for (const TensorRef& input : call.inputs) input->storage().set_lost_by_staying(lost);

@@ -209,10 +209,16 @@ void Frame::perform_for(const Plan::Action& action, WorkingSet& held) {
   }
 }
 
-/// As run_kernels, and devices learn which op their work belongs to.
+/// As run_kernels, so that a step that is timed takes as long as any other; and devices learn which op their work belongs to.
 void Frame::run_timed(std::uint32_t from, std::uint32_t to) {
   const double us_per_tick = nanoseconds_per_tick() / 1e3;
+  const InPlan in_plan;
   for (const Plan::Instruction* at = &plan_.instructions_[from]; at != plan_.instructions_.data() + to; ++at) {
+    if (at->joined) {
+      run_timed_joined(at);
+      at += at->together - 1;
+      continue;
+    }
     const KernelArgs args{operands_.data() + at->inputs, operands_.data() + at->outputs, {words_.data() + at->words, at->word_count}};
     Device& device = *at->call->device;
     device.set_running(at->call->decision);
@@ -229,6 +235,15 @@ void Frame::run_timed(std::uint32_t from, std::uint32_t to) {
     times_->ops.push_back({at->call, here ? us_per_tick * static_cast<double>(end - start) : 0});
     if (check_numerics()) [[unlikely]] require_finite(*at->call, args);
   }
+}
+
+void Frame::run_timed_joined(const Plan::Instruction* first) {
+  const std::uint64_t start = ticks();
+  run_joined(first);
+  const double us = static_cast<double>(ticks() - start) * nanoseconds_per_tick() / 1e3;
+  if (first->told) first->told->set_running(nullptr);
+  if (first->told) times_->ops.push_back({.call = first->call, .us = 0, .joined = true});
+  else times_->ops.push_back({.call = nullptr, .us = us});
 }
 
 void Frame::bind(std::uint32_t first, std::uint32_t last, const void* address) {

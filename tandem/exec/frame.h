@@ -33,6 +33,7 @@ class Frame {
   void run_kernels(std::uint32_t from, std::uint32_t to);
   void run_joined(const Plan::Instruction* first);
   void run_timed(std::uint32_t from, std::uint32_t to);
+  void run_timed_joined(const Plan::Instruction* first);
   void perform(const Plan::Action& action, WorkingSet& held);
   void perform_for(const Plan::Action& action, WorkingSet& held);
   void perform_call(const Plan::Call& call);

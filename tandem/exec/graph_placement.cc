@@ -172,8 +172,10 @@ class Question {
     place.requested = wanted.short_name();
     const auto device = machine_.find(place.requested);
     const bool refused = refuses(place, place.requested);
-    if (device && !refused && (here_[at(*device)] || !setting_.only_here)) return;
-    gave_way_.push_back({static_cast<std::int32_t>(question_.nodes.size()), device ? ReasonCode::no_kernel : ReasonCode::device_missing, place.requested});
+    const bool there = device && (here_[at(*device)] || !setting_.only_here);
+    if (there && !refused) return;
+    const ReasonCode missing = setting_.registry ? setting_.registry->why_missing(wanted) : ReasonCode::device_missing;
+    gave_way_.push_back({static_cast<std::int32_t>(question_.nodes.size()), there ? ReasonCode::no_kernel : missing, place.requested});
     place.requested = machine_.devices[0].name;
   }
 
@@ -215,8 +217,17 @@ class Question {
       if (request.node == p) {
         op.requested = request.wanted;
         op.reason = request.reason;
-        op.text = text(request.wanted, " was requested but ", request.reason == ReasonCode::no_kernel ? "has no kernel for it" : "does not exist here");
+        op.text = text(request.wanted, " was requested but ", why_not(request.reason));
       }
+  }
+
+  static std::string_view why_not(ReasonCode reason) {
+    switch (reason) {
+      case ReasonCode::no_kernel: return "has no kernel for it";
+      case ReasonCode::not_visible: return "is hidden from this program";
+      case ReasonCode::device_lost: return "has disappeared";
+      default: return "does not exist here";
+    }
   }
 
   /// What a cast to float32 would gain, where float64 is in the way.
@@ -240,7 +251,8 @@ class Question {
 
   /// What to ask for instead of what was asked for, or of more memory than there is.
   std::string other_remedy(const OpRecord& op, const PlaceNode& place) const {
-    if (op.reason == ReasonCode::device_missing || op.reason == ReasonCode::not_visible) return text("ask for one of ", machine_.device_names());
+    if (op.reason == ReasonCode::not_visible) return text("make ", op.requested, " visible, or ask for one of ", names_here());
+    if (op.reason == ReasonCode::device_missing || op.reason == ReasonCode::device_lost) return text("ask for one of ", names_here());
     if (op.reason == ReasonCode::no_kernel && !op.requested.empty())
       return text("ask for ", op.chosen, ", which has a kernel for it", op.transfer_us > 0 ? text("; now what it reads is copied there for ", saved_text(op.transfer_us)) : "");
     if (op.reason == ReasonCode::memory) return "a smaller batch, or a higher memory limit";
@@ -254,6 +266,13 @@ class Question {
     }
     if (!best) return "";
     return text("ask for no device: ", best->name, " computes it in ", saved_text(least), ", ", saved_text(here - least), " less");
+  }
+
+  std::string names_here() const {
+    std::vector<std::string> names;
+    for (std::size_t d = 0; d < here_.size(); ++d)
+      if (here_[d] || !setting_.only_here) names.push_back(machine_.devices[d].name);
+    return tandem::join(names);
   }
 
   struct GaveWay {

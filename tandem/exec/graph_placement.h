@@ -15,6 +15,7 @@ namespace tandem {
 struct GraphSetting {
   const Machine& machine;
   std::vector<Device*> devices = {};     // those here; one of the machine that is not here is taken to have all kernels
+  const DeviceRegistry* registry = nullptr;  // knows why others are not here
   bool only_here = true;                 // false: what if the machine were another? Then all its devices may be used
   std::optional<DeviceName> scope = {};  // for nodes that ask for no device themselves
   std::vector<std::string> homes = {};   // by parameter: the device that holds the argument; "" or missing: the first

@@ -20,8 +20,9 @@ class Stepwise;
 /// What one run took, op by op.
 struct RunTimes {
   struct Op {
-    const PreparedCall* call;  // null: an op that runs others
+    const PreparedCall* call;  // null: an op that runs others, or several small ones that the cores share out
     double us;                 // on the host; what another device took is known to that device only
+    bool joined = false;       // the first of several that the device does in one launch
   };
   std::vector<Op> ops;
 };

@@ -85,6 +85,7 @@ bool PlanChooser::enough() const {
   double sum = 0;
   for (const StepCost& cost : recent_) sum += cost.us;
   if (mode_ == Mode::trial && recent_.size() >= tuning_.long_samples && sum >= 2 * tuning_.judged_us) return true;
+  if (mode_ == Mode::trial && round_ > 1 && round_ < tuning_.rounds && recent_.size() >= tuning_.least_samples) return true;  // many short rounds
   return recent_.size() >= tuning_.most_samples || (recent_.size() >= tuning_.least_samples && sum >= tuning_.judged_us);
 }
 
@@ -172,8 +173,8 @@ bool PlanChooser::next_trial() {
 
 /// Those among which the rounds so far do not decide, the one that runs first last: it has just been measured.
 bool PlanChooser::next_round() {
-  if (++round_ >= tuning_.rounds - (plans_[home_].quiet.us > tuning_.long_us ? 2 : 0)) return false;
-  const double close = 1 + std::ldexp(tuning_.close, 1 - round_);
+  if (++round_ >= (plans_[home_].quiet.us > tuning_.long_us ? tuning_.long_rounds : tuning_.rounds)) return false;
+  const double close = 1 + std::max(tuning_.closest, std::ldexp(tuning_.close, 1 - round_));
   double best = expected_us(home_);
   for (std::size_t p = 0; p < plans_.size(); ++p)
     if (plans_[p].measured) best = std::min(best, expected_us(p));
@@ -225,7 +226,9 @@ bool PlanChooser::consider(const StepCost& now, double now_s) {
     least = expected_us(p);
   }
   if (best == running_) return waited_ = 0, false;
-  if (waited_++ < patience_ || !may_move(now_s)) return false;
+  if (waited_++ == 0) wanted_s_ = now_s;
+  const bool plain = now.us > tuning_.plain * least || now_s - wanted_s_ >= tuning_.doubt_s;
+  if (!plain || waited_ <= patience_ || !may_move(now_s)) return false;
   bool slowed = false;
   for (std::size_t d = 0; d < factor_.size(); ++d) slowed |= uses(plans_[running_].quiet, d) && factor_[d].value > tuning_.slowed;
   left_us_ = now.us;

@@ -22,12 +22,17 @@ class PlanChooser {
     double judged_us = 150e3;        // this together
     std::size_t long_samples = 3;    // suffice in a trial if they last twice as long together
     double gain = 0.08;              // another plan must be so much better
+    double plain = 1.3;              // so many times the other plan's time needs no second thought; less must last for
+    double doubt_s = 3;              // this: a machine's speed changes by itself, and another plan was measured at another time
     double sharing = 0.05;           // so much must a plan on several devices gain over those on one: each of them may be late
     double slowed = 1.15;            // a device that takes so many times what it took is slowed by others
     double worth_trying = 1.6;       // a plan predicted at more than so many times the best is never tried
-    int rounds = 4;                  // so often are plans tried in turn that are close; twice less where steps are longer than
+    int rounds = 8;                  // so often are plans tried in turn that are close: what they differ by is less than a machine's
+                                     // speed changes from one tenth of a second to the next
+    int long_rounds = 2;             // where steps are longer than
     double long_us = 50e3;           // this: they even out what others do by themselves
-    double close = 0.4;              // at most so much above the best; half as much in each further round
+    double close = 0.4;              // at most so much above the best; half as much in each further round, and at last
+    double closest = 0.06;           // this
     int moves_a_minute = 2;
     double forget_s = 60;            // what is known of a device out of use holds so long
     double retry_s = 60;             // a plan that disappointed is left alone so long, then twice as long
@@ -58,8 +63,8 @@ class PlanChooser {
   double expected_us(std::size_t plan) const;
   /// Moves so far, trials apart.
   int moves() const { return moves_; }
-  /// False while a plan is being tried or has just been taken.
-  bool settled() const { return mode_ == Mode::settled; }
+  /// False while plans have still to be tried, are being tried, or one has just been taken.
+  bool settled() const { return tried_ && mode_ == Mode::settled; }
 
  private:
   struct Plan {
@@ -105,6 +110,7 @@ class PlanChooser {
   bool tried_ = false;
   double left_us_ = 0;                 // what the plan left behind took
   int patience_ = 0, waited_ = 0;
+  double wanted_s_ = 0;                // since when another plan has been expected to be better
   int moves_ = 0;
   std::deque<double> moved_at_;
   std::minstd_rand random_;

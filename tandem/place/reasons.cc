@@ -187,7 +187,7 @@ class Explainer {
     // Looking at the memory costs the whole graph: large ones go without.
     if (p_.limited[at(best)] && p_.nodes <= kMostLookedAt && free_bytes(best, schedule_.nodes[at(node)].start_us) < p_.memory[at(node)])
       return {ReasonCode::memory, text(faster, ", but has no room for its output then")};
-    return {ReasonCode::cheaper_here, text(faster, ", but is busy; it finishes first here")};
+    return {ReasonCode::cheaper_here, text(faster, ", but the whole ends first this way")};
   }
 
   /// As the schedule stands at a time.

@@ -19,7 +19,6 @@ constexpr double kLeastStepUs = 200;   // shorter steps are not worth a second t
 constexpr double kFirstSeconds = 0.1;    // a function that runs for less is not tried elsewhere
 constexpr double kKernelSeconds = 0.1;   // what compiling a kernel for another device may take
 constexpr double kMostSeconds = 3;
-constexpr double kSampleSeconds = 5e-3;  // timing a step costs some microseconds
 constexpr double kProbeSeconds = 4;
 constexpr double kPromise = 0.92;        // of what was measured: another way to share the work must promise that to be tried
 
@@ -130,7 +129,7 @@ void AdaptivePlans::find_other_ways() {
 void AdaptivePlans::place_as_measured(const Way& way, const StepCost& measured) {
   const StepCost told = predicted(*way.placement);
   const bool is_split = way.placement->graph != nullptr;
-  GraphSetting setting{.machine = *machine_, .devices = devices_, .homes = homes_};
+  GraphSetting setting{.machine = *machine_, .devices = devices_, .registry = &options_.devices, .homes = homes_};
   const double kShare = 0.1;  // a device at work for less of the step says nothing of it
   for (std::size_t d = 0; d < devices_.size(); ++d)
     if (told.busy_us[d] > kShare * told.us && measured.busy_us[d] > kShare * measured.us)
@@ -231,13 +230,14 @@ void AdaptivePlans::run(std::span<const TensorRef> arguments, std::span<Tensor> 
   std::unique_lock lock(mutex_);
   if (!timing_) look(begin);
   const std::shared_ptr<const Plan> plan = plan_of_running();
-  const bool timed = !timing_ && !timer_.under_way() && !probed_ && begin >= next_sample_s_;
+  const bool comparing = !complete_ || (ways_.size() > 1 && !chooser_.settled());
+  sampler_.begin(begin);
+  const bool timed = !timing_ && !timer_.under_way() && !probed_ && sampler_.take(begin, comparing);
   if (timed) {
     timing_ = true;
     sampled_ = chooser_.running();
     sampled_s_ = begin;
     period_us_.reset();
-    next_sample_s_ = begin + kSampleSeconds;
   }
   lock.unlock();
   if (!timed) {

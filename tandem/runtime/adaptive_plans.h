@@ -9,6 +9,7 @@
 #include "tandem/exec/plan.h"
 #include "tandem/place/plan_chooser.h"
 #include "tandem/runtime/device_probe.h"
+#include "tandem/runtime/step_sampler.h"
 #include "tandem/runtime/step_timer.h"
 
 namespace tandem {
@@ -79,7 +80,8 @@ class AdaptivePlans {
   std::optional<double> period_us_;    // from its begin to that of the next step
   std::optional<std::size_t> probed_;  // a device that is being probed
   ProbeRun probe_;
-  double next_sample_s_ = 0, next_probe_s_ = 0;
+  StepSampler sampler_;
+  double next_probe_s_ = 0;
 };
 
 }  // namespace tandem

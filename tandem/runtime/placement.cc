@@ -100,7 +100,7 @@ std::shared_ptr<const GraphPlacement> Runtime::place(const Graph& graph, const s
   const auto here = registry_->known();
   try {
     return std::make_shared<const GraphPlacement>(tandem::place(
-        graph, {.machine = *figures, .devices = {here.begin(), here.end()}, .homes = homes, .contention = how.contention, .only = how.only}));
+        graph, {.machine = *figures, .devices = {here.begin(), here.end()}, .registry = registry_.get(), .homes = homes, .contention = how.contention, .only = how.only}));
   } catch (const Error& error) {
     // What does not fit as a whole runs near its data, and spills.
     if (error.code() != ErrorCode::out_of_memory) throw;
@@ -113,7 +113,7 @@ std::shared_ptr<const GraphPlacement> Runtime::place_split(const Graph& traced, 
   const std::shared_ptr<const Machine> figures = machine();
   const auto here = registry_->known();
   try {
-    auto split = tandem::place_split(traced, whole, {.machine = *figures, .devices = {here.begin(), here.end()}, .homes = homes});
+    auto split = tandem::place_split(traced, whole, {.machine = *figures, .devices = {here.begin(), here.end()}, .registry = registry_.get(), .homes = homes});
     return split ? std::make_shared<const GraphPlacement>(std::move(*split)) : nullptr;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::out_of_memory) throw;  // the parts need room of their own

@@ -144,7 +144,7 @@ void StepTimer::learn(std::span<const double> slowed) {
     if (!devices_[d]->memory().is_host()) share_out(d);
   std::vector<CostLog::Sample> samples;
   for (const RunTimes::Op& op : times_.ops) {
-    if (!op.call || op.us <= 0) continue;
+    if (!op.call || op.joined || op.us <= 0) continue;
     const Known& k = known(*op.call);
     if (k.device >= devices_.size() || k.predicted_us <= 0) continue;
     // A device's own clock does not see what a launch costs.

@@ -63,15 +63,35 @@ double best_chain_us(const Machine& machine, std::int64_t n) {
   return std::min(100 * matmul_us(machine, 0, static_cast<double>(n)), move + 100 * matmul_us(machine, 1, static_cast<double>(n)));
 }
 
+/// x = x · w with another w from the host each time: the least for x here and there after each of them.
+double best_chain_of_others_us(const Machine& machine, std::int64_t n) {
+  const double copy = machine.links[0].microseconds(4 * n * n), cpu = matmul_us(machine, 0, static_cast<double>(n)), gpu = matmul_us(machine, 1, static_cast<double>(n));
+  double here = 0, there = copy;
+  for (int k = 0; k < 100; ++k) {
+    const double from_here = here, from_there = there;
+    here = std::min(from_here, from_there + copy) + cpu;
+    there = std::min(from_here + copy, from_there) + copy + gpu;
+  }
+  return std::min(here, there);
+}
+
+/// Machines and sizes of many kinds.
+class Kinds {
+ public:
+  double between(double low, double high) { return low * std::pow(high / low, static_cast<double>(random_() % 1000) / 1000); }
+  Machine figures() { return machine(between(10, 20000), between(1, 100), between(1, 1000), between(0.05, 50)); }
+  std::int64_t size() { return static_cast<std::int64_t>(between(8, 512)); }
+
+ private:
+  std::mt19937 random_{3};
+};
+
 TEST(EagerSim, AHundredMatmulsTakeAtMostTwiceTheBestPlacementKnownInAdvance) {
-  std::mt19937 random(3);
-  const auto between = [&](double low, double high) {
-    return low * std::pow(high / low, static_cast<double>(random() % 1000) / 1000);
-  };
+  Kinds kinds;
   int on_gpu = 0;
   for (int i = 0; i < 200; ++i) {
-    const Machine figures = machine(between(10, 20000), between(1, 100), between(1, 1000), between(0.05, 50));
-    const auto n = static_cast<std::int64_t>(between(8, 512));
+    const Machine figures = kinds.figures();
+    const std::int64_t n = kinds.size();
     SimMachine sim(figures);
     Tensor x = ones({n, n});
     const Tensor w = ones({n, n});
@@ -83,6 +103,21 @@ TEST(EagerSim, AHundredMatmulsTakeAtMostTwiceTheBestPlacementKnownInAdvance) {
   }
   EXPECT_GT(on_gpu, 20);  // both kinds were seen
   EXPECT_LT(on_gpu, 180);
+}
+
+TEST(EagerSim, OperandsThatComeFromTheHostEachTimeAreCountedEachTime) {
+  Kinds kinds;
+  for (int i = 0; i < 200; ++i) {
+    const Machine figures = kinds.figures();
+    const std::int64_t n = kinds.size();
+    SimMachine sim(figures);
+    Tensor x = ones({n, n});
+    Tensors others;
+    for (int k = 0; k < 100; ++k) others.push_back(ones({n, n}));
+    sim.clock = {};
+    for (const Tensor& other : others) x = matmul(x, other);
+    EXPECT_LE(sim.clock.now_us, 2.5 * best_chain_of_others_us(figures, n)) << "size " << n << "\n" << to_json(figures);
+  }
 }
 
 TEST(EagerSim, WhatHasMovedStaysAndIsCopiedOnce) {

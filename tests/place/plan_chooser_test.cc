@@ -49,6 +49,12 @@ class World {
     return sum / steps;
   }
 
+  /// Until every plan has been tried that is worth it; plans that are close take longest.
+  void settle() {
+    for (int steps = 0; steps < 300 && !chooser.settled(); ++steps) run(1);
+    EXPECT_TRUE(chooser.settled());
+  }
+
   PlanChooser chooser;
   double slow[2] = {1, 1};
   double noise = 0;
@@ -153,7 +159,7 @@ TEST(PlanChooser, SharingThatGainsLessThanATrialCanTellIsLeft) {
   for (const double split_ms : {29.5, 27.0}) {
     World world;
     const auto shared = world.split(split_ms), cpu = world.plan(30, 0);
-    world.run(200);
+    world.settle();
     EXPECT_EQ(world.chooser.running(), split_ms > 28 ? cpu : shared) << split_ms;
   }
 }
@@ -175,11 +181,59 @@ TEST(PlanChooser, NoiseMovesNothing) {
     world.noise = 0.3;
     world.plan(0, 20);
     world.plan(21, 0);
-    world.run(70);
+    world.settle();
     world.switches = 0;
     world.run(2000);
     EXPECT_LE(world.switches, 4) << "seed " << seed;
   }
+}
+
+TEST(PlanChooser, AMachineThatIsSlowerForASecondMovesNothing) {
+  for (std::uint32_t seed = 1; seed <= 20; ++seed) {
+    World world(seed);
+    const auto gpu = world.plan(0, 20);
+    world.plan(21, 0);
+    world.settle();
+    for (int i = 0; i < 50; ++i) {
+      world.slow[kGpu] = world.slow[kCpu] = 1.2;  // its cores, whichever device has them
+      world.run(40);
+      world.slow[kGpu] = world.slow[kCpu] = 1;
+      world.run(40);
+    }
+    EXPECT_EQ(world.chooser.running(), gpu) << "seed " << seed;
+    EXPECT_EQ(world.chooser.moves(), 0) << "seed " << seed;
+  }
+}
+
+TEST(PlanChooser, ADeviceThatStaysALittleSlowerIsLeftAfterAWhile) {
+  World world;
+  world.plan(0, 20);
+  const auto cpu = world.plan(21, 0);
+  world.settle();
+  world.slow[kGpu] = 1.2;
+  world.run(40);
+  EXPECT_EQ(world.chooser.moves(), 0);
+  world.run(160);
+  EXPECT_EQ(world.chooser.running(), cpu);
+  EXPECT_EQ(world.chooser.moves(), 1);
+}
+
+TEST(PlanChooser, PlansThatAreCloseAreToldApartWhileTheMachinesSpeedWavers) {
+  int wrong = 0;
+  for (std::uint32_t seed = 1; seed <= 100; ++seed) {
+    World world(seed);
+    world.plan(0, 9.45, 9);
+    const auto cpu = world.plan(9, 0);
+    std::minstd_rand random(seed);
+    double speed = 1;
+    while (world.now < 8) {  // by a few percent, for some tenths of a second each time
+      speed = 1 + 0.95 * (speed - 1) + 0.015 * (static_cast<double>(random() % 1000) / 500 - 1);
+      world.slow[kGpu] = world.slow[kCpu] = speed;
+      world.run(1);
+    }
+    wrong += world.chooser.running() != cpu;
+  }
+  EXPECT_LE(wrong, 2);
 }
 
 TEST(PlanChooser, MovesAreAtMostTwoAMinuteHoweverTheDevicesSwing) {

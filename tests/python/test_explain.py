@@ -81,6 +81,25 @@ print(op["op"], op["requested"], op["chosen"], op["reason"], op["remedy"], sep="
     assert "ask for /CPU:0, which has a kernel for it; now what it reads is copied there for" in remedy
 
 
+def test_a_gpu_that_is_hidden_is_not_called_missing():
+    lines = run(
+        """
+tf.config.set_visible_devices([], "GPU")
+def f(x):
+    with tf.device("/GPU:0"):
+        y = tf.matmul(x, x)
+    with tf.device("/GPU:7"):
+        return tf.matmul(y, y)
+for op in tf.explain(f, tf.ones([64, 64]), verbose=False).ops:
+    print(op["requested"], op["chosen"], op["reason"], op["text"], op["remedy"], sep="|")
+"""
+    )
+    assert lines == [
+        "/GPU:0|/CPU:0|not_visible|/GPU:0 was requested but is hidden from this program|make /GPU:0 visible, or ask for one of /CPU:0",
+        "/GPU:7|/CPU:0|device_missing|/GPU:7 was requested but does not exist here|ask for one of /CPU:0",
+    ]
+
+
 def test_crossings_come_first_in_the_text():
     e = tf.explain(chain, large(), large(), machine=RTX3080, verbose=False)
     assert [(c["from"], c["to"], c["bytes"]) for c in e.crossings] == [("/CPU:0", "/GPU:0", 512 * 512 * 4)] * 2
