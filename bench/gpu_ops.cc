@@ -67,6 +67,9 @@ std::multimap<std::string_view, Call> sized_calls() {
   add(max_pool2d_grad_op, {image, pooled, pooled}, two, two, "valid");
   for (const Tensor& x : {matrix, tall, wide})
     for (const OpDef* op : {&softmax_op, &log_softmax_op}) add(*op, {x}, -1);
+  for (const OpDef* op : {&softmax_op, &log_softmax_op}) add(*op, {matrix}, 0);
+  for (const OpDef* op : {&softmax_grad_op, &log_softmax_grad_op})
+    for (const auto& [x, axis] : {std::pair{matrix, -1}, {tall, -1}, {matrix, 0}}) add(*op, {softmax(x), x}, axis);
   const Tensor labels = indices({1024}, 1024), probabilities = softmax(matrix), loss = random_normal({1024});
   add(sparse_softmax_cross_entropy_op, {labels, matrix});
   add(sparse_softmax_cross_entropy_grad_op, {labels, matrix, loss});

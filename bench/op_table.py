@@ -40,6 +40,7 @@ _REDUCTIONS = [
     ("segment_sum", "tf.math.segment_sum(m, in_order)", "torch.zeros(1000, 1000).index_add_(0, in_order, m)"), ("histogram", "tf.histogram_fixed_width(x, [-3.0, 3.0], 100)", "torch.histc(x, 100, -3.0, 3.0)"),
     ("l2_normalize", "tf.nn.l2_normalize(m, 1)", _F + "normalize(m, dim=1)"), ("clip_by_norm", "tf.clip_by_norm(x, 1.0)", "x * (1.0 / torch.linalg.vector_norm(x)).clamp(max=1.0)"),
     ("clip_by_global_norm", "tf.clip_by_global_norm([x, y], 1.0)[0]", "clip_by_global_norm(x, y)"), ("softmax", "tf.nn.softmax(m)", "torch.softmax(m, 1)"), ("log_softmax", "tf.nn.log_softmax(m)", "torch.log_softmax(m, 1)"),
+    ("softmax_columns", "tf.nn.softmax(m, 0)", "torch.softmax(m, 0)"), ("log_softmax_columns", "tf.nn.log_softmax(m, 0)", "torch.log_softmax(m, 0)"), ("softmax_short", "tf.nn.softmax(rows)", "torch.softmax(rows, 1)"),
 ]  # fmt: skip
 _LINEAR = [
     ("tensordot", "tf.tensordot(m, m, 1)", "torch.tensordot(m, m, 1)"), ("einsum", "tf.einsum('bij,bkj->bik', small, small)", "torch.einsum('bij,bkj->bik', small, small)"),

@@ -10,6 +10,8 @@ from ._ops import (
     equal,
     floor,
     greater,
+    greater_equal,
+    less,
     maximum,
     minimum,
     reduce_max,
@@ -135,14 +137,42 @@ def hsv_to_rgb(images, name=None):
     return concat([channel(abs(sixths - 3.0) - 1.0), channel(2.0 - abs(sixths - 2.0)), channel(2.0 - abs(sixths - 4.0))], -1)
 
 
+def _of_sixth(sixth, *values):
+    """values[sixth], for each pixel; the last of them beyond."""
+    picked = values[-1]
+    for number, value in reversed(list(enumerate(values[:-1]))):
+        picked = where(equal(sixth, float(number)), value, picked)
+    return picked
+
+
+def _in_float32(image, change):
+    """As TensorFlow's own kernels for colours, which take float16 and float32, do their arithmetic: rounded as there, integers come out the same."""
+    image = _tandem.to_tensor(image)
+    floats = image if image.dtype == _dtypes.float16 else convert_image_dtype(image, _dtypes.float32)
+    return convert_image_dtype(change(*_channels(floats, "adjust")), image.dtype, saturate=True)
+
+
 def adjust_saturation(image, saturation_factor, name=None):
     """The saturation times the factor, at most 1."""
-    def change(x):
-        hue, saturation, value = _channels(rgb_to_hsv(x), "adjust_saturation")
-        stronger = minimum(maximum(saturation * _number(saturation_factor, x.dtype), 0.0), 1.0)
-        return hsv_to_rgb(concat([hue, stronger, value], -1))
+    def change(red, green, blue):
+        value = maximum(red, maximum(green, blue))
+        spread = value - minimum(red, minimum(green, blue))
+        zero, share = 0.0 * value, 1.0 / (6.0 * spread)
+        def turned(x, sixths):
+            return cast(cast(share * x, _dtypes.float64) + sixths / 6.0, x.dtype)  # rounded once
 
-    return _in_floats(image, change)
+        hue = where(equal(red, value), share * (green - blue), where(equal(green, value), turned(blue - red, 2.0), turned(red - green, 4.0)))
+        hue = where(greater(spread, 0.0), hue, zero)
+        hue = where(less(hue, 0.0), hue + 1.0, hue)
+        saturation = where(greater(value, 0.0), spread / value, zero)
+        chroma = minimum(maximum(saturation * _number(saturation_factor, value.dtype), 0.0), 1.0) * value
+        sixths = hue * 6.0
+        sixth = floor(sixths)
+        second = chroma * (1.0 - abs(sixths - 2.0 * floor(sixths / 2.0) - 1.0))
+        channels = ((chroma, second, zero, zero, second, chroma, zero), (second, chroma, chroma, second, zero, zero, zero), (zero, zero, second, chroma, chroma, second, zero))
+        return concat([_of_sixth(sixth, *channel) + (value - chroma) for channel in channels], -1)
+
+    return _in_float32(image, change)
 
 
 def adjust_hue(image, delta, name=None):
@@ -150,12 +180,28 @@ def adjust_hue(image, delta, name=None):
     if isinstance(delta, (int, float)) and not -1 <= delta <= 1:
         raise ValueError(f"adjust_hue: delta must be in the interval [-1, 1], got {delta}")
 
-    def change(x):
-        hue, saturation, value = _channels(rgb_to_hsv(x), "adjust_hue")
-        moved = hue + _number(delta, x.dtype)
-        return hsv_to_rgb(concat([moved - floor(moved), saturation, value], -1))
+    def change(red, green, blue):
+        one = 0.0 * red + 1.0
+        sixth = where(less(red, green), where(less(blue, red), one, where(greater(blue, green), 3.0 * one, 2.0 * one)),
+                      where(less(blue, green), 0.0 * one, where(greater(blue, red), 4.0 * one, 5.0 * one)))
+        most = _of_sixth(sixth, red, green, green, blue, blue, red)
+        middle = _of_sixth(sixth, green, red, blue, green, red, blue)
+        least = _of_sixth(sixth, blue, blue, red, red, green, green)
+        share = (middle - least) / (most - least)
+        hue = where(equal(most, least), 0.0 * one, sixth + where(_is_even(sixth), share, 1.0 - share)) + _number(delta, red.dtype) * 6.0
+        hue = where(less(hue, 0.0), hue + 6.0, hue)
+        hue = where(greater_equal(hue, 6.0), hue - 6.0, hue)
+        sixth = floor(hue)
+        share = where(_is_even(sixth), hue - sixth, 1.0 - (hue - sixth))
+        middle = least + share * (most - least)
+        channels = ((most, middle, least, least, middle, most), (middle, most, most, middle, least, least), (least, least, middle, most, most, middle))
+        return concat([_of_sixth(sixth, *channel) for channel in channels], -1)
 
-    return _in_floats(image, change)
+    return _in_float32(image, change)
+
+
+def _is_even(number):
+    return equal(2.0 * floor(number / 2.0), number)
 
 
 def per_image_standardization(image):

@@ -78,6 +78,8 @@ std::optional<RowInputs> row_inputs(const Graph& graph, const Node& node, std::i
   if (!has_rows(first, rows)) return std::nullopt;
   if (node.op == &dot_product_attention_op) return lined_up(graph, node, rows);
   if (node.op == &sparse_softmax_cross_entropy_op || node.op == &softmax_cross_entropy_op) return RowInputs(node.inputs.size(), 1);
+  if (is_one_of(node, {"softmax_grad", "log_softmax_grad"}))
+    return is_first_axis(AttrView(*node.op, node.attrs).integer("axis"), first.shape().rank()) ? std::nullopt : std::optional(RowInputs(2, 1));
   if (is_one_of(node, {"bias_add", "conv2d", "max_pool2d", "avg_pool2d", "layer_normalization", "identity", "stop_gradient", "reshape"}))
     return first_only(node);
   const bool apart = node.op == &matmul_op ? !AttrView(*node.op, node.attrs).boolean("transpose_a") : !mixes_rows(node, first.shape().rank());

@@ -46,9 +46,17 @@ void check_row_grad(const InferContext& c) {
 /// A value a row, as a column that broadcasts against [..., classes].
 Tensor column(const Tensor& rows) { return expand_dims(rows, -1); }
 
-/// The product of softmax's Jacobian with v: s * (v - sum(v * s)).
+/// The product of softmax's Jacobian, at its answer s, with v.
 Tensor softmax_product(const Tensor& s, const Tensor& v, std::int64_t axis = -1) {
-  return s * (v - reduce_sum(v * s, {axis}, true));
+  return apply(softmax_grad_op, {s, v}, make_attrs(softmax_grad_op, axis));
+}
+
+Tensor sum_along(const Tensor& x, std::int64_t axis) { return reduce_sum(x, {axis}, true); }
+
+Specs infer_softmax_grad(const InferContext& c) {
+  if (c.shape(0) != c.shape(1))
+    fail(ErrorCode::shape_mismatch, c.op.name, ": a result ", c.shape(0), " and its gradient ", c.shape(1), " must have one shape");
+  return infer_softmax(c);
 }
 
 }  // namespace
@@ -75,11 +83,44 @@ const OpDef log_softmax_op{
     .dtypes = kFloating,
     .infer = infer_softmax,
     .grad = [](GradContext& g) {
-      const std::int64_t axis = g.attrs().integer("axis");
-      return Tensors{g.output_grad() - exp(g.output()) * reduce_sum(g.output_grad(), {axis}, true)};
+      return Tensors{apply(log_softmax_grad_op, {g.output(), g.output_grad()}, make_attrs(log_softmax_grad_op, g.attrs().integer("axis")))};
     },
     .grad_reads = {.outputs = 1},
     .flops_per_element = 20,
+};
+
+const OpDef softmax_grad_op{
+    .name = "softmax_grad",
+    .doc = "(grad - sum(grad * softmax)) * softmax along an axis: the gradient of softmax, from its result.",
+    .inputs = {"softmax", "grad"},
+    .attrs = {kAxis},
+    .dtypes = kFloating,
+    .infer = infer_softmax_grad,
+    .grad = [](GradContext& g) {
+      const Tensor &s = g.input(0), &v = g.input(1), &w = g.output_grad();
+      const std::int64_t axis = g.attrs().integer("axis");
+      return Tensors{when(g.wants(0), [&] { return w * (v - sum_along(v * s, axis)) - v * sum_along(w * s, axis); }),
+                     when(g.wants(1), [&] { return softmax_product(s, w, axis); })};
+    },
+    .grad_reads = {.inputs = 0b11},
+    .flops_per_element = 4,
+};
+
+const OpDef log_softmax_grad_op{
+    .name = "log_softmax_grad",
+    .doc = "grad - exp(log_softmax) * sum(grad) along an axis: the gradient of log_softmax, from its result.",
+    .inputs = {"log_softmax", "grad"},
+    .attrs = {kAxis},
+    .dtypes = kFloating,
+    .infer = infer_softmax_grad,
+    .grad = [](GradContext& g) {
+      const Tensor &v = g.input(1), &w = g.output_grad();
+      const Tensor part = w * exp(g.input(0));
+      const std::int64_t axis = g.attrs().integer("axis");
+      return Tensors{when(g.wants(0), [&] { return -(part * sum_along(v, axis)); }), when(g.wants(1), [&] { return w - sum_along(part, axis); })};
+    },
+    .grad_reads = {.inputs = 0b11},
+    .flops_per_element = 12,
 };
 
 const OpDef sparse_softmax_cross_entropy_op{
@@ -170,6 +211,8 @@ const OpDef softmax_cross_entropy_grad_op{
 OpGroup loss_ops() {
   static constexpr const OpDef* kOps[] = {&softmax_op,
                                           &log_softmax_op,
+                                          &softmax_grad_op,
+                                          &log_softmax_grad_op,
                                           &sparse_softmax_cross_entropy_op,
                                           &sparse_softmax_cross_entropy_grad_op,
                                           &softmax_cross_entropy_op,

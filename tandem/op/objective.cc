@@ -19,9 +19,10 @@ T clipped(T p, double low, double high) {
   return lesser(high, greater_of(low, p));
 }
 
-/// 1 where clipping left x as it is, else 0: the factor of its gradient.
-Tensor unclipped(const Tensor& x, double low, double high) {
-  return cast(logical_and(greater_equal(x, scalar_like(x, low)), less_equal(x, scalar_like(x, high))), x.dtype());
+/// `slope` where clipping left x as it is, else 0, whatever the slope is there.
+Tensor unless_clipped(const Tensor& x, double low, double high, const Tensor& slope) {
+  const Tensor kept = logical_and(greater_equal(x, scalar_like(x, low)), less_equal(x, scalar_like(x, high)));
+  return where(kept, slope, scalar_like(slope, 0));
 }
 Tensor clip(const Tensor& x, double low, double high) { return minimum(maximum(x, low), high); }
 
@@ -55,7 +56,7 @@ const OpDef binary_crossentropy_terms_op{
       const Tensor& dy = g.output_grad();
       const Tensor p = clip(g.input(1), kKerasEpsilon, 1 - kKerasEpsilon);
       return Tensors{grad_of(g, 0, [&] { return dy * (log(1 - p) - log(p)); }), grad_of(g, 1, [&] {
-                       return dy * unclipped(g.input(1), kKerasEpsilon, 1 - kKerasEpsilon) * ((p - g.input(0)) / (p * (1 - p)));
+                       return unless_clipped(g.input(1), kKerasEpsilon, 1 - kKerasEpsilon, dy * ((p - g.input(0)) / (p * (1 - p))));
                      })};
     },
     .grad_reads = {.inputs = 0b11},
@@ -76,8 +77,8 @@ const OpDef kl_divergence_terms_op{
     .grad = [](GradContext& g) {
       const Tensor& dy = g.output_grad();
       const Tensor t = clip(g.input(0), kKerasEpsilon, 1), p = clip(g.input(1), kKerasEpsilon, 1);
-      return Tensors{grad_of(g, 0, [&] { return dy * unclipped(g.input(0), kKerasEpsilon, 1) * (log(t / p) + 1); }),
-                     grad_of(g, 1, [&] { return -(dy * unclipped(g.input(1), kKerasEpsilon, 1) * (t / p)); })};
+      return Tensors{grad_of(g, 0, [&] { return unless_clipped(g.input(0), kKerasEpsilon, 1, dy * (log(t / p) + 1)); }),
+                     grad_of(g, 1, [&] { return unless_clipped(g.input(1), kKerasEpsilon, 1, -(dy * (t / p))); })};
     },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 25,

@@ -167,9 +167,12 @@ Samples pool_samples(Maker m) {
 }
 
 Samples softmax_samples(Maker m) {
-  for (const Shape& shape : {Shape{5}, Shape{3, 10}, Shape{2, 3, 7}, Shape{1, 1}, Shape{0, 4}, Shape{40, 129}, Shape{2, 5000}}) m.add({m.input(shape)}, -1);
-  m.add({m.input({3, 5, 2})}, 1);
-  m.add({m.input({3, 5})}, 0);
+  auto add = [&](const Shape& shape, int axis) { m.add(std::vector<SampleInput>(static_cast<std::size_t>(m.op().arity()), m.input(shape)), axis); };
+  for (const Shape& shape : {Shape{5}, Shape{3, 10}, Shape{2, 3, 7}, Shape{1, 1}, Shape{0, 4}, Shape{40, 129}, Shape{2, 5000}}) add(shape, -1);
+  add({3, 5, 2}, 1);
+  add({3, 5}, 0);
+  add({5000, 3}, 0);
+  add({2, 7, 400}, -2);
   return m.done();
 }
 
@@ -308,7 +311,7 @@ std::vector<OpSample> samples(const OpDef& op, DType dtype) {
   if (&op == &matmul_op) return matmul_samples(m);
   if (&op == &conv2d_op || &op == &conv2d_backprop_input_op || &op == &conv2d_backprop_filter_op) return conv_samples(m);
   if (op.name.find("_pool") != op.name.npos) return pool_samples(m);
-  if (&op == &softmax_op || &op == &log_softmax_op) return softmax_samples(m);
+  if (&op == &softmax_op || &op == &log_softmax_op || &op == &softmax_grad_op || &op == &log_softmax_grad_op) return softmax_samples(m);
   if (op.name.find("cross_entropy") != op.name.npos) return loss_samples(m);
   if (&op == &gather_op || &op == &gather_grad_op) return gather_samples(m);
   if (&op == &one_hot_op) return one_hot_samples(m);

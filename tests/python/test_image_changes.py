@@ -35,6 +35,17 @@ def test_colours_in_other_systems_and_back():
         tf.image.adjust_gamma(IMAGES, -1)
 
 
+def test_hue_and_saturation_of_wide_integers_are_tensorflows():
+    picture = tf.constant([[[214, 63, 66]], [[247, 209, 62]], [[185, 33, 25]], [[175, 10, 240]], [[215, 205, 85]], [[163, 96, 49]]])
+    moved = [[[90, 63, 214]], [[246, 62, 247]], [[65, 25, 185]], [[10, 240, 221]], [[215, 85, 199]], [[118, 49, 163]]]
+    assert tf.image.adjust_hue(picture, -0.3).numpy().tolist() == moved
+    picture = tf.constant([[[105, 235, 63]], [[182, 170, 52]], [[154, 51, 199]], [[21, 110, 35]]])
+    paler = [[[170, 235, 149]], [[182, 176, 117]], [[176, 125, 199]], [[65, 110, 72]]]
+    assert tf.image.adjust_saturation(picture, 0.5).numpy().tolist() == paler
+    largest = tf.constant(255 * np.ones([1, 1, 3]), tf.uint8)
+    assert tf.image.adjust_hue(largest, 0.4).numpy().tolist() == [[[255, 255, 255]]]
+
+
 def test_edges():
     slope = np.tile(np.arange(5.0)[:, None], [1, 6])[None, :, :, None].astype("float32")
     edges = tf.image.sobel_edges(slope).numpy()

@@ -107,6 +107,20 @@ def test_functions_are_exported_by_their_signature(tmp_path):
         tf.onnx.export(tf.linalg.cholesky, path, [tf.TensorSpec([3, 3])])
 
 
+def test_gradients_of_softmaxes_are_exported(tmp_path):
+    path = str(tmp_path / "slopes.onnx")
+
+    def slopes(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(tf.nn.softmax(x) ** 2) + tf.reduce_sum(tf.nn.log_softmax(x, 0) ** 2)
+        return tape.gradient(y, x)
+
+    tf.onnx.export(slopes, path, [tf.TensorSpec([2, 3], name="x")])
+    x = np.float32([[1, -2, 0.5], [0, 3, 2]])
+    np.testing.assert_allclose(onnxruntime.InferenceSession(path).run(None, {"x": x})[0], slopes(tf.constant(x)), rtol=1e-5)
+
+
 def test_weights_can_be_trained_further(tmp_path):
     path, model = str(tmp_path / "m.onnx"), chain((3,), layers.Dense(1))
     tf.onnx.export(model, path)

@@ -63,6 +63,21 @@ def test_keras_models_come_back(tmp_path):
     np.testing.assert_allclose(list(found.values())[0], model(x), rtol=1e-5, atol=1e-6)
 
 
+def test_gradients_of_softmaxes_come_back(tmp_path):
+    module = tf.Module()
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 3])])
+    def slopes(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(tf.nn.softmax(x) ** 2) + tf.reduce_sum(tf.nn.log_softmax(x, 0) ** 2)
+        return tape.gradient(y, x)
+
+    module.slopes, x = slopes, tf.constant([[1.0, -2.0, 0.5], [0.0, 3.0, 2.0]])
+    tf.saved_model.save(module, tmp_path)
+    np.testing.assert_allclose(loaded_as_tensorflow_would(tmp_path).slopes(x), slopes(x), rtol=1e-5)
+
+
 def test_what_tensorflow_has_no_op_for_is_kept_for_us_and_said(tmp_path, caplog):
     class Sum(tf.Module):
         @tf.function(input_signature=[tf.TensorSpec([], tf.int32)])

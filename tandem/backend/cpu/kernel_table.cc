@@ -19,6 +19,11 @@ KernelList with(KernelList kernels, Kernel reference) {
   return kernels;
 }
 
+KernelList joined(KernelList first, const KernelList& then) {
+  first.insert(first.end(), then.begin(), then.end());
+  return first;
+}
+
 void add_loops(KernelTable& table) {
   for (const OpDef* op : op_list())
     if (op->scalar) table.set(*op, with(op->name.starts_with("logical_") ? logical_kernels() : elementwise_kernels(), reference_elementwise()));
@@ -26,8 +31,10 @@ void add_loops(KernelTable& table) {
   table.set(fused_reduction_op, reduction_kernels());
   for (const OpDef* op : {&reduce_sum_op, &reduce_mean_op, &reduce_max_op, &reduce_min_op, &reduce_prod_op, &reduce_any_op, &reduce_all_op})
     table.set(*op, with(op == &reduce_mean_op ? mean_kernels() : reduction_kernels(), reference_reduction()));
-  for (const OpDef* op : {&softmax_op, &log_softmax_op, &sparse_softmax_cross_entropy_op,
-                          &sparse_softmax_cross_entropy_grad_op, &softmax_cross_entropy_op, &softmax_cross_entropy_grad_op})
+  for (const OpDef* op : {&softmax_op, &log_softmax_op}) table.set(*op, with(joined(softmax_kernels(), softmax_column_kernels()), reference_softmax()));
+  for (const OpDef* op : {&softmax_grad_op, &log_softmax_grad_op})
+    table.set(*op, with(joined(softmax_grad_kernels(), softmax_column_kernels()), reference_softmax()));
+  for (const OpDef* op : {&sparse_softmax_cross_entropy_op, &sparse_softmax_cross_entropy_grad_op, &softmax_cross_entropy_op, &softmax_cross_entropy_grad_op})
     table.set(*op, with(softmax_kernels(), reference_softmax()));
   for (const OpDef* op : {&random_normal_op, &random_uniform_op}) table.set(*op, random_kernels());
   for (const OpDef* op : {&fill_op, &range_op}) table.set(*op, creation_kernels());

@@ -50,9 +50,9 @@ struct TwoForms {
     LoopSource source(kGenerated);
     return std::make_unique<Body>(call, kMakeParts(call, source));
   }
-  static KernelList kernels() {
-    return {{.name = "jit", .supports = supports<true>, .prepare = prepare<true>},
-            {.name = "tiles", .supports = supports<false>, .prepare = prepare<false>}};
+  static KernelList kernels(std::string_view generated = "jit", std::string_view interpreted = "tiles") {
+    return {{.name = generated, .supports = supports<true>, .prepare = prepare<true>},
+            {.name = interpreted, .supports = supports<false>, .prepare = prepare<false>}};
   }
 };
 

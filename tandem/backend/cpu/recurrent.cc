@@ -1,5 +1,6 @@
 // Recurrent layers: what x contributes to all steps is one product; then each step is a small product with the state and
 // one loop over the units. Slices of the batch walk through the steps on their own, without waiting for each other.
+#include "tandem/backend/cpu/copy.h"
 #include "tandem/backend/cpu/dense.h"
 #include "tandem/backend/cpu/gemm.h"
 #include "tandem/backend/cpu/loop_source.h"
@@ -137,34 +138,50 @@ template <class T>
 class Backward final : public PreparedKernel {
  public:
   Backward(const KernelCall& call, Part step)
-      : in_(cell_kind(call.op)), s_(call, in_.x, in_.kernel + 1), one_cell_gradient_(one_cell_gradient(call)), step_(std::move(step)) {}
+      : in_(cell_kind(call.op)),
+        s_(call, in_.x, in_.kernel + 1),
+        one_cell_gradient_(one_cell_gradient(call)),
+        turns_(s_.steps * Slices(s_).count >= kProductsThatPay),
+        turn_(make_copy({s_.gate_width(), s_.units}, Strides{1, s_.gate_width()})),
+        step_(std::move(step)) {}
 
   void run(const KernelArgs& args) const override {
     const std::int64_t width = s_.gate_width(), sums = (s_.inputs + s_.units + 2) * width;
     const Slices slices(s_);
-    T* partials = take<T>(ScratchUse::partials, slices.count * sums);
+    T* turned = take<T>(ScratchUse::partials, s_.units * width + slices.count * sums);
+    T* partials = turned + s_.units * width;
+    if (turns_) run_copy(turn_, sizeof(T), args.input<T>(in_.kernel + 1), turned);
     parallel(slices.count, [&](std::int64_t slice) {
-      run_slice(args, slices.first(slice), slices.rows_of(slice), partials + slice * sums);
+      run_slice(args, slices.first(slice), slices.rows_of(slice), turned, partials + slice * sums);
     });
-    for (std::int64_t slice = 1; slice < slices.count; ++slice)
-      for (std::int64_t i = 0; i < sums; ++i) partials[i] += partials[slice * sums + i];
     const int weights = s_.has_cells() ? 3 : 2;
-    std::copy_n(partials, s_.inputs * width, args.output<T>(weights));
-    std::copy_n(partials + s_.inputs * width, s_.units * width, args.output<T>(weights + 1));
-    std::copy_n(partials + (s_.inputs + s_.units) * width, (s_.reset_after() ? 2 : 1) * width, args.output<T>(weights + 2));
+    auto add_up = [&](const T* first, std::int64_t rows, T* to) {
+      parallel_ranges(rows * width, slices.count * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t begin, std::int64_t end) {
+        std::copy(first + begin, first + end, to + begin);
+        for (std::int64_t slice = 1; slice < slices.count; ++slice)
+          for (std::int64_t i = begin; i < end; ++i) to[i] += first[slice * sums + i];
+      });
+    };
+    add_up(partials, s_.inputs, args.output<T>(weights));
+    add_up(partials + s_.inputs * width, s_.units, args.output<T>(weights + 1));
+    add_up(partials + (s_.inputs + s_.units) * width, s_.reset_after() ? 2 : 1, args.output<T>(weights + 2));
   }
 
  private:
+  /// So many products with the transposed recurrent kernel are worth turning it round once: the libraries would do it for each.
+  static constexpr std::int64_t kProductsThatPay = 8;
+
   /// What a slice works on, [rows, steps, …] or [rows, …].
   struct Slice {
     std::int64_t first, rows;
+    const T* turned;     // the recurrent kernel's transpose, where there is one
     T *by_x, *by_state;  // gradients of what x and the state gave
     T *dh, *dc, *before;  // carried from step to step; the states before each step
   };
 
-  Slice make_slice(const KernelArgs& args, std::int64_t first, std::int64_t rows) const {
+  Slice make_slice(const KernelArgs& args, std::int64_t first, std::int64_t rows, const T* turned) const {
     const std::int64_t u = s_.units, all = rows * s_.steps * s_.gate_width();
-    Slice v{.first = first, .rows = rows};
+    Slice v{.first = first, .rows = rows, .turned = turned};
     v.by_x = take<T>(ScratchUse::columns, all);
     v.by_state = s_.reset_after() ? take<T>(ScratchUse::weights, all) : v.by_x;
     v.dh = take<T>(ScratchUse::rows, rows * u * (2 + s_.steps));
@@ -179,8 +196,8 @@ class Backward final : public PreparedKernel {
     return v;
   }
 
-  void run_slice(const KernelArgs& args, std::int64_t first, std::int64_t rows, T* partials) const {
-    const Slice v = make_slice(args, first, rows);
+  void run_slice(const KernelArgs& args, std::int64_t first, std::int64_t rows, const T* turned, T* partials) const {
+    const Slice v = make_slice(args, first, rows, turned);
     for (std::int64_t t = s_.steps - 1; t >= 0; --t) step_back(args, v, t);
     std::copy_n(v.dh, rows * s_.units, args.output<T>(1) + first * s_.units);
     if (s_.has_cells()) std::copy_n(v.dc, rows * s_.units, args.output<T>(2) + first * s_.units);
@@ -213,8 +230,9 @@ class Backward final : public PreparedKernel {
     }
     if (s_.has_cells()) step.out(v.dc, u);
     step.run(*step_);
-    multiply({.m = v.rows, .n = u, .k = width, .transpose_b = true, .a = v.by_state + t * width, .lda = s_.steps * width,
-              .b = args.input<T>(in_.kernel + 1), .ldb = width, .c = v.dh, .ldc = u, .accumulate = s_.reset_after()});
+    multiply({.m = v.rows, .n = u, .k = width, .transpose_b = !turns_, .a = v.by_state + t * width, .lda = s_.steps * width,
+              .b = turns_ ? v.turned : args.input<T>(in_.kernel + 1), .ldb = turns_ ? u : width, .c = v.dh, .ldc = u,
+              .accumulate = s_.reset_after()});
   }
 
   /// The gradient of x, and this slice's share of those of the weights: kernel, recurrent kernel, one or two biases.
@@ -241,6 +259,8 @@ class Backward final : public PreparedKernel {
   GradInputs in_;
   RecurrentSizes s_;
   bool one_cell_gradient_;
+  bool turns_;
+  StridedCopy turn_;
   Part step_;
 };
 

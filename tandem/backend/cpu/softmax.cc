@@ -2,29 +2,27 @@
 // while it stays in the cache.
 #include <algorithm>
 
+#include "tandem/backend/cpu/loop_call.h"
 #include "tandem/backend/cpu/loop_kernels.h"
-#include "tandem/backend/cpu/loop_source.h"
 #include "tandem/backend/cpu/reference/access.h"
+#include "tandem/backend/cpu/row_fold.h"
 #include "tandem/backend/cpu/scratch.h"
+#include "tandem/backend/cpu/softmax_parts.h"
 #include "tandem/base/cores.h"
 #include "tandem/kernel/row_kernel.h"
-#include "tandem/kernel/softmax_kind.h"
 
 namespace tandem::cpu {
 namespace {
 
 using Exprs = std::vector<expr::Expr>;
 
-/// Elements of a block of rows; a slice of the parallel grid is one block.
-constexpr std::int64_t kBlockElements = 8 * 1024;
-
 using Kind = SoftmaxKind;
 
 /// x: logits [rows, classes]. Lane values (f32, or f64 for f64 logits) hold what is computed a row.
 struct Parts {
-  std::shared_ptr<const Fold> max;          // x -> largest
+  RowFold max;                              // x -> largest
   std::shared_ptr<const Loop> exps;         // x, largest -> exp(x - largest) as lanes
-  std::shared_ptr<const Fold> sum;          // lanes -> sum
+  RowFold sum;                              // lanes -> sum
   std::shared_ptr<const Loop> log_sum;      // sum -> log(sum); kept apart from `largest`, beside which it would lose its digits
   std::shared_ptr<const Loop> divide;       // softmax: exps, sum -> y
   std::shared_ptr<const Loop> log_softmax;  // x, largest, log_sum -> y
@@ -37,9 +35,9 @@ Parts make_parts(const KernelCall& call, LoopSource& source) {
   const Kind kind = softmax_kind(call.op);
   const DType x = call.inputs.back().dtype(), lane = lane_dtype(x);
   Parts p;
-  p.max = source.fold(max_fold(x));
+  p.max = RowFold(source, FoldKind::max, max_fold(x));
   p.exps = source.loop(program({x, lane}, lane, [](Exprs& in) { return exp(in[0] - in[1]); }), 0b10);
-  p.sum = source.fold(sum_fold(lane));
+  p.sum = RowFold(source, FoldKind::sum, sum_fold(lane));
   p.log_sum = source.loop(program({lane}, lane, [](Exprs& in) { return log(in[0]); }), 0);
   switch (kind) {
     case Kind::softmax:
@@ -64,42 +62,9 @@ Parts make_parts(const KernelCall& call, LoopSource& source) {
     case Kind::dense_grad:
       p.grad = source.loop(program({lane, lane, x, x}, x, [](Exprs& in) { return (in[0] / in[1] - in[2]) * in[3]; }), 0b1010);
       break;
+    default: break;  // softmax_grad.cc
   }
   return p;
-}
-
-/// Fills LoopArgs operand by operand.
-class Call {
- public:
-  Call(std::int64_t rows, std::int64_t length) {
-    args_.rows = rows;
-    args_.length = length;
-  }
-  Call& in(const void* base, std::int64_t row_stride) {
-    args_.inputs[inputs_] = base;
-    args_.input_row_strides[inputs_++] = row_stride;
-    return *this;
-  }
-  Call& out(void* base, std::int64_t row_stride) {
-    args_.outputs[0] = base;
-    args_.output_row_strides[0] = row_stride;
-    return *this;
-  }
-  void run(const Loop& loop) const { loop.run(args_); }
-
- private:
-  LoopArgs args_;
-  int inputs_ = 0;
-};
-
-void run_fold(const Fold& fold, const void* input, std::int64_t row_stride, std::int64_t rows, std::int64_t length, void* out) {
-  FoldArgs a;
-  a.inputs[0] = input;
-  a.input_row_strides[0] = row_stride;
-  a.rows = rows;
-  a.length = length;
-  a.output = out;
-  fold.run(a);
 }
 
 class SoftmaxKernel final : public PreparedKernel, public RowKernel {
@@ -111,11 +76,11 @@ class SoftmaxKernel final : public PreparedKernel, public RowKernel {
         label_dtype_(call.dtype(0)),
         element_(static_cast<std::int64_t>(dtype_size(dtype_))),
         lane_(static_cast<std::int64_t>(dtype_size(lane_dtype(dtype_)))) {
-    const Shape& logits = call.shape(is_loss(kind_) ? 1 : 0);
-    classes_ = logits[-1];
+    const Shape& logits = call.shape(softmax_operand(kind_));
+    classes_ = around_softmax(call).size;
     rows_ = classes_ ? logits.elements() / classes_ : 0;
-    block_ = std::max<std::int64_t>(1, kBlockElements / std::max<std::int64_t>(classes_, 1));
-    if (logits.rank() > 1) first_axis_ = logits[0];
+    block_ = softmax_block(classes_);
+    if (softmax_axis(call) > 0) first_axis_ = logits[0];
   }
 
   void run(const KernelArgs& args) const override {
@@ -149,53 +114,28 @@ class SoftmaxKernel final : public PreparedKernel, public RowKernel {
   void run_block(const KernelArgs& args, std::int64_t begin, std::int64_t rows) const {
     const Block b = make_block();
     const std::int64_t x_stride = classes_ * element_, e_stride = classes_ * lane_;
-    const char* x = static_cast<const char*>(args.inputs[is_loss(kind_) ? 1 : 0]) + begin * x_stride;
-    fold_classes(*parts_.max, x, element_, rows, b.largest, true);
-    Call(rows, classes_).in(x, x_stride).in(b.largest, lane_).out(b.exps, e_stride).run(*parts_.exps);
-    fold_classes(*parts_.sum, b.exps, lane_, rows, b.sum, false);
+    const char* x = static_cast<const char*>(args.inputs[softmax_operand(kind_)]) + begin * x_stride;
+    parts_.max.run({x}, rows, classes_, b.largest);
+    LoopCall(rows, classes_).in(x, x_stride).in(b.largest, lane_).out(b.exps, e_stride).run(*parts_.exps);
+    parts_.sum.run({b.exps}, rows, classes_, b.sum);
     char* out = static_cast<char*>(args.outputs[0]);
     switch (kind_) {
       case Kind::softmax:
-        Call(rows, classes_).in(b.exps, e_stride).in(b.sum, lane_).out(out + begin * x_stride, x_stride).run(*parts_.divide);
+        LoopCall(rows, classes_).in(b.exps, e_stride).in(b.sum, lane_).out(out + begin * x_stride, x_stride).run(*parts_.divide);
         break;
       case Kind::log_softmax:
         log_sums(b, rows);
-        Call(rows, classes_).in(x, x_stride).in(b.largest, lane_).in(b.log_sum, lane_).out(out + begin * x_stride, x_stride).run(*parts_.log_softmax);
+        LoopCall(rows, classes_).in(x, x_stride).in(b.largest, lane_).in(b.log_sum, lane_).out(out + begin * x_stride, x_stride).run(*parts_.log_softmax);
         break;
       case Kind::sparse_loss: sparse_loss(args, b, x, begin, rows); break;
       case Kind::sparse_grad: sparse_grad(args, b, begin, rows); break;
       case Kind::dense_loss: dense_loss(args, b, x, begin, rows); break;
       case Kind::dense_grad: dense_grad(args, b, begin, rows); break;
+      default: break;  // softmax_grad.cc
     }
   }
 
-  /// Folds rows of any length: rows longer than a tile by their tiles' values, in order.
-  void fold_classes(const Fold& fold, const char* rows_begin, std::int64_t element, std::int64_t rows, char* out, bool is_max) const {
-    if (classes_ <= kFoldTile) return run_fold(fold, rows_begin, classes_ * element, rows, classes_, out);
-    for (std::int64_t row = 0; row < rows; ++row) fold_long(fold, rows_begin + row * classes_ * element, element, out + row * lane_, is_max);
-  }
-
-  void fold_long(const Fold& fold, const char* row, std::int64_t element, char* out, bool is_max) const {
-    const std::int64_t full = classes_ / kFoldTile, rest = classes_ % kFoldTile, tiles = full + (rest > 0);
-    char* partials = static_cast<char*>(scratch(ScratchUse::partials, static_cast<std::size_t>(tiles * lane_)));
-    run_fold(fold, row, kFoldTile * element, full, kFoldTile, partials);
-    if (rest) run_fold(fold, row + full * kFoldTile * element, 0, 1, rest, partials + full * lane_);
-    visit_float([&](auto sample) {
-      using T = decltype(sample);
-      const T* p = reinterpret_cast<const T*>(partials);
-      T total = p[0];
-      for (std::int64_t t = 1; t < tiles; ++t) total = is_max ? (total != total || total > p[t] ? total : p[t]) : total + p[t];
-      *reinterpret_cast<T*>(out) = total;
-    });
-  }
-
-  template <class F>
-  void visit_float(F f) const {
-    if (lane_ == 8) f(double{});
-    else f(float{});
-  }
-
-  void log_sums(const Block& b, std::int64_t rows) const { Call(1, rows).in(b.sum, 0).out(b.log_sum, 0).run(*parts_.log_sum); }
+  void log_sums(const Block& b, std::int64_t rows) const { LoopCall(1, rows).in(b.sum, 0).out(b.log_sum, 0).run(*parts_.log_sum); }
 
   std::int64_t label(const KernelArgs& args, std::int64_t row) const {
     const std::int64_t value = index_at(args.inputs[0], label_dtype_, row);
@@ -235,7 +175,7 @@ class SoftmaxKernel final : public PreparedKernel, public RowKernel {
     const std::int64_t stride = classes_ * element_;
     char* out = static_cast<char*>(args.outputs[0]) + begin * stride;
     const char* dy = static_cast<const char*>(args.inputs[2]) + begin * element_;
-    Call(rows, classes_).in(b.exps, classes_ * lane_).in(b.sum, lane_).in(dy, element_).out(out, stride).run(*parts_.grad);
+    LoopCall(rows, classes_).in(b.exps, classes_ * lane_).in(b.sum, lane_).in(dy, element_).out(out, stride).run(*parts_.grad);
     visit_logits([&](auto sample) {
       using T = decltype(sample);
       T* y = reinterpret_cast<T*>(out);
@@ -251,16 +191,16 @@ class SoftmaxKernel final : public PreparedKernel, public RowKernel {
     log_sums(b, rows);
     const std::int64_t stride = classes_ * element_, e_stride = classes_ * lane_;
     const char* labels = static_cast<const char*>(args.inputs[0]) + begin * stride;
-    Call(rows, classes_).in(labels, stride).in(x, stride).in(b.largest, lane_).in(b.log_sum, lane_).out(b.exps, e_stride).run(*parts_.weighted);
-    fold_classes(*parts_.sum, b.exps, lane_, rows, b.sum, false);
-    Call(1, rows).in(b.sum, 0).out(static_cast<char*>(args.outputs[0]) + begin * element_, 0).run(*parts_.store);
+    LoopCall(rows, classes_).in(labels, stride).in(x, stride).in(b.largest, lane_).in(b.log_sum, lane_).out(b.exps, e_stride).run(*parts_.weighted);
+    parts_.sum.run({b.exps}, rows, classes_, b.sum);
+    LoopCall(1, rows).in(b.sum, 0).out(static_cast<char*>(args.outputs[0]) + begin * element_, 0).run(*parts_.store);
   }
 
   void dense_grad(const KernelArgs& args, const Block& b, std::int64_t begin, std::int64_t rows) const {
     const std::int64_t stride = classes_ * element_;
     const char* labels = static_cast<const char*>(args.inputs[0]) + begin * stride;
     const char* dy = static_cast<const char*>(args.inputs[2]) + begin * element_;
-    Call(rows, classes_).in(b.exps, classes_ * lane_).in(b.sum, lane_).in(labels, stride).in(dy, element_)
+    LoopCall(rows, classes_).in(b.exps, classes_ * lane_).in(b.sum, lane_).in(labels, stride).in(dy, element_)
         .out(static_cast<char*>(args.outputs[0]) + begin * stride, stride).run(*parts_.grad);
   }
 
@@ -272,12 +212,7 @@ class SoftmaxKernel final : public PreparedKernel, public RowKernel {
   std::int64_t first_axis_ = 1;  // of the logits, where that is not the classes
 };
 
-Support check(const KernelCall& call) {
-  if (is_loss(softmax_kind(call.op))) return yes();
-  const int rank = call.shape().rank();
-  if (normalize_axis(call.op.name, call.attr().integer("axis"), rank) != rank - 1) return no("takes the last axis only");
-  return call.shape().elements() == 0 ? no("takes no empty tensors") : yes();
-}
+Support check(const KernelCall& call) { return is_loss(softmax_kind(call.op)) ? yes() : takes_rows(call); }
 
 }  // namespace
 

@@ -22,9 +22,10 @@ KernelTable kernel_table() {
   table.set(fused_elementwise_op, elementwise_kernels());
   table.set(fused_reduction_op, reduction_kernels());
   for (const OpDef* op : {&reduce_sum_op, &reduce_mean_op, &reduce_max_op}) table.set(*op, reduction_kernels());
-  for (const OpDef* op : {&softmax_op, &log_softmax_op, &sparse_softmax_cross_entropy_op,
-                          &sparse_softmax_cross_entropy_grad_op, &softmax_cross_entropy_op, &softmax_cross_entropy_grad_op})
-    table.set(*op, softmax_kernels());
+  for (const OpDef* op : {&softmax_op, &log_softmax_op}) table.set(*op, softmax_kernels());
+  for (const OpDef* op : {&softmax_grad_op, &log_softmax_grad_op}) table.set(*op, softmax_grad_kernels());
+  for (const OpDef* op : {&sparse_softmax_cross_entropy_op, &sparse_softmax_cross_entropy_grad_op, &softmax_cross_entropy_op, &softmax_cross_entropy_grad_op})
+    table.set(*op, cross_entropy_kernels());
   for (const OpDef* op : {&random_normal_op, &random_uniform_op}) table.set(*op, random_kernels());
   table.set(argmax_op, argmax_kernels());
   table.set(matmul_op, matmul_kernels());

@@ -17,7 +17,9 @@ KernelList elementwise_kernels();
 KernelList random_kernels();
 KernelList reduction_kernels();
 KernelList argmax_kernels();
-KernelList softmax_kernels();
+KernelList softmax_kernels();        // softmax, log_softmax
+KernelList softmax_grad_kernels();   // of these two
+KernelList cross_entropy_kernels();  // and their gradients
 KernelList matmul_kernels();
 KernelList fused_matmul_kernels();
 KernelList conv2d_kernels();

@@ -1,6 +1,7 @@
 """Reductions, products, and ops that move elements."""
 from ... import _dtypes
 from ..writer import writes
+from .elementwise import _binary
 
 _INT = _dtypes.int32
 
@@ -59,6 +60,21 @@ def softmax(writer, node, x):
 @writes("log_softmax")
 def log_softmax(writer, node, x):
     return _along_last(writer, node, x, "LogSoftmax", "logsoftmax")
+
+
+def _sum_along(writer, node, x):
+    return writer.add("Sum", [x, writer.ints([node["axis"]])], x.dtype, keep_dims=True, T=x.dtype, Tidx=_INT)
+
+
+@writes("softmax_grad")
+def softmax_grad(writer, node, y, dy):
+    return _binary(writer, "Mul", _binary(writer, "Sub", dy, _sum_along(writer, node, _binary(writer, "Mul", dy, y))), y)
+
+
+@writes("log_softmax_grad")
+def log_softmax_grad(writer, node, y, dy):
+    shares = writer.add("Exp", [y], y.dtype, "y", T=y.dtype)
+    return _binary(writer, "Sub", dy, _binary(writer, "Mul", shares, _sum_along(writer, node, dy)))
 
 
 @writes("matmul")

@@ -43,6 +43,20 @@ def log_softmax(writer, node, x):
     return writer.add("LogSoftmax", [x], axis=node["axis"])
 
 
+def _sum_along(writer, node, x):
+    return writer.add("ReduceSum", [x, writer.ints([node["axis"]])], keepdims=1)
+
+
+@exports("softmax_grad")
+def softmax_grad(writer, node, y, dy):
+    return writer.add("Mul", [writer.add("Sub", [dy, _sum_along(writer, node, writer.add("Mul", [dy, y]))]), y])
+
+
+@exports("log_softmax_grad")
+def log_softmax_grad(writer, node, y, dy):
+    return writer.add("Sub", [dy, writer.add("Mul", [writer.add("Exp", [y]), _sum_along(writer, node, dy)])])
+
+
 @exports("matmul")
 def matmul(writer, node, a, b):
     def turned(x, shape, turn):

@@ -49,6 +49,23 @@ Prepared prepare_softmax(const KernelCall& call, bool log) {
   });
 }
 
+template <class T>
+Prepared prepare_gradient(const KernelCall& call, bool log) {
+  const Shape shape = call.shape();
+  const int axis = normalize_axis(call.op.name, call.attr().integer("axis"), shape.rank());
+  const std::int64_t count = shape[axis], stride = call.inputs[0].strides[axis];
+  return prepared([=](const KernelArgs& args) {
+    for (std::int64_t at = 0; at < shape.elements(); ++at) {
+      if (at / stride % count != 0) continue;
+      auto y = [&](std::int64_t i) { return static_cast<double>(widen(args.input<T>(0)[at + i * stride])); };
+      auto dy = [&](std::int64_t i) { return static_cast<double>(widen(args.input<T>(1)[at + i * stride])); };
+      double sum = 0;
+      for (std::int64_t i = 0; i < count; ++i) sum += log ? dy(i) : y(i) * dy(i);
+      for (std::int64_t i = 0; i < count; ++i)
+        args.output<T>()[at + i * stride] = narrow<T>(log ? dy(i) - std::exp(y(i)) * sum : (dy(i) - sum) * y(i));
+    }
+  });
+}
 
 template <class T>
 Prepared prepare_cross_entropy(const KernelCall& call, bool sparse, bool gradient) {
@@ -88,6 +105,8 @@ template <class T>
 Prepared prepare_any(const KernelCall& call) {
   if (&call.op == &softmax_op) return prepare_softmax<T>(call, false);
   if (&call.op == &log_softmax_op) return prepare_softmax<T>(call, true);
+  if (&call.op == &softmax_grad_op) return prepare_gradient<T>(call, false);
+  if (&call.op == &log_softmax_grad_op) return prepare_gradient<T>(call, true);
   const bool sparse = &call.op == &sparse_softmax_cross_entropy_op || &call.op == &sparse_softmax_cross_entropy_grad_op;
   const bool gradient = &call.op == &sparse_softmax_cross_entropy_grad_op || &call.op == &softmax_cross_entropy_grad_op;
   return prepare_cross_entropy<T>(call, sparse, gradient);
