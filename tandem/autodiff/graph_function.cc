@@ -8,6 +8,7 @@
 #include "tandem/exec/device_error.h"
 #include "tandem/exec/eager.h"
 #include "tandem/exec/effect_log.h"
+#include "tandem/exec/planned_steps.h"
 #include "tandem/exec/run_ahead.h"
 #include "tandem/graph/passes.h"
 #include "tandem/graph/replay.h"
@@ -355,6 +356,7 @@ GraphFunction::CachedPlan GraphFunction::cached_plan(const DeviceName* scope, co
   if (scope) options.scope = *scope;
   else if (beside) options.rules.chosen = DeviceChoice{beside, ReasonCode::colocated};
   else options.placement = default_runtime().place(graph, homes_of(arguments));
+  if (graph_.group && options.placement) note_planned_step(graph, *graph_.group, *options.placement);
   std::shared_ptr<const GraphPlacement> split;
   if (!instead && options.placement) split = default_runtime().place_split(graph_, *options.placement, homes_of(arguments));
   CachedPlan made;

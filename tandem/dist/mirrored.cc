@@ -5,6 +5,7 @@
 
 #include "tandem/core/device.h"
 #include "tandem/dist/even_shards.h"
+#include "tandem/dist/forecast.h"
 #include "tandem/runtime/config.h"
 
 namespace tandem {
@@ -40,6 +41,7 @@ MirroredStrategy::MirroredStrategy(std::vector<std::string> devices, const Mirro
   if (!options_.reduce_to.empty()) options_.reduce_to = checked({options_.reduce_to})[0];
   const bool may_leave = options_.on_failure == MirroredOptions::OnFailure::leave && !options_.sharded;  // or variables are lost with it
   replicas_ = std::make_shared<ReplicaDevices>(shards_, may_leave, options_.reduce_to);
+  foresee_steps();
 }
 
 std::vector<std::string> MirroredStrategy::homes(std::span<const std::size_t> bytes) const {

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
-#include "tandem/base/log.h"
+#include "tandem/dist/tell.h"
 #include "tandem/exec/device_error.h"
 #include "tandem/exec/eager.h"
 #include "tandem/runtime/runtime.h"
 
 namespace tandem {
 namespace {
-
-std::atomic<ReplicaDevices::Teller> teller = nullptr;
 
 /// Does the text name this device, and not only one whose number begins with its?
 bool names_it(std::string_view message, std::string_view device) {
@@ -22,11 +20,9 @@ bool names_it(std::string_view message, std::string_view device) {
 }
 
 /// Was there anything to tell?
-bool tell(const std::string& line) {
-  if (line.empty()) return false;
-  if (const ReplicaDevices::Teller to_people = teller.load()) to_people(line);
-  else log(LogLevel::warning, line);
-  return true;
+bool told(const std::string& line) {
+  if (!line.empty()) tell(line);
+  return !line.empty();
 }
 
 }  // namespace
@@ -61,14 +57,14 @@ std::string ReplicaDevices::take_out(const Error& error, std::string_view now) {
   return text("MirroredStrategy: ", gone, " failed and has left the group; its rows go to ", join(left), now, ". ", message);
 }
 
-bool ReplicaDevices::leave(const Error& error) { return tell(take_out(error, " and the step is done again")); }
+bool ReplicaDevices::leave(const Error& error) { return told(take_out(error, " and the step is done again")); }
 
 void ReplicaDevices::part_from_lost() {
   EagerDispatcher& eager = default_runtime().dispatcher();
   for (const std::string& name : shards_->devices()) {
     const DeviceName device = DeviceName::parse(name);
     if (!eager.devices().find(device) && eager.devices().why_missing(device) == ReasonCode::device_lost)
-      tell(take_out(Error(ErrorCode::device_lost, name + " was lost before this step"), ""));
+      told(take_out(Error(ErrorCode::device_lost, name + " was lost before this step"), ""));
   }
 }
 
@@ -79,6 +75,6 @@ DeviceName ReplicaDevices::stand_in(const DeviceName& device) const {
   return DeviceName::parse(names_[static_cast<std::size_t>(found - own_.begin())]);
 }
 
-void ReplicaDevices::set_teller(Teller tell) { teller = tell; }
+void ReplicaDevices::set_teller(Teller teller) { tandem::set_teller(teller); }
 
 }  // namespace tandem

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "tandem/base/error.h"
+#include "tandem/dist/forecast.h"
 
 namespace tandem {
 namespace {
@@ -18,9 +19,9 @@ constexpr double kDrift = 1.4;                    // so much slower, for a while
 
 double sum(std::span<const double> values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
-std::string milliseconds(double seconds, int digits) {
+std::string milliseconds(double seconds) {
   char out[32];
-  std::snprintf(out, sizeof out, "%.*f ms", digits, 1e3 * seconds);
+  std::snprintf(out, sizeof out, "%.2f ms", 1e3 * seconds);
   return out;
 }
 
@@ -156,7 +157,7 @@ bool Tuner::note_stretch(double seconds_a_step) {
 
 bool Tuner::watch(double seconds_a_step) {
   slow_ = seconds_a_step > kDrift * best_->first ? slow_ + 1 : 0;
-  if (slow_ >= kPatience) begin("steps had become slower than " + milliseconds(best_->first, 2));
+  if (slow_ >= kPatience) begin("steps had become slower than " + milliseconds(best_->first));
   return false;
 }
 
@@ -222,7 +223,7 @@ bool Tuner::try_next() {
 }
 
 bool Tuner::use(std::vector<double> speeds) {
-  std::string reason = text("by how long steps take: ", shards_->shares(speeds), "; the best so far is ", milliseconds(best_->first, 2), " a step");
+  std::string reason = text("by how long steps take: ", shards_->shares(speeds), "; the best so far is ", milliseconds(best_->first), " a step");
   if (!cause_.empty()) reason += " (" + cause_ + ")";
   const bool changed = speeds != shards_->speeds();
   shards_->set(std::move(speeds), std::move(reason));
@@ -235,10 +236,7 @@ std::string Tuner::slower_together() {
   if (!single_ || !settled()) return "";
   const auto [alone, device] = *std::exchange(single_, std::nullopt);
   if (best_->first <= alone) return "";
-  std::string names;
-  for (const std::string& name : shards_->devices()) names += (names.empty() ? "" : ", ") + name;
-  return text("MirroredStrategy: a step takes ", milliseconds(best_->first, 3), " on ", names, " together and about ", milliseconds(alone, 3), " on ",
-              device, " alone: OneDeviceStrategy(\"", device, "\") is faster here");
+  return slower_line("a step takes", best_->first, shards_->devices(), alone, device);
 }
 
 }  // namespace tandem

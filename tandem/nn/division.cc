@@ -5,7 +5,7 @@
 #include <limits>
 #include <optional>
 
-#include "tandem/base/log.h"
+#include "tandem/dist/forecast.h"
 #include "tandem/nn/compiled_model.h"
 #include "tandem/op/dispatcher.h"
 #include "tandem/runtime/runtime.h"
@@ -67,7 +67,7 @@ double Division::stretch() const { return tuner_ ? Tuner::kStretch : std::numeri
 void Division::note(std::int64_t steps, double seconds) {
   if (tuner_ && join(model_.strategy()->devices()) != devices_) tuner_ = nullptr;
   if (!tuner_ || tuner_->note(steps, seconds)) return;
-  if (const std::string line = tuner_->slower_together(); !line.empty()) log(LogLevel::warning, line);
+  tell_slower(model_.strategy()->devices(), tuner_->slower_together());
 }
 
 }  // namespace tandem

@@ -69,7 +69,11 @@ class DatasetSteps final : public StepSource {
 
   void begin() override {
     done_ = 0;
-    if (limit_ <= 0 || !iterator_) iterator_.emplace(dataset_.iterate());
+    if (limit_ <= 0 || !iterator_) {
+      iterator_.emplace(dataset_.iterate());
+      first_.reset();
+    }
+    if (!first_) first_ = next();
   }
   std::int64_t run(const ModelStep& step, std::int64_t most, double seconds) override {
     using Clock = std::chrono::steady_clock;
@@ -86,11 +90,16 @@ class DatasetSteps final : public StepSource {
     return done_ - first;
   }
   std::int64_t done() const override { return done_; }
+  Tensors sample() const override {
+    const auto has_rows = [](const Tensor& tensor) { return tensor.rank() > 0 && tensor.dtype() != DType::string; };
+    return first_ && std::ranges::all_of(*first_, has_rows) ? *first_ : Tensors();
+  }
   std::int64_t steps() const override { return limit_ > 0 ? limit_ : dataset_.cardinality(); }
 
  private:
   /// The next batch; none at the end.
-  std::optional<Tensors> take() {
+  std::optional<Tensors> take() { return first_ ? std::exchange(first_, std::nullopt) : next(); }
+  std::optional<Tensors> next() {
     std::optional<Value> element = iterator_->next();
     if (!element && limit_ > 0 && done_ > 0) {
       iterator_.emplace(dataset_.iterate());
@@ -107,6 +116,7 @@ class DatasetSteps final : public StepSource {
   BatchChange change_;
   std::int64_t done_ = 0;
   std::optional<DatasetIterator> iterator_;
+  std::optional<Tensors> first_;  // of a pass: taken when it begins
 };
 
 }  // namespace

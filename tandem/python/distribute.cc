@@ -9,6 +9,7 @@
 #include "tandem/core/write_journal.h"
 #include "tandem/dist/communicator.h"
 #include "tandem/dist/even_shards.h"
+#include "tandem/dist/forecast.h"
 #include "tandem/dist/mirrored.h"
 #include "tandem/exec/device_error.h"
 #include "tandem/op/random_state.h"
@@ -166,6 +167,7 @@ void add_group(nb::module_& module) {
       .def("set_speeds", &MirroredStrategy::set_speeds)
       .def("adapts", &MirroredStrategy::adapts)
       .def("explain", &MirroredStrategy::explain)
+      .def("tell_slower", [](const MirroredStrategy& self, const std::string& line) { tell_slower(self.devices(), line); })
       .def("note_in_trace", [](const MirroredStrategy& self) { Trace::current()->note_group(self.device_group()); })
       .def("attempt", [](const MirroredStrategy& self) { return self.device_group() ? new Attempt(self) : nullptr; }, nb::rv_policy::take_ownership);
 }

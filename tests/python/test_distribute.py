@@ -199,3 +199,16 @@ def test_strategies_do_not_nest():
         with b.scope():
             pass
     assert not tf.distribute.has_strategy()
+
+
+def test_a_model_is_not_fitted_in_the_scope_of_another_strategy():
+    a, b = (tf.distribute.OneDeviceStrategy("/CPU:0") for _ in range(2))
+    x = np.ones((4, 2), "float32")
+    with a.scope():
+        model = tf.keras.Sequential([tf.keras.Input((2,)), tf.keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        model.fit(x, x[:, :1], verbose=0)
+    with b.scope():
+        for call in (lambda: model.fit(x, x[:, :1], verbose=0), lambda: model.evaluate(x, x[:, :1], verbose=0), lambda: model.predict(x, verbose=0)):
+            with pytest.raises(RuntimeError, match="Mixing different tf.distribute.Strategy objects"):
+                call()

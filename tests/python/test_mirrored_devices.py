@@ -295,31 +295,6 @@ def test_shards_are_tuned_by_how_long_steps_take_and_again_when_a_device_becomes
     assert clock.seconds() < 0.6 * slow and "steps had become slower" in shards.reason
 
 
-def test_a_line_says_when_all_devices_together_are_slower_than_one():
-    program = """
-import numpy as np
-import tandemflow as tf
-from tandemflow.keras._engine import mirrored
-
-# The figures are given: one device alone is faster than any step can be.
-mirrored._seconds = lambda step, leaves, device: 1e-6 if "CPU" in device else 2e-6
-mirrored.Division.STRETCH = 0.001
-strategy = tf.distribute.MirroredStrategy(["/CPU:0", "/GPU:0"])
-with strategy.scope():
-    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(2)])
-    model.compile("sgd", "mse")
-import logging
-class Handler(logging.Handler):
-    def emit(self, record):
-        print(record.getMessage())
-tf.get_logger().addHandler(Handler())
-x = np.ones((20000, 4), "float32")
-model.fit(x, x[:, :2], epochs=60, batch_size=64, verbose=0)
-"""
-    lines = [line for line in run(program) if line.startswith("MirroredStrategy: a step takes")]
-    assert len(lines) == 1 and " ms on /CPU:0, /GPU:0 together and about " in lines[0] and "ms on /CPU:0 alone" in lines[0]
-
-
 def test_bad_input_is_told():
     lines = run("""
 import numpy as np

@@ -99,6 +99,10 @@ class MirroredStrategy(Strategy):
         """Finds the shards with which steps are fastest; judges stretches of so many seconds."""
         return _tandem.Tuner(self._group.division, stretch) if self.adapts() else None
 
+    def tell_slower(self, line):
+        """Tells people that one device is faster than all together, unless they know it already; nothing for an empty line."""
+        self._group.tell_slower(line)
+
     def explain(self):
         """Why the shards are as they are."""
         return self._group.explain()

@@ -44,6 +44,10 @@ class Strategy:
         """Variables and models made inside belong to all replicas."""
         return entered(self)
 
+    def check_scope(self):
+        """Raises RuntimeError in the scope of another strategy."""
+        check_not_mixed(self)
+
     def __deepcopy__(self, memo):
         """Models and metrics hold it: copies of them belong to the same replicas."""
         return self

@@ -6,7 +6,6 @@ import time
 from ... import _ops, _tandem
 from ..._device import device
 from ..._function import Function
-from ..._logging import get_logger
 from ..._gradient import GradientTape, dense, flatten, pack_like
 from ..._replica import current as current_replica
 from .data_sources import unpack_x_y_sample_weight
@@ -49,6 +48,14 @@ def whole(structure):
 
     with device(_HOST):
         return map_replicas(lambda parts: _ops.concat([part for part in parts if part.shape[0]], 0), structure)
+
+
+def _is_divided(structure):
+    from ...distribute._values import map_replicas
+
+    found = []
+    map_replicas(lambda parts: found.append(parts), structure)
+    return bool(found)
 
 
 def _joined(parts):
@@ -194,6 +201,7 @@ class Division:
         self._tuner = None
         self._begun = not measures
         self._devices = None  # those that it has begun with
+        self._divided = False  # somebody else has: nothing becomes of other shards
 
     def begin(self):
         """Before an epoch. At the first one its order has been drawn, as without a strategy; later a device may have left."""
@@ -201,34 +209,44 @@ class Division:
             self._notice_departure()
             return
         self._begun = True
-        if self._strategy.adapts() and not self._own:
-            self._find_tuner()
+        if self._source.loop is not None:
+            self._find_tuner(self._source.data, self._source.batch(0))
         self._divide()
         self._devices = self._strategy.devices
+
+    def begin_with(self, structure, leaves):
+        """Before the first batch of a pass over a dataset: what it looks like is only known now."""
+        if self._devices is not None and self._tuner is None:
+            self._divided = _is_divided(structure)
+            self._find_tuner(structure, leaves)
+            self._devices = self._strategy.devices  # one may have left while it was timed
 
     def _divide(self):
         """Arrays are cut before the steps; what comes from datasets is divided inside of them. One that is left needs no division."""
         if self._source.loop is not None:
             self._source.divide(self._sizes if self._own or len(self._strategy.devices) > 1 else None)
 
-    def _find_tuner(self):
-        """The one of the last fit, if that was of the same kind; what it has found still holds."""
+    def _find_tuner(self, structure, leaves):
+        """The one of the last fit, if that was of the same kind; what it has found still holds. Else the devices are timed with this batch."""
+        if not self._strategy.adapts() or self._own:
+            return
         kind = (self._source.batch_size if self._source.loop is not None else None, tuple(self._strategy.devices))
         known = getattr(self._model, "_mirrored_tuner", None)
         if known is None or known[0] != kind:
             # What is computed to be timed must leave no traces: a loss of one's own may update metrics.
-            measured = self._source.loop is not None and not self._model._overrides("compute_loss")
-            single = self._measure() if measured else None
+            measured = not self._model._overrides("compute_loss") and all(_has_rows(leaf) for leaf in leaves)
+            single = self._measure(structure, leaves) if measured else None
             known = self._model._mirrored_tuner = (kind, self._strategy.tuner(self.STRETCH))
             if single is not None and known[1] is not None:
                 known[1].set_single(*single)
         self._tuner = known[1]
 
-    def _measure(self):
+    def _measure(self, structure, leaves):
         """Divides by how fast each device takes rows through the model; gives the seconds of the fastest one, and its name. One that
         fails leaves the group."""
-        leaves = self._source.batch(0)
-        data = unpack_x_y_sample_weight(pack_like(self._source.data, iter(leaves)))
+        data = whole(pack_like(structure, iter(leaves)))
+        leaves = flatten(data)
+        data = unpack_x_y_sample_weight(data)
 
         def timed(_):
             return {name: _seconds(_gradients(self._model, *data), leaves, name) for name in self._strategy.devices}
@@ -248,12 +266,10 @@ class Division:
             return False
         if self._tuner.note(steps, seconds):
             self._divide()
-            if self._source.loop is None:
+            if self._source.loop is None and not self._divided:
                 self._model._retrace()
             return True
-        line = self._tuner.slower_together()
-        if line:
-            get_logger().warning("%s", line)
+        self._strategy.tell_slower(self._tuner.slower_together())
         return False
 
     @property
@@ -272,6 +288,10 @@ class Division:
         self._model._retrace()
         self._divide()
         return True
+
+
+def _has_rows(leaf):
+    return isinstance(leaf, _tandem.Tensor) and leaf.ndim > 0 and leaf.dtype.name != "string"
 
 
 def _gradients(model, x, y, sample_weight):

@@ -133,6 +133,8 @@ class Loop:
                 break
             if self.hooked and done % self.at_once == 0:
                 self.begin(done)
+            if self.division is not None and done == 0 and self.source.loop is None:
+                self.division.begin_with(structure, leaves)
             begin = time.perf_counter()
             self.results = self._run_step(done, structure, leaves)  # what several replicas do may still be under way
             if self.division is not None:

@@ -369,6 +369,8 @@ class Trainer:
         return self.steps_per_execution if isinstance(self.steps_per_execution, int) else 1
 
     def _source(self, x, y, sample_weight, batch_size, steps, shuffle, class_weight, who):
+        if self._distribute_strategy is not None:
+            self._distribute_strategy.check_scope()
         return make_source(x, y, sample_weight, batch_size, steps, shuffle, class_weight, who)
 
     def _validation_source(self, data, batch_size, steps):

@@ -1,0 +1,104 @@
+"""One line says where one device alone should be faster than all together, whoever has written the steps."""
+import json
+
+import pytest
+from test_distribute import run
+
+BEGIN = """
+import logging
+import numpy as np
+import tandemflow as tf
+
+
+class Handler(logging.Handler):
+    def emit(self, record):
+        print(record.getMessage())
+
+
+tf.get_logger().addHandler(Handler())
+keras = tf.keras
+x = np.random.RandomState(0).rand(96, 32).astype("float32")
+y = x.sum(1, keepdims=True)
+strategy = tf.distribute.MirroredStrategy(["/CPU:0", "/GPU:0"])
+strategy.set_speeds([1, 1])  # nothing is searched for: the line can only come from a prediction
+with strategy.scope():
+    model = keras.Sequential([keras.Input((32,)), keras.layers.Dense(64, activation="relu"), keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+    optimizer = keras.optimizers.Adam()
+dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(32)
+"""
+LOOP = """
+def in_replica(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.nn.compute_average_loss(tf.reduce_sum(tf.square(model(x, training=True) - y), 1))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+
+
+@tf.function
+def step(x, y):
+    return strategy.reduce("SUM", strategy.run(in_replica, (x, y)), axis=None)
+
+
+for _ in range(2):
+    for batch in strategy.experimental_distribute_dataset(dataset):
+        float(step(*batch))
+"""
+PROGRAMS = {
+    "fit over arrays": "model.fit(x, y, batch_size=32, epochs=2, verbose=0)",
+    "fit over a dataset": "model.fit(dataset, epochs=2, verbose=0)",
+    "fit over a distributed dataset": "model.fit(strategy.experimental_distribute_dataset(dataset), epochs=2, verbose=0)",
+    "a loop of one's own": LOOP,
+}
+
+
+def machine(folder, launch_us):
+    """Devices of one speed, of which the GPU takes so long to start a kernel; and the name of the file that says so."""
+    device = {"memory": 1 << 33, "peak_gflops": {"float32": 1.0}, "gb_per_s": 10}
+    ways = (("/CPU:0", "/GPU:0"), ("/GPU:0", "/CPU:0"))
+    described = {
+        "name": "test",
+        "devices": [{"name": "/CPU:0", "launch_us": 0.1, **device}, {"name": "/GPU:0", "launch_us": launch_us, **device}],
+        "links": [{"from": a, "to": b, "latency_us": 0.1, "gb_per_s": 10} for a, b in ways],
+    }
+    file = folder / "machine.json"
+    file.write_text(json.dumps(described))
+    return str(file)
+
+
+def lines_of(program, file):
+    return [line for line in run(BEGIN + program, gpus=1, TANDEM_MACHINE=file) if line.startswith("MirroredStrategy: ")]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_line_says_once_where_one_device_is_predicted_to_be_faster(name, tmp_path):
+    lines = lines_of(PROGRAMS[name], machine(tmp_path, launch_us=5000))
+    assert len(lines) == 1 and " ms on /CPU:0, /GPU:0 together and about " in lines[0]
+    assert "a step is predicted to take" in lines[0] and 'OneDeviceStrategy("/CPU:0") is faster here' in lines[0]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_nothing_is_said_where_all_together_are_predicted_to_be_faster(name, tmp_path):
+    assert lines_of(PROGRAMS[name], machine(tmp_path, launch_us=0.1)) == []
+
+
+FITS = [name for name in PROGRAMS if name.startswith("fit")]
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_what_fit_measures_is_said_where_a_prediction_has_not_said_it(name, tmp_path):
+    lines = lines_of("""
+from tandemflow.keras._engine import mirrored
+
+# The figures are given: one device alone is faster than any step can be.
+mirrored._seconds = lambda step, leaves, device: 1e-6 if "CPU" in device else 2e-6
+mirrored.Division.STRETCH = 0.001
+strategy = tf.distribute.MirroredStrategy(["/CPU:0", "/GPU:0"])
+with strategy.scope():
+    model = keras.Sequential([keras.Input((32,)), keras.layers.Dense(64, activation="relu"), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+dataset = dataset.repeat(40)
+x, y = np.tile(x, (40, 1)), np.tile(y, (40, 1))
+""" + PROGRAMS[name].replace("epochs=2", "epochs=60"), machine(tmp_path, launch_us=0.1))  # fmt: skip
+    assert len(lines) == 1 and lines[0].startswith("MirroredStrategy: a step takes ")
+    assert " ms on /CPU:0, /GPU:0 together and about " in lines[0] and "ms on /CPU:0 alone" in lines[0]
