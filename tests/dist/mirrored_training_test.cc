@@ -131,7 +131,9 @@ TEST(MirroredTraining, ADeviceThatFailsLeavesTheGroupAndTheLossesStayThoseOfOneD
   const Trained one = train(normalized, nullptr);
   for (const bool from_dataset : {false, true}) {
     std::vector<std::string> lines;
-    const LogSink before = set_log_sink([&](const LogLine& line) { lines.emplace_back(line.message); });
+    const LogSink before = set_log_sink([&](const LogLine& line) {
+      if (line.message.find("is faster here") == std::string_view::npos) lines.emplace_back(line.message);
+    });
     const MirroredStrategy strategy({"/CPU:0", "/GPU:0"});
     strategy.set_speeds({1, 1});
     if (!from_dataset) {

@@ -97,8 +97,8 @@ strategy = tf.distribute.MirroredStrategy(["/CPU:0", "/GPU:0"])
 with strategy.scope():
     model = keras.Sequential([keras.Input((32,)), keras.layers.Dense(64, activation="relu"), keras.layers.Dense(1)])
     model.compile("sgd", "mse")
-dataset = dataset.repeat(40)
-x, y = np.tile(x, (40, 1)), np.tile(y, (40, 1))
-""" + PROGRAMS[name].replace("epochs=2", "epochs=60"), machine(tmp_path, launch_us=0.1))  # fmt: skip
+dataset = dataset.repeat(10)
+x, y = np.tile(x, (10, 1)), np.tile(y, (10, 1))
+""" + PROGRAMS[name].replace("epochs=2", "epochs=400"), machine(tmp_path, launch_us=0.1))  # fmt: skip
     assert len(lines) == 1 and lines[0].startswith("MirroredStrategy: a step takes ")
     assert " ms on /CPU:0, /GPU:0 together and about " in lines[0] and "ms on /CPU:0 alone" in lines[0]
