@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tandem/base/error.h"
+#include "tandem/core/fallible_space.h"
 #include "tandem/core/link.h"
 #include "tandem/core/spill.h"
 #include "tandem/core/tensor.h"
@@ -148,12 +149,33 @@ void Residency::wait_for_host(Storage& storage, const Event& event) {
   try {
     wait(event);
   } catch (const Error&) {
-    std::lock_guard lock(mutex());
-    Storage::Elsewhere& elsewhere = storage.elsewhere();
-    const bool shared = elsewhere.host_from && SharedSpace::of(*elsewhere.host_from);
-    if (elsewhere.host_ready == event && !elsewhere.copies.empty() && !shared) drop_host(storage);
+    {
+      std::lock_guard lock(mutex());
+      Storage::Elsewhere& elsewhere = storage.elsewhere();
+      const bool shared = elsewhere.host_from && SharedSpace::of(*elsewhere.host_from);
+      if (elsewhere.host_ready == event && !elsewhere.copies.empty() && !shared) drop_host(storage);
+    }
+    loss_was_told();
     throw;
   }
+}
+
+bool Residency::is_whole(Storage& storage) {
+  if (storage.readable_.load(std::memory_order_acquire) || !storage.elsewhere_.load(std::memory_order_acquire)) return true;
+  Lock lock(mutex());
+  for (const DeviceCopy& copy : storage.elsewhere().copies) {
+    const auto space = dynamic_cast<FallibleSpace*>(copy.memory.space());
+    if (!space || space->is_whole(copy.memory.address())) return true;
+  }
+  const Event arrives = storage.elsewhere().host_ready;
+  const bool there = storage.host_.address() != nullptr;
+  lock.unlock();
+  try {
+    wait(arrives);
+  } catch (const Error&) {
+    return false;
+  }
+  return there;
 }
 
 void Residency::keep_only(Storage& storage, DeviceCopy& copy) {

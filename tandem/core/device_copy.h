@@ -51,6 +51,8 @@ class Residency {
   /// Waits for a copy to the host. One that failed is given up, so that the next reader may try again; what the device
   /// has lost fails again for every reader. Not under the lock.
   static void wait_for_host(Storage& storage, const Event& event);
+  /// Can the bytes still be had? Waits for what writes them. False: the device that was to write them has failed.
+  static bool is_whole(Storage& storage);
   /// Gives up the host's copy; its bytes are freed when nothing is under way any more.
   static void drop_host(Storage& storage);
   /// Gives up all copies but this one, which is about to be written.
@@ -67,6 +69,7 @@ class Residency {
 
   /// Makes room by giving up the least recently used copy that nobody holds; false when there is none.
   static bool evict_one(MemorySpace& space);
+  static bool write_back(Storage& storage, DeviceCopy& from);
   /// Like MemorySpace::try_allocate, evicting what is in the way; throws out_of_memory.
   static void* allocate(MemorySpace& space, std::size_t bytes, Purpose purpose);
   /// The same for SharedSpace::try_share.

@@ -67,7 +67,7 @@ std::string largest_tensors(MemorySpace& space) {
 [[noreturn]] void out_of_memory(MemorySpace& space, std::size_t bytes) {
   const MemoryInfo info = space.info();
   fail(ErrorCode::out_of_memory, space.name(), ": ", megabytes(bytes), " do not fit: ", megabytes(info.current), " of ",
-       megabytes(info.limit), " are in use; ", largest_tensors(space),
+       megabytes(info.limit), " are in use", info.current + bytes <= info.limit ? ", and its driver, or the host whose memory it uses, has no more" : "", "; ", largest_tensors(space),
        spill_enabled() ? "" : "; spilling to the host is off (TANDEM_SPILL, set_spill)");
 }
 
@@ -126,21 +126,31 @@ void free_finished_copies(bool wait) {
 }
 
 bool Residency::evict_one(MemorySpace& space) {
-  DeviceCopy* victim = space.residents().oldest;
-  while (victim && victim->pins > 0) victim = victim->newer;
-  if (!victim) return false;
-  const std::uint64_t start = ticks();
-  Storage& storage = *victim->owner;
-  const auto& copies = storage.elsewhere().copies;
-  const bool back = !storage.host_.address() && std::next(copies.begin()) == copies.end();
-  if (back) {
-    start_download(storage, *victim);
-    ++written_back;
-    written_back_bytes += storage.bytes();
+  for (DeviceCopy* victim = space.residents().oldest; victim; victim = victim->newer) {
+    if (victim->pins > 0) continue;
+    const std::uint64_t start = ticks();
+    Storage& storage = *victim->owner;
+    const auto& copies = storage.elsewhere().copies;
+    const bool back = !storage.host_.address() && std::next(copies.begin()) == copies.end();
+    if (back && !write_back(storage, *victim)) continue;
+    remove(storage, *victim);
+    ++evictions;
+    event_ring().record(eviction(space, back), start, ticks());
+    return true;
   }
-  remove(storage, *victim);
-  ++evictions;
-  event_ring().record(eviction(space, back), start, ticks());
+  return false;
+}
+
+/// False when the host is full, too: copies of what lies there may still go.
+bool Residency::write_back(Storage& storage, DeviceCopy& from) {
+  try {
+    start_download(storage, from);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory) throw;
+    return false;
+  }
+  ++written_back;
+  written_back_bytes += storage.bytes();
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include "tandem/core/write_journal.h"
 #include "tandem/exec/device_error.h"
 #include "tandem/exec/effect_log.h"
+#include "tandem/exec/kept_values.h"
 #include "tandem/exec/meanwhile.h"
 #include "tandem/exec/numerics.h"
 #include "tandem/exec/write_locks.h"
@@ -40,6 +41,7 @@ void Frame::run(std::span<const TensorRef> arguments, std::span<Tensor> results,
   if (!plan_.writes_.empty()) {
     locks.close();
     for (const Plan::Write& write : plan_.writes_) WriteJournal::note(write.cell);
+    if (keeps()) KeptValues::before_run(plan_, plan_.writes_);
     open_writes();
   }
   execute(plan_.commit_, static_cast<std::uint32_t>(plan_.instructions_.size()));
@@ -47,10 +49,14 @@ void Frame::run(std::span<const TensorRef> arguments, std::span<Tensor> results,
   held_.clear();  // all is in the queues; what is replaced below may go
   for (std::size_t i = 0; i < results.size(); ++i) results[i] = output(plan_.results_[i]);
   commit();
+  if (keeps()) KeptValues::after_run(plan_, plan_.writes_);
   // The next run will read what this one has written.
   if (!plan_.own_memory_.empty())
     start_copies(plan_, [](const Plan::Slot& slot) { return slot.written ? &slot.cell->value : nullptr; });
 }
+
+/// May a device lose what this run makes of variables?
+bool Frame::keeps() const { return !plan_.own_memory_.empty() && !plan_.writes_.empty() && !plan_.brings_results_; }
 
 void Frame::start_copies(const Plan& plan, const std::function<const Tensor*(const Plan::Slot&)>& value_of) {
   if (plan.too_large_ || plan.full_ > 0) return;  // what does not fit together now would be in the way

@@ -30,6 +30,7 @@ class Frame {
   void execute_lanes();
   void execute_lane(std::size_t lane);
   void watch_devices() const;
+  bool keeps() const;
   void run_kernels(std::uint32_t from, std::uint32_t to);
   void run_joined(const Plan::Instruction* first);
   void run_timed(std::uint32_t from, std::uint32_t to);

@@ -7,6 +7,7 @@
 
 #include "tandem/core/spill.h"
 #include "tandem/exec/frame.h"
+#include "tandem/exec/kept_values.h"
 #include "tandem/exec/placement_log.h"
 #include "tandem/exec/run_ahead.h"
 #include "tandem/exec/stepwise.h"
@@ -51,6 +52,7 @@ Plan::Plan() {
 }
 
 Plan::~Plan() {
+  KeptValues::forget(*this);
   PlanList& list = plan_list();
   std::lock_guard lock(list.mutex);
   list.plans.erase(this);
@@ -58,6 +60,7 @@ Plan::~Plan() {
 
 void Plan::run(std::span<const TensorRef> arguments, std::span<Tensor> results, std::span<Tensor* const> own, RunTimes* times) const {
   RunAhead::await_others(*this);
+  KeptValues::restore();
   std::vector<RandomState::Call> drawn;
   // What did not fit once is tried again now and then: others may have left.
   constexpr std::uint32_t kTryAgain = 64;

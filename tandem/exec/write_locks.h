@@ -16,6 +16,7 @@ inline Tensor lying_in(const Cell& cell) {
 class WriteLocks {
  public:
   explicit WriteLocks(std::span<const Plan::Write> writes) : writes_(writes) {
+    ++held_;
     for (const Plan::Write& write : writes_) write.cell->writing.lock();
   }
   /// From now on nobody may read the cells either.
@@ -24,16 +25,20 @@ class WriteLocks {
     closed_ = true;
   }
   ~WriteLocks() {
+    --held_;
     for (const Plan::Write& write : writes_) {
       if (closed_) write.cell->mutex.unlock();
       write.cell->writing.unlock();
     }
   }
   WriteLocks(const WriteLocks&) = delete;
+  /// Does this thread hold any?
+  static bool held() { return held_ > 0; }
 
  private:
   std::span<const Plan::Write> writes_;
   bool closed_ = false;
+  static inline thread_local int held_ = 0;
 };
 
 }  // namespace tandem

@@ -14,6 +14,7 @@
 #include "tandem/base/error.h"
 #include "tandem/base/fault.h"
 #include "tandem/base/cgroup.h"
+#include "tandem/core/host_loans.h"
 #include "tandem/core/spill.h"
 
 namespace tandem {
@@ -169,7 +170,7 @@ HostPool::HostPool(std::size_t limit) : MemorySpace(Kind::host), shared_(std::ma
 HostPool::~HostPool() { trim(); }
 
 void* HostPool::allocate(std::size_t bytes) {
-  if (bytes > shared_->stats.limit)  // also keeps the size classes in range
+  if (bytes > shared_->stats.limit + lent_host_memory())  // also keeps the size classes in range
     fail(ErrorCode::out_of_memory, "a tensor of ", readable(bytes), " exceeds the host's limit of ",
          readable(shared_->stats.limit));
   const SizeClass size = size_class(bytes);
@@ -177,10 +178,13 @@ void* HostPool::allocate(std::size_t bytes) {
     if (void* block = thread_cache.take(size.index)) return block;
   if (void* block = shared_->allocate(size)) return block;
   free_finished_copies(true);  // what copies to devices still hold
+  call_in_loans();
   if (void* block = shared_->allocate(size)) return block;
   const PoolStats now = stats();
+  const std::size_t lent = lent_host_memory();
   fail(ErrorCode::out_of_memory, "the host cannot hold another ", readable(size.bytes), ": ", readable(now.bytes_from_system),
-       " of ", readable(now.limit), " are in use; free tensors or use smaller ones");
+       " of ", readable(now.limit), " are in use", lent ? text(" beside ", readable(lent), " that devices have of its memory") : "",
+       "; free tensors or use smaller ones");
 }
 
 void HostPool::free(void* address, std::size_t bytes) noexcept {

@@ -1,5 +1,7 @@
 #include "tandem/python/errors.h"
 
+#include "tandem/core/fallible_space.h"
+
 #include <nanobind/nanobind.h>
 #include <unistd.h>
 
@@ -34,6 +36,7 @@ void set_error_in_flight() noexcept {
   } catch (nanobind::python_error& error) {
     error.restore();
   } catch (const Error& error) {
+    loss_was_told();  // the program may look at its variables next
     const auto found = classes().find(static_cast<int>(error.code()));
     // Made here and not when it is caught: which class it is also depends on whether a function is being traced.
     // File names and what a file holds need not be UTF-8.

@@ -6,6 +6,7 @@
 #include "tandem/base/cores.h"
 #include "tandem/base/fault.h"
 #include "tandem/base/log.h"
+#include "tandem/core/fallible_space.h"
 #include "tandem/core/run_queue.h"
 #include "tandem/core/tensor.h"
 #include "tandem/exec/eager.h"
@@ -42,7 +43,12 @@ bool Runtime::soft_device_placement() const { return dispatcher_->soft_placement
 
 void Runtime::synchronize() {
   RunQueue::await_all();
-  for (Device* device : registry_->known()) device->synchronize();
+  try {
+    for (Device* device : registry_->known()) device->synchronize();
+  } catch (const Error&) {
+    loss_was_told();
+    throw;
+  }
 }
 
 namespace {

@@ -149,6 +149,7 @@ HERE float vload_half(long at, const half* p) {
 HERE void vstore_half_rte(float v, long at, half* p) { asm("cvt.rn.f16.f32 %0, %1;" : "=h"(p[at].bits) : "f"(v)); }
 
 // --- Work-items. ---
+#define ITEM get_global_id(0)
 HERE long get_global_id(int axis) {
   return axis == 0 ? (long)blockIdx.x * blockDim.x + threadIdx.x : (long)blockIdx.y * blockDim.y + threadIdx.y;
 }

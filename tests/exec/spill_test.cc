@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "tandem/core/host_loans.h"
 #include "tandem/core/link.h"
 #include "tests/exec/small_gpu.h"
 
@@ -115,6 +116,56 @@ TEST_F(Spill, EveryEvictionIsADecision) {
   for (const Decision* decision : last_decisions(64))
     seen |= decision->op == "spill" && decision->device == "/GPU:0" && decision->reason == ReasonCode::memory;
   EXPECT_TRUE(seen);
+}
+
+/// So much more than now for the host and all devices that use its memory.
+class TightHost {
+ public:
+  explicit TightHost(std::size_t more) {
+    call_in_loans();
+    host().trim();
+    limit_ = taken() + more;
+    taken_away_ = host().stats().limit + lent_host_memory() - limit_;
+    host().set_limit(host().stats().limit - taken_away_);
+  }
+  ~TightHost() { host().set_limit(host().stats().limit + taken_away_); }
+  bool is_kept() const { return taken() <= limit_; }
+
+ private:
+  static HostPool& host() { return default_runtime().host_pool(); }
+  static std::size_t taken() { return host().stats().bytes_from_system + lent_host_memory(); }
+  std::size_t limit_, taken_away_;
+};
+
+TEST_F(Spill, ADeviceInTheHostsMemoryAndTheHostTogetherStayWithinTheHostsLimit) {
+  SmallGpu gpu(64 * kMegabyte);
+  const TightHost tight(32 * kMegabyte);
+  DeviceScope scope("/GPU:0");
+  std::vector<Tensor> kept;
+  try {
+    for (int i = 0; i < 16; ++i) kept.push_back(fill({1024, 1024}, i));
+    FAIL() << "64 MB fit into 32";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::out_of_memory) << error.what();
+  }
+  EXPECT_TRUE(tight.is_kept());
+  EXPECT_GE(kept.size(), 7u);
+  kept.resize(4);
+  for (std::size_t i = 0; i < kept.size(); ++i) EXPECT_TRUE(holds(kept[i], static_cast<float>(i)));
+  EXPECT_TRUE(tight.is_kept());
+  kept.clear();
+  EXPECT_TRUE(holds(fill({1024, 1024}, 1) + 1, 2));  // what devices keep and nobody uses goes
+}
+
+TEST_F(Spill, WhereTheHostIsFullCopiesOfWhatItHasGo) {
+  SmallGpu gpu(64 * kMegabyte);
+  std::vector<Tensor> there;
+  for (int i = 0; i < 4; ++i) there.push_back(fill({1024, 1024}, i));
+  const TightHost tight(20 * kMegabyte);
+  DeviceScope scope("/GPU:0");
+  for (int round = 0; round < 2; ++round)
+    for (std::size_t i = 0; i < there.size(); ++i) EXPECT_EQ(reduce_max(there[i] + there[i]).item<float>(), 2.f * static_cast<float>(i));
+  EXPECT_TRUE(tight.is_kept());
 }
 
 TEST_F(Spill, SeveralThreadsMaySpillAtOnce) {

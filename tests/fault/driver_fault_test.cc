@@ -145,6 +145,74 @@ TEST_F(DriverFaults, InATracedFunctionTheOpIsNamedAndVariablesStayAsTheyWere) {
   EXPECT_NE(step(x).to_vector<float>(), first);
 }
 
+/// Two variables that every step halves and adds to.
+struct TwoVariables {
+  Variable first{fill({64}, 1), true, "first"}, second{fill({8, 8}, 2), true, "second"};
+  std::function<Tensor(const Tensor&)> step = function([this](const Tensor& x) {
+    first.assign(first.value() * 0.5f + x);
+    second.assign(matmul(second.value(), reshape(x, Shape{8, 8})));
+    return reduce_sum(first.value());
+  });
+  std::vector<float> values() const {
+    std::vector<float> all = first.value().to_vector<float>();
+    std::ranges::copy(second.value().to_vector<float>(), std::back_inserter(all));
+    return all;
+  }
+};
+
+TEST_F(DriverFaults, VariablesThatAFailureReachesOnlyLaterAreTogetherAgainWhatTheyWereBefore) {
+  const Tensor x = Tensor::from(std::vector<float>(64, 0.5f), {64});
+  DeviceScope scope("/GPU:0");
+  std::vector<std::vector<float>> history;  // without a failure
+  for (const TwoVariables model; history.size() < 10; model.step(x)) history.push_back(model.values());
+  const auto place = [&](const std::vector<float>& values) { return std::ranges::find(history, values) - history.begin(); };
+  for (int site = 1; site <= 4; ++site) {
+    const TwoVariables model;
+    for (int i = 0; i < 3; ++i) model.step(x).raw_data();
+    {
+      FaultScope faults(text("opencl.run:", site));
+      const Tensor sum = model.step(x);
+      model.step(x);  // overwrites what the failing one has made
+      EXPECT_THROW((sync(), sum.raw_data(), model.step(x).raw_data()), Error);
+    }
+    const auto now = place(model.values());
+    EXPECT_LT(now, 6) << "a mixture, after a failure at " << site;
+    model.step(x).raw_data();
+    EXPECT_EQ(place(model.values()), now + 1);
+  }
+}
+
+TEST_F(DriverFaults, AVariableAssignedByItselfIsLostWithItsValueAndWellWhenItIsAssignedAgain) {
+  DeviceScope scope("/GPU:0");
+  const Variable total(fill({64}, 1), true, "total");
+  sync();
+  {
+    FaultScope faults("opencl.run:1");
+    total.assign_add(fill({64}, 1));
+    EXPECT_THROW(total.value().raw_data(), Error);
+  }
+  EXPECT_THROW(total.value().raw_data(), Error);
+  total.assign(fill({64}, 3));
+  EXPECT_EQ(total.value().to_vector<float>(), std::vector<float>(64, 3.f));
+  total.assign_add(fill({64}, 1));
+  EXPECT_EQ(total.value().to_vector<float>(), std::vector<float>(64, 4.f));
+}
+
+TEST_F(DriverFaults, WhatAProgramAssignsIsNotTakenBackByALaterFailure) {
+  const TwoVariables model;
+  const Tensor x = Tensor::from(std::vector<float>(64, 0.5f), {64});
+  DeviceScope scope("/GPU:0");
+  model.step(x).raw_data();
+  model.first.assign(fill({64}, 7));
+  model.second.assign(fill({8, 8}, 7));
+  const std::vector<float> assigned = model.values();
+  {
+    FaultScope faults("opencl.run:1");
+    EXPECT_THROW((model.step(x), sync(), model.step(x).raw_data()), Error);
+  }
+  EXPECT_EQ(model.values(), assigned);
+}
+
 TEST_F(DriverFaults, AFullDeviceLetsTheOpRunOnTheHost) {
   FaultScope faults("opencl.alloc:*");
   DeviceScope scope("/GPU:0");

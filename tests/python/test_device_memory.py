@@ -195,3 +195,49 @@ for value in (bad, doubled):
     lines = run(code, **POCL, TANDEM_CACHE_DIR=str(tmp_path))
     assert lines[0] == "1000000.0 2000.0 [[2.0, 2.0, 2.0]]"
     assert len(lines) == 3 and all("gather: index 99 at position 0 is outside 0..9 (on /GPU:0)" in line for line in lines[1:])
+
+
+FAILING_FIT = """
+import numpy as np
+tf.keras.utils.set_random_seed(5)
+rng = np.random.default_rng(1)
+x, y = rng.standard_normal((256, 20), dtype=np.float32), rng.standard_normal((256, 3), dtype=np.float32)
+with tf.device("/GPU:0"):
+    model = tf.keras.Sequential([tf.keras.layers.Input((20,)), tf.keras.layers.Dense(32, activation="relu"), tf.keras.layers.Dense(3)])
+    model.compile("adam", "mse")
+    first = model.fit(x, y, batch_size=32, epochs=2, verbose=0).history["loss"][0]
+    tf.debugging.set_faults("{fault}")
+    try:
+        model.fit(x, y, batch_size=32, epochs=50, verbose=0)
+        print("no error")
+    except RuntimeError as error:
+        print("/GPU:0" in str(error))
+    tf.debugging.set_faults("")
+    print(all(np.isfinite(weights).all() for weights in model.get_weights()))
+    print(model.fit(x, y, batch_size=32, epochs=3, verbose=0).history["loss"][-1] < first)
+"""
+
+
+@pytest.mark.parametrize("fault", ["opencl.run:1", "opencl.run:7", "opencl.run:100", "opencl.transfer:20", "opencl.launch:33"])
+def test_after_a_failure_on_the_device_weights_are_as_they_were_and_fit_goes_on(fault):
+    done = run(FAILING_FIT.format(fault=fault), check=False, **POCL)
+    assert done.stdout.split() == ["True"] * 3, done.stdout + done.stderr
+    if "run" in fault:
+        assert "They are again what they were" in done.stderr
+
+
+def test_a_bad_index_in_a_batch_costs_no_more_than_that_batch():
+    code = """
+    import numpy as np
+    with tf.device("/GPU:0"):
+        model = tf.keras.Sequential([tf.keras.layers.Input((4,)), tf.keras.layers.Embedding(10, 8), tf.keras.layers.Flatten(), tf.keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        good, bad, y = np.full((8, 4), 3), np.full((8, 4), 99), np.ones((8, 1))
+        model.train_on_batch(good, y)
+        try:
+            model.fit(np.concatenate([good, bad, good]), np.concatenate([y, y, y]), batch_size=8, shuffle=False, verbose=0)
+        except Exception as error:
+            print("index 99" in str(error))
+        print(np.isfinite(model.get_weights()[0]).all(), np.isfinite(model.train_on_batch(good, y)))
+    """
+    assert run(code, **POCL) == ["True", "True True"]

@@ -43,7 +43,7 @@ static Rows rows_of(long head, long heads, long first, long count, long size, lo
 
 // x [batch, rows, heads, size] as panels[batch * heads][rows/16][size][16].
 KERNEL attention_pack(__global const T_mem* x, __global P* panels, const long rows, const long heads, const long size) {
-  const long panel = get_global_id(0), head = get_global_id(1), b = head / heads, n = head - b * heads;
+  const long panel = ITEM, head = get_global_id(1), b = head / heads, n = head - b * heads;
   if (panel * 16 >= rows) return;
   __global P* to = panels + (head * ((rows + 15) / 16) + panel) * size * 16;
   const long from = ((b * rows + panel * 16) * heads + n) * size, step = heads * size;
@@ -139,7 +139,7 @@ KERNEL attention_forward(__global const T_mem* q, __global const P* keys, __glob
                          __global T_mem* y, __global T_mem* log_sums, __global P* scratch, const Sizes s, const T_lane scale,
                          const long count, const long per_item) {
   const long tiles = (s.targets + 5) / 6, width = (s.sources + 15) / 16 * 16;
-  __global P* scores = scratch + (long)get_global_id(0) * 6 * width;
+  __global P* scores = scratch + ITEM * 6 * width;
   FOR_EACH(i, count, per_item) {
     const long head = i / tiles, first = (i - head * tiles) * 6, b = head / s.heads, n = head - b * s.heads;
     const Rows queries = rows_of(head, s.heads, first, s.targets, s.size, width);
@@ -178,7 +178,7 @@ KERNEL attention_queries(__global const T_mem* dy, __global const T_mem* q, __gl
                          __global const P* values, __global const T_mem* bias, __global const T_mem* log_sums, __global const P* own,
                          __global T_mem* dq, __global P* scratch, const Sizes s, const T_lane scale, const long count, const long per_item) {
   const long tiles = (s.targets + 5) / 6, width = (s.sources + 15) / 16 * 16;
-  __global P* shares = scratch + (long)get_global_id(0) * 12 * width;
+  __global P* shares = scratch + ITEM * 12 * width;
   __global P* changes = shares + 6 * width;
   FOR_EACH(i, count, per_item) {
     const long head = i / tiles, first = (i - head * tiles) * 6, b = head / s.heads, n = head - b * s.heads;
@@ -207,7 +207,7 @@ KERNEL attention_sources(__global const T_mem* dy, __global const T_mem* q, __gl
                          __global const P* own, __global T_mem* dk, __global T_mem* dv, __global P* scratch, const Sizes s,
                          const T_lane scale, const long count, const long per_item) {
   const long tiles = (s.sources + 5) / 6, width = (s.targets + 15) / 16 * 16;
-  __global P* shares = scratch + (long)get_global_id(0) * 12 * width;
+  __global P* shares = scratch + ITEM * 12 * width;
   __global P* changes = shares + 6 * width;
   FOR_EACH(i, count, per_item) {
     const long head = i / tiles, first = (i - head * tiles) * 6, b = head / s.heads, n = head - b * s.heads;

@@ -2,6 +2,7 @@
 
 #include "tandem/backend/opencl/forks.h"
 #include "tandem/base/fault.h"
+#include "tandem/core/fallible_space.h"
 
 namespace tandem::opencl {
 
@@ -48,7 +49,7 @@ void check(cl_int status, std::string_view doing) {
 }
 
 void Health::check_alive(std::string_view doing) const {
-  if ((lost && lost->load(std::memory_order_relaxed)) || fault(Fault::opencl_lost)) [[unlikely]]
+  if (is_lost() || fault(Fault::opencl_lost)) [[unlikely]]
     raise(CL_DEVICE_NOT_AVAILABLE, doing);
 }
 
@@ -59,6 +60,7 @@ constexpr std::string_view kForked =
 void Health::raise(cl_int status, std::string_view doing) const {
   if (status == CL_DEVICE_NOT_AVAILABLE) {
     const bool before = lost && lost->exchange(true);
+    note_device_loss();
     fail(ErrorCode::device_lost, device, " was lost ", before ? "before " : "while ", doing, ": ", status_text(status),
          "; values of which it held the only copy cannot be read any more", left_behind() ? kForked : "");
   }

@@ -23,6 +23,7 @@ struct Health {
   std::string device;                 // "/GPU:0"
   std::atomic<bool>* lost = nullptr;  // said once and for all
 
+  bool is_lost() const { return lost && lost->load(std::memory_order_relaxed); }
   /// Throws device_lost when it is gone.
   void check_alive(std::string_view doing) const;
   /// As check() above, but names the device and notices when it is gone.

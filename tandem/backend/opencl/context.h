@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct Traits {
   bool fp64 = false;
   bool clblast = false;         // matrix products by CLBlast: a GPU
   bool shared_memory = false;   // works on the host's own bytes: an integrated GPU
+  bool in_host_memory = false;  // what it takes for buffers is the host's, too
   bool exact_division = false;  // takes -cl-fp32-correctly-rounded-divide-sqrt
   int units = 1;
   int native_lanes = 1;  // floats that a register holds
@@ -49,6 +51,7 @@ struct BuiltProgram {
   std::string key;
   bool saved = false;     // it came from the disk
   bool launched = false;  // and so is saved, or about to be
+  std::set<cl_kernel> warmed;
   std::unordered_map<std::string, KernelHandle> kernels;
 };
 
@@ -57,6 +60,8 @@ struct KernelFunction {
   cl_kernel kernel = nullptr;
   BuiltProgram* program = nullptr;
 };
+
+class Launch;
 
 class Context {
  public:
@@ -76,6 +81,12 @@ class Context {
   /// Builds `source`, or takes it from memory or disk.
   KernelFunction kernel(const std::string& source, const std::string& name, Denormals denormals = Denormals::kept);
 
+  /// Has it been built, or loaded, in this process?
+  bool knows(const std::string& source, Denormals denormals = Denormals::kept);
+  /// Drivers of CPU-type devices finish compiling a kernel at its first launch. For one that another size may need: `arguments` gives it
+  /// some with which it does nothing, so that nobody waits for the compiler then.
+  void warm(const KernelFunction& function, const std::function<void(Launch&)>& arguments);
+
   /// Commands of another library, which `start` puts into the queue: reads and writes these buffers, gives an event.
   void run_foreign(std::string_view doing, std::initializer_list<const Buffer*> read, Buffer& written,
                    const std::function<cl_int(cl_command_queue, cl_event*)>& start);
@@ -87,6 +98,8 @@ class Context {
   Event upload(Buffer& to, const void* from, std::size_t bytes, bool pending);
   /// Starts a copy behind what was given to the device before; `to` may be read once the event has happened.
   Event download(void* to, const Buffer& from, std::size_t bytes);
+  /// Waits for what writes it; false when that has failed.
+  bool is_whole(const Buffer& buffer);
   /// Of bytes shared with the host: see SharedSpace.
   Event written(Buffer& shared);
   Event last_use(const Buffer& shared);
@@ -130,6 +143,10 @@ class Context {
     int first = 0, count = 0;
   };
 
+  struct ProgramNames {
+    std::string options, key;
+  };
+  ProgramNames names_of(const std::string& source, Denormals denormals) const;
   BuiltProgram& program(const std::string& source, Denormals denormals);
   ProgramHandle load(const std::string& key, const std::string& options);
   ProgramHandle build(const std::string& source, const std::string& options);

@@ -8,7 +8,8 @@ namespace {
 class Conv2d final : public PreparedKernel {
  public:
   explicit Conv2d(const KernelCall& call, Epilogue epilogue = {})
-      : packing_(context_of(call), call.dtype()),
+      : context_(context_of(call)),
+        pack_(context_.kernel(packing_source(call.dtype()), "pack_b")),
         g_(conv_geometry(call, ConvKind::forward)),
         convolve_(context_of(call), call.dtype(), g_, std::move(epilogue)),
         empty_(call.outputs[0].shape().elements() == 0) {}
@@ -16,14 +17,15 @@ class Conv2d final : public PreparedKernel {
   void run(const KernelArgs& args) const override {
     if (empty_) return;
     if (convolve_.reads_in_place()) return convolve_.run(args.inputs[0], convolve_.in_place(args.inputs[1]), args.outputs[0], args);
-    const Scratch panels(packing_.context().pool(), convolve_.panel_bytes());
+    const Scratch panels(context_.pool(), convolve_.panel_bytes());
     if (convolve_.patch())
-      packing_.pack_b({args.inputs[1], 0, g_.out_channels, 1}, convolve_.patch(), g_.group_outputs(), panels.get(), g_.groups, g_.group_outputs());
+      launch_pack_b(context_, pack_, {args.inputs[1], 0, g_.out_channels, 1}, convolve_.patch(), g_.group_outputs(), panels.get(), g_.groups, g_.group_outputs());
     convolve_.run(args.inputs[0], convolve_.packed(panels.get()), args.outputs[0], args);
   }
 
  private:
-  Gemm packing_;
+  Context& context_;
+  KernelFunction pack_;
   ConvGeometry g_;
   Convolve convolve_;
   bool empty_;

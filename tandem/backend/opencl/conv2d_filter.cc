@@ -42,7 +42,7 @@ static long steps_to(long a, long stride) { return stride == 1 ? a : (a + stride
 KERNEL filter_sums(__global const T_mem* x, __global const T_mem* dy, __global P* sums, const long batch, const long per_part,
                    const long n, const long lines, const Image g, const long groups) {
   const long inputs = g.c / groups, outputs = n / groups, tile = (1 + WIDE) * TILE_LANES, group_tiles = (outputs + tile - 1) / tile;
-  const long part = get_global_id(0), group = get_global_id(1) / group_tiles, column = get_global_id(1) - group * group_tiles;
+  const long part = ITEM, group = get_global_id(1) / group_tiles, column = get_global_id(1) - group * group_tiles;
   const long patch = g.kh * g.kw * inputs, channel = group * outputs + column * tile, last = batch * g.oh * g.ow * n;
   const long begin = part * per_part, end = min(batch, begin + per_part), step = g.sx * g.c;
   const long safe = (last + n - tile - channel) / (g.ow * n);  // lines of all images in which no vector ends beyond the buffer
@@ -167,7 +167,7 @@ class Conv2dBackpropFilter final : public PreparedKernel {
 
 const std::string_view kAddPartsText = R"(
 KERNEL add_parts(__global const P* sums, __global T_mem* y, const long count, const long parts, const long per_item) {
-  long i = (long)get_global_id(0) * per_item;
+  long i = ITEM * per_item;
   const long end = min(count, i + per_item);
   for (; i + 8 <= end; i += 8) {
     P8 sum = GET8(P8, sums + i);

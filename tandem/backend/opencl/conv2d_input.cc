@@ -73,7 +73,7 @@ class ThroughPatches final : public PreparedKernel {
       : context_(context_of(call)),
         dtype_(call.dtype()),
         g_(conv_geometry(call, ConvKind::input_gradient)),
-        pack_(context_.kernel(pack_b_source(dtype_), "pack_b")),
+        pack_(context_.kernel(packing_source(dtype_), "pack_b")),
         product_(context_, dtype_, product_geometry(g_), {}, lane_dtype(dtype_)),
         gather_(context_.kernel(text(prelude(dtype_ == DType::f64), kForEach, define_dtype("T", dtype_), define_dtype("L", lane_dtype(dtype_)), gather_pieces(), kImageText, kGatherPatches),
                                 "gather_patches")),
@@ -126,7 +126,7 @@ class ThroughPatches final : public PreparedKernel {
 constexpr std::string_view kPackFlipped = R"(
 // Filters [taps][n][groups][depth], the last tap first: panels[groups][n/16][taps * depth][16].
 KERNEL pack_flipped(__global const T_mem* w, __global P* panels, const long taps, const long n, const long depth, const long groups) {
-  const long panel = get_global_id(0), group = get_global_id(1);
+  const long panel = ITEM, group = get_global_id(1);
   if (panel * 16 >= n) return;
   __global P* to = panels + (group * ((n + 15) / 16) + panel) * taps * depth * 16;
   const int columns = (int)min(16l, n - panel * 16);

@@ -21,7 +21,7 @@ constexpr std::string_view kConvolve = R"(
 KERNEL convolve(__global const T_mem* x, const long first_image, __global const P* panels, const long step, const long panel, __global C_mem* c,
                 const long pixels, const long n, const long at_once, const Image g, const long groups EPILOGUE_PARAMETERS) {
   const long inputs = g.c / groups, outputs = n / groups, group_panels = (outputs + 15) / 16, group_tiles = (outputs + TILE_COLUMNS - 1) / TILE_COLUMNS;
-  const long item = get_global_id(0), row_panels = (pixels + 5) / 6, strips = (row_panels + STRIP - 1) / STRIP;
+  const long item = ITEM, row_panels = (pixels + 5) / 6, strips = (row_panels + STRIP - 1) / STRIP;
   const long group = item / strips, first_row = (item - group * strips) * STRIP, last_row = min(row_panels, first_row + STRIP);
   const long last_column = min((group + 1) * at_once, groups * group_tiles);
   // Without dilation and groups a line of the patch is one piece of memory.

@@ -153,7 +153,7 @@ static V line_sum(__global const T_mem* x, __global const T_mem* dy, long next, 
 // A work-item adds up the images of one part for a vector of channels, line by line for all taps: sums[part][taps][n].
 KERNEL depthwise_filter(__global const T_mem* x, __global const T_mem* dy, __global P* sums, const Image g, const long n, const long times,
                         const long batch, const long per_part) {
-  const long part = get_global_id(0), o = get_global_id(1) * LANES, begin = part * per_part, end = min(batch, begin + per_part);
+  const long part = ITEM, o = get_global_id(1) * LANES, begin = part * per_part, end = min(batch, begin + per_part);
   if (begin >= end) return;
   const int m = CHANNELS(n - o);
   __global P* mine = sums + part * g.kh * g.kw * n + o;

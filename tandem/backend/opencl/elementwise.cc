@@ -1,5 +1,6 @@
 // Elementwise ops and random numbers: the formula tree as a kernel.
 #include <algorithm>
+#include <optional>
 
 #include "tandem/backend/opencl/flat_loop.h"
 #include "tandem/backend/opencl/kernels.h"
@@ -74,7 +75,7 @@ std::string blocks_source(const expr::Program& program, bool gathers, int width)
               "typedef struct { long rows, length, block_rows, block_columns, chunks, blocks, per_item, rank; long size[", kOuter,
               "]; long reading[", count, "]; long inner[", count, "]; long stride[", count, "][", kOuter, "]; } Blocks;\n", kBlocks,
               functions, "KERNEL blocks(", parameters, ") {\n", space,
-              "  const long first = (long)get_global_id(0) * n.per_item, last = min(n.blocks, first + n.per_item);\n"
+              "  const long first = ITEM * n.per_item, last = min(n.blocks, first + n.per_item);\n"
               "  for (long block = first; block < last; ++block) {\n"
               "    const long line = block / n.chunks, row = line * n.block_rows, column = (block - line * n.chunks) * n.block_columns;\n"
               "    const long rows = min(n.block_rows, n.rows - row), columns = min(n.block_columns, n.length - column);\n"
@@ -135,6 +136,27 @@ Support supports(const KernelCall& call) {
   return yes();
 }
 
+/// How one loop over all elements reads each input; none when some input is broadcast. By shapes and not by strides: with a batch of one row, too,
+/// a bias is broadcast, so that another batch needs no other program.
+std::optional<std::vector<FlatInput>> flat_inputs(const KernelCall& call, const Axes& axes) {
+  std::vector<FlatInput> inputs;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const Shape& shape = call.inputs[i].shape();
+    const bool whole = shape == call.outputs[0].shape();
+    if (whole ? reading_of(axes, i, false) != Reading::dense : shape.elements() != 1) return std::nullopt;
+    inputs.push_back(whole ? FlatInput::dense : FlatInput::single);
+  }
+  return inputs;
+}
+
+/// May an input that is as large as the result be broadcast when there are more rows? Then a program that broadcasts does as well.
+bool may_be_broadcast(const KernelCall& call) {
+  const Shape& shape = call.outputs[0].shape();
+  for (int i = 0; i < shape.rank(); ++i)
+    if (shape[i] == 1) return true;
+  return false;
+}
+
 class LoopKernel final : public PreparedKernel, public JoinableKernel {
  public:
   explicit LoopKernel(const KernelCall& call)
@@ -145,25 +167,23 @@ class LoopKernel final : public PreparedKernel, public JoinableKernel {
         work_(call.op.flops_per_element) {
     const Axes axes = axes_of(call);
     const expr::Program program = elementwise_program(call);
-    std::vector<FlatInput> inputs;
-    for (const Operand& input : call.inputs) inputs.push_back(input.shape().elements() == 1 && count_ != 1 ? FlatInput::single : FlatInput::dense);
     const Denormals denormals = call.op.in_place ? Denormals::flushed : Denormals::kept;
-    bool flat = true;
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      flat &= inputs[i] == FlatInput::single || reading_of(axes, i, false) == Reading::dense;
-    if (flat) {
-      per_item_ = flat_per_item(context_, count_, work_);
-      const int width = loop_width(context_, program);
-      const std::string source = flat_source(program, inputs, width);
-      kernel_ = context_.kernel(source, "flat", denormals);
-      if (call.op.in_place && inputs_ + outputs_ <= kMostJoinedBuffers) {
-        joins_with_ = text(&context_, source);
-        joined_source_ = [=](std::size_t pieces) { return joined_source(program, inputs, width, pieces); };
+    const int width = loop_width(context_, program);
+    const std::optional<std::vector<FlatInput>> inputs = flat_inputs(call, axes);
+    const std::string source = inputs ? flat_source(program, *inputs, width) : "";
+    if (!inputs || (may_be_broadcast(call) && !context_.knows(source, denormals))) {
+      const std::string general = blocks_source(program, context_.traits().cpu_type, width);
+      if (!inputs || context_.knows(general, denormals)) {
+        blocks_ = make_blocks(axes, context_, work_);
+        kernel_ = context_.kernel(general, "blocks", denormals);
+        return;
       }
-    } else {
-      blocks_ = make_blocks(axes, context_, work_);
-      kernel_ = context_.kernel(blocks_source(program, context_.traits().cpu_type, loop_width(context_, program)), "blocks", denormals);
     }
+    per_item_ = flat_per_item(context_, count_, work_);
+    kernel_ = context_.kernel(source, "flat", denormals);
+    if (!call.op.in_place || inputs_ + outputs_ > kMostJoinedBuffers) return;
+    joins_with_ = text(&context_, source);
+    joined_source_ = [=](std::size_t pieces) { return joined_source(program, *inputs, width, pieces); };
   }
 
   void run(const KernelArgs& args) const override {

@@ -10,10 +10,11 @@ namespace {
 
 /// How the elements of an operand are loaded that belong to those of the product at `at`.
 std::string load(const Operand& operand, const Shape& product, std::size_t i) {
+  // By its shape, not by the number of its elements: a product with one row should have the text of one with many.
   const std::string d = slot_of(operand.dtype());
-  const std::int64_t elements = operand.shape().elements();
-  if (elements == 1) return text("(", d, "_lane8)(", d, "_load(x", i, ", 0))");
-  const char* at = elements == product.elements() ? "at" : "column";
+  const bool whole = operand.shape() == product;
+  if (!whole && operand.shape().elements() == 1) return text("(", d, "_lane8)(", d, "_load(x", i, ", 0))");
+  const char* at = whole ? "at" : "column";
   return text("m == 8 ? ", d, "_load8(x", i, ", ", at, ") : ", d, "_part(x", i, ", ", at, ", 1, m, 0)");
 }
 

@@ -153,7 +153,7 @@ std::string flat_source(const expr::Program& program, const std::vector<FlatInpu
   const FlatText flat(program, inputs, width);
   return text(head(program), "KERNEL flat(", flat.parameters,
               "const long count, const long per_item) {\n"
-              "  const long begin = (long)get_global_id(0) * per_item, end = min(count, begin + per_item);\n",
+              "  const long begin = ITEM * per_item, end = min(count, begin + per_item);\n",
               flat.loop(program));
 }
 
@@ -173,7 +173,7 @@ std::string joined_source(const expr::Program& program, const std::vector<FlatIn
     choice.add(text("__global ", slot_of(program.outputs[k].dtype), "_mem"), text("y", k), pieces);
   return text(head(program), "typedef struct { long per_item; long first[", pieces, "]; long count[", pieces, "]; } Pieces;\n",
               "KERNEL joined(", choice.parameters, "const Pieces n) {\n",
-              "  const long item = (long)get_global_id(0);\n  int piece = 0;\n"
+              "  const long item = ITEM;\n  int piece = 0;\n"
               "  for (int p = 1; p < ", pieces, "; ++p) piece += item >= n.first[p];\n",
               choice.chosen,
               "  const long begin = (item - n.first[piece]) * n.per_item, end = min(n.count[piece], begin + n.per_item);\n",

@@ -29,7 +29,7 @@ constexpr std::string_view kGather = R"(
 KERNEL gather(__global const E* x, __global const void* indices, const int wide, __global E* y, const long blocks, const long outer,
               const long axis, const long inner, const long count, __global int* error, const int site, const long per_item) {
   // Block and position are counted on: two divisions take longer than moving a short row.
-  const long first = (long)get_global_id(0) * per_item;
+  const long first = ITEM * per_item;
   long o = first / count, batch = o / outer, position = first - o * count;
   FOR_EACH(i, blocks * count, per_item) {
     const long at = index_at(indices, wide, batch * count + position, axis, error, site);
@@ -59,7 +59,7 @@ constexpr std::string_view kGatherGrad = R"(
 KERNEL gather_grad(__global const T_mem* dy, __global const void* indices, const int wide, __global L_mem* sums,
                    const long blocks, const long outer, const long axis, const long inner, const long count, __global int* error,
                    const int site, const long width) {
-  const long columns = (inner + width - 1) / width, item = get_global_id(0), o = item / columns;
+  const long columns = (inner + width - 1) / width, item = ITEM, o = item / columns;
   if (o >= blocks) return;
   const long begin = (item - o * columns) * width, end = min(inner, begin + width);
   for (long i = 0; i < count; ++i) {
@@ -84,7 +84,7 @@ static long index_of(__global const void* indices, int bytes, long at) {
 KERNEL one_hot(__global const void* indices, const int bytes, __global E* y, const E on, const E off, const long depth,
                const long inner, const long outer, const long per_item) {
   if (inner == 1) {
-    const long first = (long)get_global_id(0) * per_item, last = min(outer, first + per_item);
+    const long first = ITEM * per_item, last = min(outer, first + per_item);
     long k = first * depth;
     for (; k + 8 <= last * depth; k += 8) PUT8(E8, y + k, (E8)(off));
     for (; k < last * depth; ++k) y[k] = off;

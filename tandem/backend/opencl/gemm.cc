@@ -9,11 +9,13 @@ namespace {
 
 /// Depth multiplied in one launch: a panel of b this deep stays in the first-level cache.
 constexpr std::int64_t kDepthBlock = 1024;
+/// The same where b has one panel: so much of it stays in a core's own cache while the rows of a pass by.
+constexpr std::int64_t kNarrowDepthBlock = 4096;
 
 constexpr std::string_view kPackA = R"(
 KERNEL pack_a(__global const T_mem* a, const long offset, const long row_stride, const long column_stride,
               const long matrix_stride, __global P* panels, const long m, const long depth) {
-  const long panel = get_global_id(0), matrix = get_global_id(1), count = (m + 5) / 6;
+  const long panel = ITEM, matrix = get_global_id(1), count = (m + 5) / 6;
   if (panel >= count) return;
   const long from = offset + matrix * matrix_stride + panel * 6 * row_stride;
   __global P* to = panels + (matrix * count + panel) * depth * 6;
@@ -38,7 +40,7 @@ KERNEL pack_a(__global const T_mem* a, const long offset, const long row_stride,
 constexpr std::string_view kPackB = R"(
 KERNEL pack_b(__global const T_mem* b, const long offset, const long row_stride, const long column_stride,
               const long matrix_stride, __global P* panels, const long depth, const long n) {
-  const long panel = get_global_id(0), matrix = get_global_id(1), count = (n + 15) / 16;
+  const long panel = ITEM, matrix = get_global_id(1), count = (n + 15) / 16;
   if (panel >= count) return;
   const long from = offset + matrix * matrix_stride + panel * 16 * column_stride;
   __global P* to = panels + (matrix * count + panel) * depth * 16;
@@ -63,23 +65,45 @@ KERNEL pack_b(__global const T_mem* b, const long offset, const long row_stride,
 
 constexpr std::string_view kMultiply = R"(
 #define PACKED(r) pa[r]
-#define NEXT ++k, pa += 6, pb += 16
+#define LINE(r) (P)T_load(a, from[r] + k * p.a_step)
+#define NEXT_PACKED ++k, pa += 6, pb += 16
+#define NEXT_PANEL ++k, pb += 16
+#define NEXT_LINE ++k, at += p.b_line
+// Whole vectors are taken unless that is beyond the end: what a column that is not kept adds up does not matter.
+#define IN_PLACE(j) (at + ((j) + 1) * TILE_LANES <= b_end ? TAKE(b, at + (j) * TILE_LANES) : TAKE_PART(b, at + (j) * TILE_LANES, columns - (j) * TILE_LANES))
 
-// Rows run fastest over work-items: panels of b stay in the cache while those of a pass by.
-KERNEL multiply(__global const P* a, __global const P* b, __global T_mem* c, const long offset, const long m, const long n,
-                const long depth, const long k_begin, const long k_end, const int add, const Batch batch EPILOGUE_PARAMETERS) {
-  const long item = get_global_id(0), result = get_global_id(1), row_panels = (m + 5) / 6, column_panels = (n + 15) / 16;
+// `reading`: 0 both sides are packed, 1 the left one is read where it lies, 2 both are.
+typedef struct { long reading, a_line, a_step, b_line, offset, m, n, depth, k_begin, k_end, add; Batch batch; } Product;
+
+// One kernel for all ways to read, so that none has to be compiled when a size asks for another. Rows run fastest over work-items:
+// what is read of b stays in the cache while a passes by.
+KERNEL multiply(__global const void* left, __global const void* right, __global T_mem* c, const Product p EPILOGUE_PARAMETERS) {
+  const long item = ITEM, result = get_global_id(1), m = p.m, n = p.n, row_panels = (m + 5) / 6, column_panels = (n + 15) / 16;
   const long column = item / row_panels, row = item - column * row_panels, first = column * TILE_COLUMNS;
   if (first >= n) return;
   long a_matrix, b_matrix;
-  find_matrices(&batch, result, &a_matrix, &b_matrix);
-  __global const P* pa = a + ((a_matrix * row_panels + row) * depth + k_begin) * 6;
-  __global const P* pb = b + ((b_matrix * column_panels + first / 16) * depth + k_begin) * 16;
-  const long panel = depth * 16;
-  const int rows = (int)min(6l, m - row * 6), columns = (int)min((long)TILE_COLUMNS, n - first);
+  find_matrices(&p.batch, result, &a_matrix, &b_matrix);
+  const int rows = (int)min(6l, m - row * 6), columns = (int)min((long)TILE_COLUMNS, n - first), add = (int)p.add;
+  const long panel = p.depth * 16;
+  __global const P* pb = (__global const P*)right + ((b_matrix * column_panels + first / 16) * p.depth + p.k_begin) * 16;
   TILE
-  TILE_LOOP(long k = k_begin, k < k_end, NEXT, PANEL_COLUMNS, PACKED)
-  const long to = offset + (result * m + row * 6) * n + first;
+  if (p.reading == 0) {
+    __global const P* pa = (__global const P*)left + ((a_matrix * row_panels + row) * p.depth + p.k_begin) * 6;
+    TILE_LOOP(long k = p.k_begin, k < p.k_end, NEXT_PACKED, PANEL_COLUMNS, PACKED)
+  } else {
+    __global const T_mem* a = (__global const T_mem*)left;
+    long from[6];
+    for (int r = 0; r < 6; ++r) from[r] = a_matrix * m * p.depth + min(row * 6 + r, m - 1) * p.a_line;  // rows beyond repeat the last one
+    if (p.reading == 1) {
+      TILE_LOOP(long k = p.k_begin, k < p.k_end, NEXT_PANEL, PANEL_COLUMNS, LINE)
+    } else {
+      __global const T_mem* b = (__global const T_mem*)right;
+      const long b_end = b_matrix * p.depth * n + (p.depth - 1) * p.b_line + n;
+      long at = b_matrix * p.depth * n + first;
+      TILE_LOOP(long k = 0, k < p.depth, NEXT_LINE, IN_PLACE, LINE)
+    }
+  }
+  const long to = p.offset + (result * m + row * 6) * n + first;
   PUT_TILE
 }
 )";
@@ -239,16 +263,22 @@ std::string gemm_prelude(DType dtype, DType result) {
               is_floating(lane) ? "#define MAD(a, b, c) fma(a, b, c)\n" : "#define MAD(a, b, c) ((a) * (b) + (c))\n");
 }
 
-std::string pack_b_source(DType dtype) { return text(gemm_prelude(dtype), kTurnText, kPackB); }
+std::string packing_source(DType dtype) { return text(gemm_prelude(dtype), kTurnText, kPackA, kPackB); }
 
 Gemm::Gemm(Context& context, DType dtype, Epilogue epilogue)
     : context_(&context),
       dtype_(dtype),
       lanes_(tile_lanes(context, dtype)),
       epilogue_(std::move(epilogue)),
-      pack_a_(context.kernel(text(gemm_prelude(dtype), kTurnText, kPackA), "pack_a")),
-      pack_b_(context.kernel(pack_b_source(dtype), "pack_b")),
-      multiply_(context.kernel(text(gemm_prelude(dtype), epilogue_.source(), tile_text(lanes_), kBatchText, kMultiply), "multiply")) {}
+      pack_a_(context.kernel(packing_source(dtype), "pack_a")),
+      pack_b_(context.kernel(packing_source(dtype), "pack_b")),
+      multiply_(context.kernel(text(gemm_prelude(dtype), epilogue_.source(), tile_text(lanes_), kBatchText, kMultiply), "multiply")) {
+  constexpr std::int64_t kNothing = 0;
+  for (const KernelFunction& pack : {pack_a_, pack_b_})
+    context.warm(pack, [&](Launch& launch) {
+      launch.buffer(&context.error_words()).value(kNothing).value(kNothing).value(kNothing).value(kNothing).buffer(&context.error_words()).value(kNothing).value(kNothing);
+    });
+}
 
 void Gemm::pack_a(const Matrix& a, std::int64_t m, std::int64_t depth, void* panels, std::int64_t count,
                   std::int64_t matrix_stride) const {
@@ -267,17 +297,44 @@ void Gemm::pack_b(const Matrix& b, std::int64_t depth, std::int64_t n, void* pan
   launch_pack_b(*context_, pack_b_, b, depth, n, panels, count, matrix_stride);
 }
 
+/// The words of the struct Product.
+struct Gemm::Product {
+  std::int64_t reading, a_line, a_step, b_line, offset, m, n, depth, k_begin, k_end, add;
+  std::array<std::int64_t, 3 * kMaxRank + 1> batch;
+};
+
+void Gemm::launch(const void* a, const void* b, void* c, const Product& product, std::int64_t results, bool last, const KernelArgs& args) const {
+  Launch launch(*context_, multiply_);
+  launch.buffer(a).buffer(b).buffer(c).value(product);
+  epilogue_.add(launch, args, last);
+  launch.run(blocks(product.m, kTileRows) * blocks(product.n, 2 * lanes_), results);
+}
+
 void Gemm::multiply(const void* a, const void* b, void* c, std::int64_t offset, std::int64_t m, std::int64_t n,
                     std::int64_t depth, const Batch& batch, bool add, const KernelArgs& args) const {
   // Sums that would be rounded to 16 bits between blocks are made in one go.
   const std::int64_t block = packed_bytes(dtype_) == dtype_size(dtype_) ? kDepthBlock : std::max<std::int64_t>(depth, 1);
-  for (std::int64_t k = 0; k == 0 || k < depth; k += block) {
-    Launch launch(*context_, multiply_);
-    launch.buffer(a).buffer(b).buffer(c).value(offset).value(m).value(n).value(depth).value(k)
-        .value(std::min(depth, k + block)).value<cl_int>(add || k > 0).value(batch.words);
-    epilogue_.add(launch, args, k + block >= depth);
-    launch.run(blocks(m, kTileRows) * blocks(n, 2 * lanes_), batch.count);
-  }
+  for (std::int64_t k = 0; k == 0 || k < depth; k += block)
+    launch(a, b, c, {.reading = 0, .offset = offset, .m = m, .n = n, .depth = depth, .k_begin = k, .k_end = std::min(depth, k + block), .add = add || k > 0, .batch = batch.words},
+           batch.count, k + block >= depth, args);
+}
+
+void Gemm::multiply_narrow(const Matrix& a, const Matrix& b, std::int64_t b_count, void* c, const std::array<std::int64_t, 3>& mnk,
+                           const Batch& batch, const KernelArgs& args) const {
+  const auto [m, n, depth] = mnk;
+  const Scratch packed(context_->pool(), static_cast<std::size_t>(b_count * packed_elements(n, depth, kPanelColumns)) * packed_bytes(dtype_));
+  pack_b(b, depth, n, packed.get(), b_count, depth * n);
+  for (std::int64_t k = 0; k < depth; k += kNarrowDepthBlock)
+    launch(a.buffer, packed.get(), c,
+           {.reading = 1, .a_line = a.row_stride, .a_step = a.column_stride, .m = m, .n = n, .depth = depth, .k_begin = k, .k_end = std::min(depth, k + kNarrowDepthBlock), .add = k > 0, .batch = batch.words},
+           batch.count, k + kNarrowDepthBlock >= depth, args);
+}
+
+void Gemm::multiply_in_place(const Matrix& a, const Matrix& b, void* c, const std::array<std::int64_t, 3>& mnk, const Batch& batch,
+                             const KernelArgs& args) const {
+  const auto [m, n, depth] = mnk;
+  launch(a.buffer, b.buffer, c,
+         {.reading = 2, .a_line = a.row_stride, .a_step = a.column_stride, .b_line = b.row_stride, .m = m, .n = n, .depth = depth, .k_end = depth, .batch = batch.words}, batch.count, true, args);
 }
 
 }  // namespace tandem::opencl

@@ -44,10 +44,21 @@ class Gemm {
   void multiply(const void* a, const void* b, void* c, std::int64_t offset, std::int64_t m, std::int64_t n, std::int64_t depth,
                 const Batch& batch, bool add, const KernelArgs& args = {}) const;
 
+  /// With at most sixteen columns every element of a is needed once: it is read where it lies, and `b_count` matrices b, which lie side by
+  /// side, are packed.
+  void multiply_narrow(const Matrix& a, const Matrix& b, std::int64_t b_count, void* c, const std::array<std::int64_t, 3>& mnk, const Batch& batch,
+                       const KernelArgs& args) const;
+  /// Both sides are read where they lie, for products so small that packing would take the longer part; the columns of b are neighbours.
+  void multiply_in_place(const Matrix& a, const Matrix& b, void* c, const std::array<std::int64_t, 3>& mnk, const Batch& batch,
+                         const KernelArgs& args) const;
+
   Context& context() const { return *context_; }
   DType dtype() const { return dtype_; }
 
  private:
+  struct Product;
+  void launch(const void* a, const void* b, void* c, const Product& product, std::int64_t results, bool last, const KernelArgs& args) const;
+
   Context* context_;
   DType dtype_;
   int lanes_;  // of a vector of the tiles
@@ -70,8 +81,8 @@ std::string tile_text(int lanes, int rows = kTileRows);
 /// makes columns of them: element (r, k) goes to to[k * step + r].
 extern const std::string_view kTurnText;
 
-/// The program of the kernel pack_b, and its launch: as Gemm::pack_b.
-std::string pack_b_source(DType dtype);
+/// The program of the kernels pack_a and pack_b, and a launch of the latter: as Gemm::pack_b.
+std::string packing_source(DType dtype);
 void launch_pack_b(Context& context, const KernelFunction& pack_b, const Matrix& b, std::int64_t depth, std::int64_t n, void* panels,
                    std::int64_t count, std::int64_t matrix_stride);
 

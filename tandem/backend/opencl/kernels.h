@@ -95,7 +95,7 @@ class Narrowing {
 /// `long i` runs over the part of 0..count-1 that belongs to the work-item.
 inline constexpr std::string_view kForEach = R"(
 #define FOR_EACH(i, count, per_item) \
-  for (long i = (long)get_global_id(0) * (per_item), i##_end = min((long)(count), i + (per_item)); i < i##_end; ++i)
+  for (long i = ITEM * (per_item), i##_end = min((long)(count), i + (per_item)); i < i##_end; ++i)
 )";
 inline std::int64_t blocks(std::int64_t count, std::int64_t per_block) { return (count + per_block - 1) / per_block; }
 

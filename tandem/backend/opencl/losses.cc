@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tandem/core/fallible_space.h"
+
 namespace tandem::opencl {
 
 void Losses::depends(Command later, const Uses& earlier, const void* to) {
@@ -29,6 +31,11 @@ void Losses::add(const std::vector<Command>& failed, ErrorCode code, std::string
     if (lost.commands.contains(link.earlier)) lost.commands.insert(link.later);
   if (lost_.size() == kMostRemembered) lost_.pop_front();
   lost_.push_back(std::move(lost));
+  note_device_loss();
+}
+
+bool Losses::has(const Uses& uses) const {
+  return std::ranges::any_of(lost_, [&](const Lost& lost) { return lost.commands.contains({uses.written}) || lost.commands.contains({uses.uploaded, true}); });
 }
 
 void Losses::throw_if_lost(Command command) {

@@ -36,6 +36,7 @@ class Losses {
 
   /// The results of these are lost, and all that depend on them.
   void add(const std::vector<Command>& failed, ErrorCode code, std::string message);
+  bool has(const Uses& uses) const;
   void throw_if_lost(Command command);
   void throw_if_lost(const Uses& uses);
   /// Throws the first that nobody was told of.

@@ -1,8 +1,7 @@
 // Matrix products: leading axes broadcast, transposes vanish in the packing. Two families, by what the device is: CLBlast
 // for GPUs, tiles of our own for CPU-type devices, which read small and narrow matrices where they lie and pack others.
 #include "tandem/backend/opencl/clblast.h"
-#include "tandem/backend/opencl/direct_gemm.h"
-#include "tandem/backend/opencl/narrow_gemm.h"
+#include "tandem/backend/opencl/gemm.h"
 
 namespace tandem::opencl {
 namespace {
@@ -111,11 +110,11 @@ class DirectMatmul final : public PreparedKernel {
         product_(call) {}
 
   void run(const KernelArgs& args) const override {
-    gemm_.multiply(product_.left(args), product_.right(args), args.outputs[0], product_.mnk(), product_.batch, args);
+    gemm_.multiply_in_place(product_.left(args), product_.right(args), args.outputs[0], product_.mnk(), product_.batch, args);
   }
 
  private:
-  DirectGemm gemm_;
+  Gemm gemm_;
   Product product_;
 };
 
@@ -141,11 +140,11 @@ class NarrowMatmul final : public PreparedKernel {
         product_(call) {}
 
   void run(const KernelArgs& args) const override {
-    gemm_.multiply(product_.left(args), product_.right(args), product_.b.count, args.outputs[0], product_.mnk(), product_.batch, args);
+    gemm_.multiply_narrow(product_.left(args), product_.right(args), product_.b.count, args.outputs[0], product_.mnk(), product_.batch, args);
   }
 
  private:
-  NarrowGemm gemm_;
+  Gemm gemm_;
   Product product_;
 };
 

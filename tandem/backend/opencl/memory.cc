@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "tandem/base/fault.h"
+#include "tandem/core/host_loans.h"
 
 namespace tandem::opencl {
 namespace {
@@ -37,7 +38,10 @@ BufferPool::BufferPool(cl_context context, const Health& health, const PoolOptio
   chunk_bytes_ = chunk_bytes_ / options.alignment * options.alignment;
 }
 
-BufferPool::~BufferPool() { trim(); }
+BufferPool::~BufferPool() {
+  trim();
+  put_back(held_);  // of chunks that somebody still has a part of
+}
 
 Buffer* BufferPool::try_allocate(std::size_t bytes, Purpose purpose) {
   if (bytes > options_.limit) return nullptr;
@@ -141,10 +145,12 @@ Buffer* BufferPool::obtain(std::size_t size) {
   if (!options_.grow && !reserved_ && !reserve()) return nullptr;
   if (large(size)) {
     if (size > options_.largest || !release_until(size)) return nullptr;
-    MemoryHandle memory = create(size);
-    if (!memory && release_until(options_.limit)) memory = create(size);
+    MemoryHandle memory = take(size);
+    if (!memory) {
+      release_until(options_.limit);
+      memory = take(size);
+    }
     if (!memory) return nullptr;
-    held_ += size;
     return new Buffer{.memory = std::move(memory), .bytes = size};
   }
   if (Buffer* buffer = cut(size)) return buffer;
@@ -162,11 +168,28 @@ Buffer* BufferPool::obtain(std::size_t size) {
 }
 
 bool BufferPool::add_chunk(std::size_t bytes) {
-  MemoryHandle memory = create(bytes);
+  MemoryHandle memory = take(bytes);
   if (!memory) return false;
   chunks_.push_back(std::make_unique<Chunk>(Chunk{std::move(memory), Region(bytes)}));
-  held_ += bytes;
   return true;
+}
+
+MemoryHandle BufferPool::take(std::size_t bytes) {
+  if (options_.of_host && !lend_host_memory(bytes)) return {};
+  held_ += bytes;
+  try {
+    MemoryHandle memory = create(bytes);
+    if (!memory) put_back(bytes);
+    return memory;
+  } catch (...) {
+    put_back(bytes);
+    throw;
+  }
+}
+
+void BufferPool::put_back(std::size_t bytes) noexcept {
+  held_ -= bytes;
+  if (options_.of_host) take_back_host_memory(bytes);
 }
 
 bool BufferPool::reserve() {
@@ -197,7 +220,7 @@ MemoryHandle BufferPool::create(std::size_t bytes) const {
 /// To its chunk or to the driver, which keeps the memory until the last command has used it.
 void BufferPool::give_back(Buffer* buffer) {
   if (buffer->chunk) buffer->chunk->region.give(buffer->offset, buffer->bytes, buffer->used_by);
-  else held_ -= buffer->bytes;
+  else put_back(buffer->bytes);
   delete buffer;
 }
 
@@ -229,7 +252,7 @@ void BufferPool::drop_empty_chunks() {
   if (!options_.grow) return;
   std::erase_if(chunks_, [&](const auto& chunk) {
     if (!chunk->region.empty()) return false;
-    held_ -= chunk->region.bytes();
+    put_back(chunk->region.bytes());
     return true;
   });
 }

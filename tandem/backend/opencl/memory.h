@@ -40,6 +40,7 @@ struct PoolOptions {
   std::size_t alignment = 128; // of parts of a buffer
   bool grow = true;            // false: the whole limit is taken from the driver at the first use
   bool large_pages = false;    // buffers lie in memory of our own, in large pages: a CPU-type device
+  bool of_host = false;        // what the driver hands out is the host's memory
 };
 
 /// Blocks may be freed and handed out again while commands are at work on them: a block knows the last ones.
@@ -70,6 +71,9 @@ class BufferPool {
   Buffer* obtain(std::size_t size);
   bool add_chunk(std::size_t bytes);
   bool reserve();
+  /// Memory from the driver, counted as held; null when the host or the driver has none left.
+  MemoryHandle take(std::size_t bytes);
+  void put_back(std::size_t bytes) noexcept;
   MemoryHandle create(std::size_t bytes) const;
   /// Blocks of memory of their own never keep the driver's memory for what was freed beside them.
   bool large(std::size_t size) const { return options_.grow && size > chunk_bytes_ / 16; }

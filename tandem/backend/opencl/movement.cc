@@ -58,12 +58,13 @@ KERNEL copy(const Nest n, __global const E* x, const long x_offset, __global E* 
 }
 
 /// The axis along which elements lie side by side where they come from, when that is another than where they go to:
-/// then a tile of both axes is turned at a time, so that whole cache lines are read and written. -1 when none.
-int turned_axis(const Axes& axes) {
+/// then a tile of both axes is turned at a time, so that whole cache lines are read and written. -1 when none, or when one of them has
+/// less than `least` elements.
+int turned_axis(const Axes& axes, std::int64_t least) {
   const std::size_t inner = axes.sizes.size() - 1;
-  if (axes.strides[1][inner] != 1 || axes.strides[0][inner] <= 1 || axes.sizes[inner] < 8) return -1;
+  if (axes.strides[1][inner] != 1 || axes.strides[0][inner] <= 1 || axes.sizes[inner] < least) return -1;
   for (std::size_t d = 0; d < inner; ++d)
-    if (axes.strides[0][d] == 1 && axes.sizes[d] >= 8) return static_cast<int>(d);
+    if (axes.strides[0][d] == 1 && axes.sizes[d] >= least) return static_cast<int>(d);
   return -1;
 }
 
@@ -103,7 +104,7 @@ std::string tiles_source(std::size_t bytes) {
 typedef struct { long n0, n1, y0, x1, per_item, rank; long size[6], x[6], y[6]; } Tiles;
 
 KERNEL copy_tiles(const Tiles n, __global const E* x, const long x_offset, __global E* y, const long y_offset) {
-  const long columns = (n.n1 + 15) / 16, first = (long)get_global_id(0) * n.per_item, last = min(first + n.per_item, (n.n0 + 15) / 16 * columns);
+  const long columns = (n.n1 + 15) / 16, first = ITEM * n.per_item, last = min(first + n.per_item, (n.n0 + 15) / 16 * columns);
   long x_matrix = x_offset, y_matrix = y_offset, rest = get_global_id(1);
   for (int d = (int)n.rank - 1; d >= 0; --d) {
     const long q = rest / n.size[d], at = rest - q * n.size[d];
@@ -135,7 +136,7 @@ KERNEL copy_tiles(const Tiles n, __global const E* x, const long x_offset, __glo
 std::string fill_source() {
   return text(prelude(false), R"(
 KERNEL fill(__global uchar* y, const ulong same, const long bytes, const long per_item) {
-  long i = (long)get_global_id(0) * per_item;
+  long i = ITEM * per_item;
   const long end = min(bytes, i + per_item);
   for (; i + 64 <= end; i += 64) PUT_BYTES(y + i, (ulong8)(same));
 #pragma unroll 1
@@ -344,19 +345,30 @@ Kernel copying(Prepared (*prepare)(const KernelCall&)) { return {.name = "opencl
 }  // namespace
 
 StridedCopy::StridedCopy(Context& context, std::size_t element_bytes, const Axes& axes) : context_(&context) {
-  const int turned = turned_axis(axes);
-  if (turned >= 0) {
-    Tiles tiles = make_tiles(context, axes, static_cast<std::size_t>(turned));
-    words_ = std::move(tiles.words);
+  Nest nest = make_nest(axes, 2, context, 1);
+  const KernelFunction copy = context.kernel(copy_source(element_bytes), "copy");
+  kernel_ = copy;
+  items_ = nest.items;
+  words_ = nest.words;
+  const int turned = turned_axis(axes, 2);
+  if (turned < 0) return;
+  Tiles tiles = make_tiles(context, axes, static_cast<std::size_t>(turned));
+  const KernelFunction copy_tiles = context.kernel(tiles_source(element_bytes), "copy_tiles");
+  // Another size may ask for the other one.
+  constexpr std::int64_t kLeastTile = 8;
+  const bool in_tiles = turned_axis(axes, kLeastTile) >= 0;
+  if (in_tiles) {
+    kernel_ = copy_tiles;
     items_ = tiles.items;
     batch_ = tiles.batch;
-    kernel_ = context.kernel(tiles_source(element_bytes), "copy_tiles");
-    return;
+    words_ = tiles.words;
   }
-  Nest nest = make_nest(axes, 2, context, 1);
-  words_ = std::move(nest.words);
-  items_ = nest.items;
-  kernel_ = context.kernel(copy_source(element_bytes), "copy");
+  std::vector<std::int64_t>& other = in_tiles ? nest.words : tiles.words;
+  other[0] = 0;  // no rows
+  context.warm(in_tiles ? copy : copy_tiles, [&](Launch& launch) {
+    launch.bytes(other.data(), other.size() * sizeof(std::int64_t)).buffer(&context.error_words()).value(std::int64_t{0})
+        .buffer(&context.error_words()).value(std::int64_t{0});
+  });
 }
 
 void StridedCopy::run(const void* from, std::int64_t from_offset, void* to, std::int64_t to_offset) const {

@@ -82,7 +82,7 @@ std::string nest_source(int operands) {
               std::max(operands, 1), "]; long stride[", std::max(operands, 1), "][", kOuter, "]; } Nest;\n",
               // The rows of a work-item, and the part [begin, end) of each.
               "#define ITEM_ROWS \\\n"
-              "  const long item = get_global_id(0), block = item / n.chunks, chunk = item - block * n.chunks; \\\n"
+              "  const long item = ITEM, block = item / n.chunks, chunk = item - block * n.chunks; \\\n"
               "  const long begin = chunk * n.columns, end = min(n.length, begin + n.columns); \\\n"
               "  const long row_end = min(n.rows, (block + 1) * n.rows_per_item); \\\n"
               "  for (long row = block * n.rows_per_item; row < row_end; ++row)\n",

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tandem/backend/opencl/context.h"
+#include "tandem/core/host_loans.h"
 
 namespace tandem::opencl {
 namespace {
@@ -37,9 +38,17 @@ struct EndOfMain {
 
 bool is_main_thread() { return syscall(SYS_gettid) == getpid(); }
 
+/// What pools of devices in the host's memory keep and nobody uses.
+void trim_all() {
+  std::lock_guard lock(open().mutex);
+  for (Context* context : open().contexts)
+    if (context->traits().in_host_memory) context->pool().trim();
+}
+
 }  // namespace
 
 OpenContext::OpenContext(Context& context) : context_(context) {
+  on_host_shortage(trim_all);
   {
     std::lock_guard lock(open().mutex);
     open().contexts.insert(&context);

@@ -4,6 +4,7 @@
 #include "tandem/backend/opencl/discovery.h"
 #include "tandem/backend/opencl/forks.h"
 #include "tandem/backend/opencl/kernels.h"
+#include "tandem/core/fallible_space.h"
 #include "tandem/core/shared_space.h"
 #include "tandem/core/spill.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 /// The device's memory behind the contract of the core.
 template <class Contract>
-class Memory : public Contract {
+class Memory : public Contract, public FallibleSpace {
  public:
   Memory(Context& context, std::string name) : context_(context), name_(std::move(name)) {
     context.pool().allocate = [this](std::size_t bytes) { return static_cast<Buffer*>(allocate(bytes)); };
@@ -31,6 +32,7 @@ class Memory : public Contract {
   Event copy_to_host(void* to, const void* from, std::size_t bytes) override {
     return context_.download(to, *static_cast<const Buffer*>(from), bytes);
   }
+  bool is_whole(const void* address) override { return context_.is_whole(*static_cast<const Buffer*>(address)); }
   MemoryInfo info() const override {
     const MemoryStats stats = context_.pool().stats();
     return {stats.in_use, stats.peak, stats.limit};

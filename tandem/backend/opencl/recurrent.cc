@@ -93,7 +93,7 @@ std::string steps_source(const expr::Program& program, DType dtype, const StepLa
               "_mem\n#define LEFT_load ", forward ? "T" : "L", "_load\n", kRowProducts,
               "KERNEL cell_steps(const long units, const long count, const long steps, __global const LEFT_mem* left, const long left_o, "
               "const long left_s, const long left_d, __global const P* panels, const long n, const long depth, __global C_mem* y, const int add",
-              step_parameters(program, layout, "d"), ") {\n  const long first = (long)get_global_id(0) * 6;\n  if (first >= count) return;\n"
+              step_parameters(program, layout, "d"), ") {\n  const long first = ITEM * 6;\n  if (first >= count) return;\n"
               "  const int rows = (int)min(6l, count - first);\n  for (long t = 0; t < steps; ++t) {\n",
               forward ? kProduct : "", cells, forward ? "" : kProduct, "  }\n}\n");
 }
@@ -138,12 +138,11 @@ class Recurrent : public PreparedKernel {
     if (biased_) launch.buffer(bias);
     launch.run(blocks(s_.batch, per_item_));
   }
-  /// Can a work-item go through the steps by itself? It reads all weights in each, so they must stay in its cache; and each unit
-  /// should have rows.
+  /// Can a work-item go through the steps by itself? It reads all weights in each, so they must stay in its cache. Not by how many rows
+  /// there are: another batch should need no other kernel.
   bool at_once() const {
     constexpr std::size_t kCacheBytes = 256 * 1024;
-    return context().traits().cpu_type && right_bytes(s_.units, s_.gate_width()) <= kCacheBytes &&
-           blocks(s_.batch, kTileRows) >= context().traits().units;
+    return context().traits().cpu_type && right_bytes(s_.units, s_.gate_width()) <= kCacheBytes;
   }
   /// `steps` steps from the one with these operands, of which the one after has `next`.
   void run_steps(std::int64_t steps, const StepProduct& product, const std::vector<StepOperand>& operands, const std::vector<StepOperand>& next,
@@ -253,7 +252,7 @@ StepLayout backward_layout(const KernelCall& call) {
 
 constexpr std::string_view kColumnSums = R"(
 KERNEL column_sums(__global const L_mem* x, __global T_mem* y, const long offset, const long rows, const long n) {
-  const long first = (long)get_global_id(0) * LANES;
+  const long first = ITEM * LANES;
   if (first >= n) return;
   const int m = PIECE(n - first);
   V sum = (V)(0);

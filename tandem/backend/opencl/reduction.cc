@@ -29,10 +29,16 @@ static T_lane finished(T_lane v, int mean, long count) {
 }
 )";
 
-/// Element i of a tile goes to lane i % 64; lanes are combined by halving, as on the CPU.
+/// Element i of a tile goes to lane i % 64; lanes are combined by halving, as on the CPU. `eights`: short rows, eight at a time.
 constexpr std::string_view kFoldRows = R"(
-KERNEL fold_rows(INPUTS, __global R_mem* y, const long rows, const long length, const long tiles,
+KERNEL fold_rows(INPUTS, __global R_mem* y, const long rows, const long length, const long tiles, const int eights,
                  const int mean, const long count, const long per_item) {
+#ifdef FOLD_EIGHTS
+  if (eights) {
+    fold_eights(x, y, rows, length, mean, count, per_item);
+    return;
+  }
+#endif
   FOR_EACH(i, rows * tiles, per_item) {
     const long row = i / tiles, tile = i - row * tiles, from = row * length + tile * TILE;
     const long n = min((long)TILE, length - tile * TILE);
@@ -56,9 +62,9 @@ KERNEL fold_rows(INPUTS, __global R_mem* y, const long rows, const long length, 
 )";
 
 /// Rows of at most 64 elements, eight at a time: a lane a row, combined in the same order.
-constexpr std::string_view kFoldShort = R"(
-KERNEL fold_short(INPUTS, __global R_mem* y, const long rows, const long length, const int mean,
-                  const long count, const long per_item) {
+constexpr std::string_view kFoldEights = R"(
+#define FOLD_EIGHTS
+static void fold_eights(INPUTS, __global R_mem* y, const long rows, const long length, const int mean, const long count, const long per_item) {
   int half_count = 1;
   while (half_count * 2 < length) half_count *= 2;
   FOR_EACH(i, (rows + 7) / 8, per_item) {
@@ -132,9 +138,9 @@ std::string identity_text(FoldKind kind, DType lane) {
   return text(lane == DType::i32 ? "INT_" : "LONG_", lowest ? "MIN" : "MAX");
 }
 
-/// The three ways to fold [outer, length, inner].
-enum class Fold { short_rows, rows, columns };
-constexpr std::string_view kFoldNames[] = {"fold_short", "fold_rows", "fold_columns"};
+/// The ways to fold [outer, length, inner].
+enum class Fold { rows, columns };
+constexpr std::string_view kFoldNames[] = {"fold_rows", "fold_columns"};
 
 /// NaN wins, as in maximum. A mask has all bits set or none, so any and all are bits.
 std::string fold_text(FoldKind kind, DType lane, bool mask) {
@@ -175,6 +181,7 @@ constexpr std::string_view kWidenedInput = R"(
 struct FoldText {
   FoldKind kind;
   DType from, to;
+  bool fused;    // made of the operands of a region
   bool widened;  // folded in 64 bits
   bool mask;  // of booleans
   Fold fold;
@@ -186,7 +193,7 @@ std::string fold_source(const FoldText& f, std::string_view input) {
   return text(kForEach, f.widened ? define_dtype("S", f.from) : "", define_dtype("T", f.widened ? DType::i64 : f.from), define_dtype("R", f.to), "#define TILE ", kTile,
               "\n#define SEGMENT ", kSegment, "\n#define IS_FLOAT ", is_floating(lane) ? 1 : 0, "\n#define LANES ", f.lanes,
               "\n#define V ", lane_type(expr::lane_of(lane)), f.lanes, "\n", fold_text(f.kind, lane, f.mask),
-              input, kFinish, f.fold == Fold::short_rows ? kFoldShort : f.fold == Fold::rows ? kFoldRows : kFoldColumns);
+              input, kFinish, f.fold == Fold::rows && !f.fused && !f.widened ? kFoldEights : "", f.fold == Fold::rows ? kFoldRows : kFoldColumns);
 }
 
 /// The input seen as [outer, length, inner], the middle reduced.
@@ -223,12 +230,12 @@ std::int64_t elements_of(const Ints& sizes, int first, int end) {
 /// One for each run of reduced axes, each seeing what the one before has left. The last run comes first, unless its rows are so short that
 /// joining the lanes at the end of each takes longer than adding up rows of many columns.
 std::vector<Layout> layouts_of(const Shape& shape, AxisSet axes) {
-  constexpr std::int64_t kShort = 512, kWorthWhile = 8;
+  constexpr std::int64_t kShort = 512;
   Ints sizes;
   for (int i = 0; i < shape.rank(); ++i) sizes.push_back(shape[i]);
   const auto length = [&](const AxisRun& run) { return elements_of(sizes, run.first, run.end); };
   std::vector<AxisRun> runs = reduced_runs(shape, axes);
-  if (runs.size() > 1 && runs[0].end == shape.rank() && length(runs[0]) < kShort && length(runs.back()) >= kWorthWhile) std::ranges::reverse(runs);
+  if (runs.size() > 1 && runs[0].end == shape.rank() && length(runs[0]) < kShort) std::ranges::reverse(runs);
   std::vector<Layout> layouts;
   for (const AxisRun& run : runs) {
     layouts.push_back({elements_of(sizes, 0, run.first), length(run), elements_of(sizes, run.end, shape.rank())});
@@ -311,6 +318,7 @@ struct Pass {
   std::int64_t segments;  // of `length`; more than there are pieces where one work-item folds all of them
   DType output;
   Fold fold;
+  bool eights = false;  // short rows, eight at a time
   bool fused = false;   // reads the operands of the region
   bool finish = false;
 };
@@ -353,19 +361,40 @@ class ReductionKernel final : public PreparedKernel {
       const bool fused = region_ && passes_.empty(), widened = widens_ && passes_.empty(), finish = last && pieces == 1;
       const DType from = passes_.empty() ? job.mapped : passes_.back().output;
       const DType to = finish ? call.outputs[0].dtype() : widens_ ? DType::i64 : lane_dtype(job.mapped);
-      const bool short_rows = length <= kShortRow && l.outer >= kFewRows && !fused && !widened;
-      const Fold fold = l.inner > 1 ? Fold::columns : short_rows ? Fold::short_rows : Fold::rows;
-      // As wide as the device has registers, where nothing is converted and no region computed in vectors of eight.
-      const int lanes = from == lane_dtype(from) && dtype_size(from) == 4 && !fused && !widened ? context_.traits().lanes() : kWidth;
-      const FoldText parts{job.kind, from, to, widened, job.mapped == DType::boolean, fold, lanes};
-      const bool fp64 = lane_dtype(from) == DType::f64 || (fused && region_->uses_fp64);
-      const std::string_view input = fused ? std::string_view(region_->source) : widened ? kWidenedInput : kPlainInput;
-      const std::string source = text(prelude(fp64), fused ? region_->dtypes : std::string(), fold_source(parts, input));
-      const auto kernel = context_.kernel(source, std::string(kFoldNames[static_cast<int>(fold)]));
-      passes_.push_back({kernel, l.outer, length, l.inner, pieces, segments, to, fold, fused, finish});
+      const bool eights = l.inner <= 1 && length <= kShortRow && l.outer >= kFewRows && !fused && !widened;
+      const Fold fold = l.inner > 1 ? Fold::columns : Fold::rows;
+      passes_.push_back({kernel(job, from, to, fused, widened, fold), l.outer, length, l.inner, pieces, segments, to, fold, eights, fused, finish});
       if (pieces == 1) break;
       length = pieces;
     }
+    if (passes_.size() == 1) prepare_for_more(job, passes_[0]);
+  }
+
+  KernelFunction kernel(const ReductionJob& job, DType from, DType to, bool fused, bool widened, Fold fold) const {
+    // As wide as the device has registers, where nothing is converted and no region computed in vectors of eight.
+    const int lanes = from == lane_dtype(from) && dtype_size(from) == 4 && !fused && !widened ? context_.traits().lanes() : kWidth;
+    const FoldText parts{job.kind, from, to, fused, widened, job.mapped == DType::boolean, fold, lanes};
+    const bool fp64 = lane_dtype(from) == DType::f64 || (fused && region_->uses_fp64);
+    const std::string_view input = fused ? std::string_view(region_->source) : widened ? kWidenedInput : kPlainInput;
+    const std::string source = text(prelude(fp64), fused ? region_->dtypes : std::string(), fold_source(parts, input));
+    return context_.kernel(source, std::string(kFoldNames[static_cast<int>(fold)]));
+  }
+
+  /// With more to fold, `only` would leave pieces as lanes for a second pass.
+  void prepare_for_more(const ReductionJob& job, const Pass& only) const {
+    const DType lane = widens_ ? DType::i64 : lane_dtype(job.mapped);
+    const auto nothing = [&](Launch& launch, bool fused) {
+      const Buffer* const none = &context_.error_words();
+      if (fused)
+        for (std::size_t i = 0; i < region_->spans.size(); ++i) launch.buffer(none).value(std::int64_t{1}).value(std::int64_t{1});
+      else launch.buffer(none);
+      launch.buffer(none);
+      add_sizes(launch, {.outer = 0, .length = 0, .inner = only.inner, .pieces = 1, .segments = 1, .fold = only.fold}, 1);
+    };
+    if (lane != only.output)
+      context_.warm(kernel(job, job.mapped, lane, only.fused, widens_, only.fold), [&](Launch& launch) { nothing(launch, only.fused); });
+    if (only.fused || widens_ || lane != job.mapped)
+      context_.warm(kernel(job, lane, only.output, false, false, only.fold), [&](Launch& launch) { nothing(launch, false); });
   }
 
   /// Are there columns enough for all units of a CPU-type device, so that a second launch for what segments give is not worth while?
@@ -375,20 +404,23 @@ class ReductionKernel final : public PreparedKernel {
   }
 
   void launch(const Pass& pass, const KernelArgs& args, const void* from, void* to) const {
-    const bool is_short = pass.fold == Fold::short_rows;
-    const std::int64_t folds = is_short ? blocks(pass.outer, 8) : pass.outer * pass.pieces * (pass.inner == 1 ? 1 : blocks(pass.inner, kColumns));
+    const std::int64_t folds = pass.eights ? blocks(pass.outer, 8) : pass.outer * pass.pieces * (pass.inner == 1 ? 1 : blocks(pass.inner, kColumns));
     const std::int64_t rows = pass.pieces < pass.segments ? pass.length : std::min(pass.length, kSegment);
     const double work = static_cast<double>(pass.inner == 1 ? std::min(pass.length, kTile) : rows * kColumns);
     const std::int64_t per_item = context_.elements_per_item(folds, work);
     Launch launch(context_, pass.kernel);
     if (pass.fused) region_->add_inputs(launch, args);
     else launch.buffer(from);
-    launch.buffer(to).value(pass.outer).value(pass.length);
-    if (pass.inner != 1) launch.value(pass.inner);
-    if (!is_short) launch.value(pass.segments);
-    if (pass.fold == Fold::columns) launch.value<cl_int>(pass.pieces < pass.segments);
-    launch.value<cl_int>(pass.finish && mean_).value(count_).value(per_item);
+    launch.buffer(to);
+    add_sizes(launch, pass, per_item);
     launch.run(blocks(folds, per_item));
+  }
+
+  void add_sizes(Launch& launch, const Pass& pass, std::int64_t per_item) const {
+    launch.value(pass.outer).value(pass.length);
+    if (pass.fold == Fold::columns) launch.value(pass.inner);
+    launch.value(pass.segments).value<cl_int>(pass.fold == Fold::columns ? pass.pieces < pass.segments : pass.eights);
+    launch.value<cl_int>(pass.finish && mean_).value(count_).value(per_item);
   }
 
   Context& context_;

@@ -201,7 +201,7 @@ Prepared prepare_scan(const KernelCall& call) {
 constexpr std::string_view kSegments = R"(
 KERNEL segments(__global const T_mem* x, __global const void* ids, const int wide, __global L_mem* y, const long segments,
                 const long rows, const long inner, __global int* error, const int site, const long width, const int fills, const L_mem empty) {
-  const long begin = (long)get_global_id(0) * width, end = min(inner, begin + width);
+  const long begin = ITEM * width, end = min(inner, begin + width);
   if (begin >= end) return;
   for (long s = 0; fills && s < segments; ++s) {
     long k = begin;

@@ -72,7 +72,7 @@ KERNEL gather_nd(__global const E* x, __global const void* indices, const int wi
 constexpr std::string_view kScatter = R"(
 KERNEL scatter(__global const void* indices, const int wide, __global const T_mem* updates, __global T_mem* y, const long rows,
                const long inner, const int depth, const Sizes sizes, __global int* error, const int site, const long width) {
-  const long begin = (long)get_global_id(0) * width, end = min(inner, begin + width);
+  const long begin = ITEM * width, end = min(inner, begin + width);
   if (begin >= end) return;
   for (long i = 0; i < rows; ++i) {
     const long at = slice_at(indices, wide, i, depth, sizes, error, site);
@@ -145,7 +145,7 @@ Prepared prepare_scatter(const KernelCall& call) {
 constexpr std::string_view kWhere = R"(
 typedef struct { long sizes[8]; } Sizes;
 KERNEL where_indices(__global const uchar* x, __global long* y, const long elements, const int rank, const Sizes sizes, const long count) {
-  if (get_global_id(0) != 0) return;
+  if (ITEM != 0) return;
   long found = 0;
   for (long i = 0; i < elements && found < count; ++i) {
     if (!x[i]) continue;

@@ -66,7 +66,7 @@ constexpr std::string_view kDigits = R"(
 KERNEL sort_rows(__global const T_mem* x, __global Item* scratch, __global T_mem* values, __global int* kept, const long rows,
                  const long length, const long k, const int descending, const int write_values, const int write_places,
                  const long per_item) {
-  __global Item* from = scratch + (long)get_global_id(0) * 2 * length;
+  __global Item* from = scratch + ITEM * 2 * length;
   __global Item* to = from + length;
   FOR_EACH(r, rows, per_item) {
     const long base = r * length;
@@ -105,7 +105,7 @@ KERNEL sort_rows(__global const T_mem* x, __global Item* scratch, __global T_mem
 // made here.
 KERNEL count_digits(__global const T_mem* x, __global Item* items, __global uint* counts, const long rows, const long length,
                     const long parts, const int shift, const int descending) {
-  const long p = get_global_id(0), r = p / parts, part = p - r * parts, each = (length + parts - 1) / parts, base = r * length;
+  const long p = ITEM, r = p / parts, part = p - r * parts, each = (length + parts - 1) / parts, base = r * length;
   if (r >= rows) return;
   const long begin = min(length, part * each), end = min(length, begin + each);
   if (shift == 0)
@@ -117,7 +117,7 @@ KERNEL count_digits(__global const T_mem* x, __global Item* items, __global uint
 }
 // Counts become the first position of each part's items with that digit.
 KERNEL start_digits(__global uint* counts, const long rows, const long parts) {
-  const long r = get_global_id(0);
+  const long r = ITEM;
   if (r >= rows) return;
   uint before = 0;
   for (long i = r * 256 * parts; i < (r + 1) * 256 * parts; ++i) {
@@ -128,7 +128,7 @@ KERNEL start_digits(__global uint* counts, const long rows, const long parts) {
 }
 KERNEL place_digits(__global const Item* from, __global Item* to, __global const uint* starts, const long rows, const long length,
                     const long parts, const int shift) {
-  const long p = get_global_id(0), r = p / parts, part = p - r * parts, each = (length + parts - 1) / parts, base = r * length;
+  const long p = ITEM, r = p / parts, part = p - r * parts, each = (length + parts - 1) / parts, base = r * length;
   if (r >= rows) return;
   const long begin = min(length, part * each), end = min(length, begin + each);
   uint start[256];
@@ -140,7 +140,7 @@ KERNEL place_digits(__global const Item* from, __global Item* to, __global const
 /// Work-item s makes SLICE elements of the row s / slices.
 constexpr std::string_view kMerge = R"(
 KERNEL sort_slices(__global const T_mem* x, __global Item* items, const long rows, const long length, const int descending) {
-  const long slices = (length + SLICE - 1) / SLICE, s = get_global_id(0), r = s / slices;
+  const long slices = (length + SLICE - 1) / SLICE, s = ITEM, r = s / slices;
   if (r >= rows) return;
   const long begin = (s - r * slices) * SLICE, end = min(length, begin + SLICE), base = r * length;
   for (long i = begin; i < end; ++i) items[base + i] = item_of(x, base, i, descending);
@@ -148,7 +148,7 @@ KERNEL sort_slices(__global const T_mem* x, __global Item* items, const long row
 }
 // Sorted runs are joined in pairs. Where a slice begins in both is found by halving: of equal items the first run's come first.
 KERNEL merge_runs(__global const Item* from, __global Item* to, const long rows, const long length, const long run) {
-  const long slices = (length + SLICE - 1) / SLICE, s = get_global_id(0), r = s / slices;
+  const long slices = (length + SLICE - 1) / SLICE, s = ITEM, r = s / slices;
   if (r >= rows) return;
   const long base = r * length, begin = (s - r * slices) * SLICE, end = min(length, begin + SLICE), pair = begin / (2 * run) * (2 * run);
   __global const Item* a = from + base + pair;
@@ -336,7 +336,7 @@ Prepared prepare_merge(const KernelCall& call) {
 constexpr std::string_view kSearch = R"(
 KERNEL searchsorted(__global const T_mem* x, __global const T_mem* values, __global void* y, const int wide, const long length,
                     const long each, const long count, const int right, const long top, const long per_item) {
-  const long first = (long)get_global_id(0) * per_item, last = min(count, first + per_item);
+  const long first = ITEM * per_item, last = min(count, first + per_item);
   for (long i = first; i < last; i += 8) {
     T_lane sought[8];
     long base[8], below[8];

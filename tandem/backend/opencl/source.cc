@@ -217,6 +217,8 @@ static long8 divide_long(long8 a, long8 b) {
 constexpr std::string_view kDialect = R"(
 #ifndef KERNEL
 #define KERNEL __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void
+// The number of the work-item: very many of them stand in several lines (Context::launch).
+#define ITEM ((long)get_global_id(0) + (long)get_global_size(0) * (long)get_global_id(2))
 // Lane by lane, by a mask as wide as the lanes.
 #define PICK(mask, a, b) ((mask) ? (a) : (b))
 #define EIGHT(type, a, b, c, d, e, f, g, h) ((type)(a, b, c, d, e, f, g, h))

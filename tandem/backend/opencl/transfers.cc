@@ -145,6 +145,19 @@ Event Context::download(void* to, const Buffer& from, std::size_t bytes) {
   return Event(new CopyEvent(*this, uses));
 }
 
+bool Context::is_whole(const Buffer& buffer) {
+  if (health_.is_lost()) return false;
+  Uses uses;
+  {
+    std::lock_guard lock(mutex_);
+    uses = buffer.uses();
+  }
+  wait_for(*compute_, uses.written);
+  wait_for(*copy_, uses.uploaded);
+  std::lock_guard lock(mutex_);
+  return !losses_.has(uses);
+}
+
 void Context::wait_for_all() {
   std::uint64_t computed, copied;
   {
