@@ -141,7 +141,7 @@ void beside_one_device(const Model& model) {
   // Steps of their own: variables are where their step runs.
   const Step automatic = model.make(), cpu = model.make(), gpu = model.make();
   mean_ms(automatic, 2);
-  const double warm = now() + 5;  // until every plan has been tried, kernels compiled included
+  const double warm = now() + 8;  // until every plan has been tried, kernels compiled included
   while (now() < warm) automatic();
   const Ways ways = in_turn(automatic, cpu, gpu, 11);
   std::printf("%s %g %g %g\n", model.name, ways.automatic, ways.cpu, ways.gpu);

@@ -83,13 +83,14 @@ EagerChoice weigh(const OpCall& call, DeviceRegistry& devices, const Machine& ma
 }
 
 bool should_move(const OpCall& call, Device& here, const Stay& stay, float& lost) {
+  constexpr std::size_t kSmallBytes = 4096;  // smaller values go to their consumer, whatever that takes
   float before = 0, price = 0, loss = stay.loss_us;
   const MemorySpace& there = stay.there->memory();
   for (const TensorRef& input : call.inputs) {
     Storage& storage = input->storage();
     before = std::max(before, storage.lost_by_staying());
     if (!storage.is_in(there)) price += stay.to_there.microseconds(storage.bytes());
-    if (!storage.is_in(here.memory())) loss += stay.to_here.microseconds(storage.bytes());
+    if (storage.bytes() >= kSmallBytes && !storage.is_in(here.memory())) loss += stay.to_here.microseconds(storage.bytes());
   }
   if (loss <= 0) return lost = 0, false;
   lost = before + loss;

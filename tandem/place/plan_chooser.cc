@@ -175,11 +175,11 @@ bool PlanChooser::next_trial() {
 bool PlanChooser::next_round() {
   if (++round_ >= (plans_[home_].quiet.us > tuning_.long_us ? tuning_.long_rounds : tuning_.rounds)) return false;
   const double close = 1 + std::max(tuning_.closest, std::ldexp(tuning_.close, 1 - round_));
-  double best = expected_us(home_);
+  double best = judged_us(home_);
   for (std::size_t p = 0; p < plans_.size(); ++p)
-    if (plans_[p].measured) best = std::min(best, expected_us(p));
+    if (plans_[p].measured) best = std::min(best, judged_us(p));
   for (std::size_t p = 0; p < plans_.size(); ++p)
-    if (plans_[p].measured && expected_us(p) <= close * best) to_try_.push_back(p);
+    if (plans_[p].measured && judged_us(p) <= close * best) to_try_.push_back(p);
   if (to_try_.size() < 2) to_try_.clear();
   std::ranges::partition(to_try_, [&](std::size_t p) { return p == running_; });
   return !to_try_.empty();

@@ -105,6 +105,7 @@ TEST(EagerSim, AHundredMatmulsTakeAtMostTwiceTheBestPlacementKnownInAdvance) {
   EXPECT_LT(on_gpu, 180);
 }
 
+// Three times is what can be promised where staying, moving and moving back may each turn out to be wrong.
 TEST(EagerSim, OperandsThatComeFromTheHostEachTimeAreCountedEachTime) {
   Kinds kinds;
   for (int i = 0; i < 200; ++i) {
@@ -116,7 +117,7 @@ TEST(EagerSim, OperandsThatComeFromTheHostEachTimeAreCountedEachTime) {
     for (int k = 0; k < 100; ++k) others.push_back(ones({n, n}));
     sim.clock = {};
     for (const Tensor& other : others) x = matmul(x, other);
-    EXPECT_LE(sim.clock.now_us, 2.5 * best_chain_of_others_us(figures, n)) << "size " << n << "\n" << to_json(figures);
+    EXPECT_LE(sim.clock.now_us, 3 * best_chain_of_others_us(figures, n)) << "size " << n << "\n" << to_json(figures);
   }
 }
 
