@@ -1,5 +1,6 @@
 // What losses are made of: the terms of each, elementwise, and the losses as Keras defines them, one value a row.
 #include "tandem/expr/functions.h"
+#include "tandem/op/arrays.h"
 #include "tandem/op/elementwise.h"
 #include "tandem/op/keras_epsilon.h"
 #include "tandem/op/losses.h"
@@ -143,13 +144,31 @@ const OpDef huber_terms_op{
     .domain = {0.2, 1.5},
 };
 
+const OpDef hinge_terms_op{
+    .name = "hinge_terms",
+    .doc = "max(1 - t p, 0) for labels t and scores p, elementwise; `binary` is 1 where labels are 0 and 1, for -1 and 1, else 0.",
+    .inputs = {"y_true", "y_pred", "binary"},
+    .dtypes = kFloating,
+    .infer = broadcast_inputs,
+    .scalar = formula([](auto t, auto p, auto binary) { return greater_of(0, 1 - (t * (1 + binary) - binary) * p); }),
+    .grad = [](GradContext& g) {
+      const Tensor &t = g.input(0), &p = g.input(1), &binary = g.input(2);
+      const Tensor label = t * (1.0 + binary) - binary;
+      const Tensor slope = where(greater_equal(1.0 - label * p, scalar_like(p, 0)), -g.output_grad(), scalar_like(p, 0));
+      return Tensors{grad_of(g, 0, [&] { return slope * p * (1.0 + binary); }), grad_of(g, 1, [&] { return slope * label; }),
+                     grad_of(g, 2, [&] { return slope * p * (t - 1.0); })};
+    },
+    .grad_reads = {.inputs = 0b111},
+    .flops_per_element = 5,
+    .domain = {0.2, 0.8},
+};
+
 Tensor row_mean(const Tensor& terms) { return reduce_mean(terms, {-1}); }
 
 /// Keras' hinge losses take 0 and 1 for -1 and 1, if there is nothing else among the labels.
-Tensor signed_labels(const Tensor& y_true) {
-  const Tensor is_zero = cast(equal(y_true, 0.0), y_true.dtype()), is_one = cast(equal(y_true, 1.0), y_true.dtype());
-  const Tensor binary = equal(reduce_mean(is_zero + is_one), 1.0);
-  return where(binary, y_true * 2.0 - 1.0, y_true);
+Tensor hinge_terms(const Tensor& y_true, const Tensor& y_pred) {
+  const Tensor binary = cast(reduce_all(equal(square(y_true), y_true)), y_true.dtype());  // numbers that are their square
+  return apply(hinge_terms_op, {y_true, y_pred, binary});
 }
 
 Tensor unit_rows(const Tensor& x) { return x * rsqrt(maximum(reduce_sum(x * x, {-1}, true), 1e-12)); }
@@ -158,7 +177,7 @@ Tensor unit_rows(const Tensor& x) { return x * rsqrt(maximum(reduce_sum(x * x, {
 
 OpGroup objective_ops() {
   static constexpr const OpDef* kOps[] = {&sigmoid_cross_entropy_op, &binary_crossentropy_terms_op, &kl_divergence_terms_op,
-                                          &poisson_terms_op,         &log_cosh_terms_op,            &huber_terms_op};
+                                          &poisson_terms_op,         &log_cosh_terms_op,            &huber_terms_op,               &hinge_terms_op};
   return kOps;
 }
 
@@ -187,10 +206,10 @@ Tensor kl_divergence(const Tensor& y_true, const Tensor& y_pred) {
   return reduce_sum(apply(kl_divergence_terms_op, {y_true, y_pred}), {-1});
 }
 Tensor hinge(const Tensor& y_true, const Tensor& y_pred) {
-  return row_mean(maximum(1.0 - signed_labels(y_true) * y_pred, 0.0));
+  return row_mean(hinge_terms(y_true, y_pred));
 }
 Tensor squared_hinge(const Tensor& y_true, const Tensor& y_pred) {
-  return row_mean(square(maximum(1.0 - signed_labels(y_true) * y_pred, 0.0)));
+  return row_mean(square(hinge_terms(y_true, y_pred)));
 }
 Tensor categorical_hinge(const Tensor& y_true, const Tensor& y_pred) {
   const Tensor right = reduce_sum(y_true * y_pred, {-1}), wrong = reduce_max((1.0 - y_true) * y_pred, {-1});

@@ -63,6 +63,16 @@ def test_probabilities_of_this_step_are_traced_back_to_their_logits():
     assert float(losses.SparseCategoricalCrossentropy(reduction="sum")([0, 0], p)) == pytest.approx(-np.log(1e-7), rel=1e-4)
 
 
+@pytest.mark.parametrize("loss", [losses.binary_crossentropy, losses.kl_divergence])
+def test_what_was_clipped_has_no_gradient(loss):
+    labels, p = tf.constant([[0.3, 0.6, 0.2, 0.5]]), tf.constant([[float("nan"), 3e38, -3e38, 0.5]])
+    with tf.GradientTape() as tape:
+        tape.watch(p)
+        value = loss(labels, p)
+    found = tape.gradient(value, p).numpy()[0]
+    assert found[:3].tolist() == [0, 0, 0] and np.isfinite(found[3])
+
+
 def test_accuracy_does_not_need_the_softmax():
     metric = metrics.SparseCategoricalAccuracy()
 

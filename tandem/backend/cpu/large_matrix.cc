@@ -110,7 +110,8 @@ int cholesky_of(int n, T* data) {
     in_slices(rest, n, kRows, [&](int first, int last) {
       lapack::solve_right({.lower = true, .transpose = true}, last - first, count, a.at(block, block), n, a.at(first, block), n);
     });
-    in_slices(rest, n, kRows, [&](int first, int last) {
+    // Short slices: a thread that ends first waits for the others' last ones, and if that is long it sleeps and is late for the next block.
+    in_slices(rest, n, kRows / 2, [&](int first, int last) {
       product(Gemm<T>{.m = last - first, .n = last - rest, .k = count, .transpose_b = true, .a = a.at(first, block), .lda = n,
                       .b = a.at(rest, block), .ldb = n, .c = a.at(first, rest), .ldc = n, .subtract = true});
     });

@@ -80,9 +80,10 @@ __attribute__((always_inline)) inline void sum_columns(const Sizes& s, std::int6
 }
 
 /// Column sums of two functions over all rows, as doubles: sums [2, features]. f(row, column, a, b) adds to a and b, which are
-/// numbers or vectors of them. Sums of a block of rows stay in registers.
-template <class T, class F>
-void column_sums(const Sizes& s, double* sums, const F& f) {
+/// numbers or vectors of them. Sums of a block of rows stay in registers. each_row(row) comes before, for what else needs a row while it
+/// is in the cache.
+template <class T, class F, class EachRow>
+void column_sums(const Sizes& s, double* sums, const F& f, const EachRow& each_row) {
   const std::int64_t width = 2 * s.features;
   auto* partials = static_cast<double*>(scratch(ScratchUse::partials, s.slices * width * sizeof(double)));
   parallel(s.slices, [&](std::int64_t slice) {
@@ -94,6 +95,7 @@ void column_sums(const Sizes& s, double* sums, const F& f) {
       constexpr std::int64_t step = 2 * kWidth<Vector<T>, T>;
       for (std::int64_t first = slice * s.slice_rows; first < end; first += kBlockRows) {
         const std::int64_t last = std::min(first + kBlockRows, end);
+        for (std::int64_t row = first; row < last; ++row) each_row(row);
         std::int64_t c = 0;
         for (; c + step <= s.features; c += step) sum_columns<Vector<T>, T>(s, first, last, c, block, f);
         for (; c < s.features; ++c) {
@@ -109,6 +111,11 @@ void column_sums(const Sizes& s, double* sums, const F& f) {
   std::fill_n(sums, width, 0.0);
   for (std::int64_t slice = 0; slice < s.slices; ++slice)
     for (std::int64_t c = 0; c < width; ++c) sums[c] += partials[slice * width + c];
+}
+
+template <class T, class F>
+void column_sums(const Sizes& s, double* sums, const F& f) {
+  column_sums<T>(s, sums, f, [](std::int64_t) {});
 }
 
 /// Two values a feature, kept while a batch is normalised.
@@ -240,7 +247,7 @@ Prepared layer_gradient(const KernelCall& call) {
     const T *dy = args.input<T>(0), *x = args.input<T>(1), *scale = args.input<T>(2), *means = args.input<T>(3);
     const T* inverses = args.input<T>(4);
     T* dx = args.output<T>(0);
-    for_rows<T>(s, [&](std::int64_t row) __attribute__((always_inline)) {
+    auto by_x = [=](std::int64_t row) __attribute__((always_inline)) {
       const T *__restrict from = x + row * s.features, *__restrict grad = dy + row * s.features;
       T* __restrict to = dx + row * s.features;
       const T mean = means[row], inverse = inverses[row], n = static_cast<T>(s.features);
@@ -250,12 +257,12 @@ Prepared layer_gradient(const KernelCall& call) {
       }) * inverse / n;
       for (std::int64_t c = 0; c < s.features; ++c)
         to[c] = inverse * (grad[c] * scale[c] - sum - (from[c] - mean) * inverse * product);
-    });
+    };
     auto* sums = static_cast<double*>(scratch(ScratchUse::weights, 2 * s.features * sizeof(double)));
     column_sums<T>(s, sums, [=]<class V>(std::int64_t row, std::int64_t c, V& a, V& b) __attribute__((always_inline)) {
       const std::int64_t i = row * s.features + c;
       a += at<V>(dy + i) * ((at<V>(x + i) - means[row]) * inverses[row]), b += at<V>(dy + i);
-    });
+    }, by_x);
     for (std::int64_t c = 0; c < s.features; ++c) {
       args.output<T>(1)[c] = static_cast<T>(sums[c]);
       args.output<T>(2)[c] = static_cast<T>(sums[s.features + c]);

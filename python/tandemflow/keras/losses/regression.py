@@ -59,15 +59,11 @@ def unit(x, axis):
     return x * _ops.rsqrt(_ops.maximum(reduce_sum(x * x, axis, True), 1e-12))
 
 
-def _signed(y_true):
-    """0 and 1 as -1 and 1, if there is nothing else among the labels."""
-    binary = _ops.cast(_ops.reduce_all(_ops.equal(square(y_true), y_true)), y_true.dtype)  # numbers that are their square
-    return y_true * (1.0 + binary) - binary
-
-
 def _hinge_terms(y_true, y_pred):
+    """0 and 1 count as -1 and 1, if there is nothing else among the labels."""
     y_true, y_pred = pair(y_true, y_pred)
-    return _ops.maximum(1.0 - _signed(y_true) * y_pred, 0.0)
+    binary = _ops.cast(_ops.reduce_all(_ops.equal(square(y_true), y_true)), y_true.dtype)  # numbers that are their square
+    return records["hinge_terms"](y_true, y_pred, binary)
 
 
 def hinge(y_true, y_pred):
