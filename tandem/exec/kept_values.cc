@@ -19,6 +19,10 @@ bool whole(const Tensors& values) {
   return !values.empty() && std::ranges::all_of(values, [](const Tensor& value) { return Residency::is_whole(value.storage()); });
 }
 
+bool any_whole(const Tensors& values) {
+  return std::ranges::any_of(values, [](const Tensor& value) { return Residency::is_whole(value.storage()); });
+}
+
 /// What a plan keeps.
 struct Kept {
   std::vector<Ref<Cell>> cells;
@@ -88,7 +92,7 @@ std::vector<std::unique_lock<std::mutex>> lock_all(const Kept& kept) {
 
 /// What the program itself has assigned since, and was lost, has no value to go back to.
 void go_back(Kept& kept) {
-  const bool to_latest = whole(kept.latest);
+  const bool to_latest = whole(kept.latest) || (kept.good.empty() && any_whole(kept.latest));
   const std::string who = text("variable '", kept.cells[0]->name(), "' and ", kept.cells.size() - 1, " others were lost on a device that failed");
   if (!to_latest && kept.good.empty()) {
     log(LogLevel::error, text(who, ", and nothing is kept of them; assign them or load weights"));
