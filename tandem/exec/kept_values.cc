@@ -19,6 +19,10 @@ bool whole(const Tensors& values) {
   return !values.empty() && std::ranges::all_of(values, [](const Tensor& value) { return Residency::is_whole(value.storage()); });
 }
 
+bool any_whole(const Tensors& values) {
+  return std::ranges::any_of(values, [](const Tensor& value) { return Residency::is_whole(value.storage()); });
+}
+
 /// What a plan keeps.
 struct Kept {
   std::vector<Ref<Cell>> cells;
@@ -86,10 +90,11 @@ std::vector<std::unique_lock<std::mutex>> lock_all(const Kept& kept) {
   return locks;
 }
 
+/// What the program itself has assigned since, and was lost, has no value to go back to.
 void go_back(Kept& kept) {
-  const bool to_latest = whole(kept.latest);
+  const bool to_latest = whole(kept.latest) || (kept.good.empty() && any_whole(kept.latest));
   const std::string who = text("variable '", kept.cells[0]->name(), "' and ", kept.cells.size() - 1, " others were lost on a device that failed");
-  if (!to_latest && !whole(kept.good)) {
+  if (!to_latest && kept.good.empty()) {
     log(LogLevel::error, text(who, ", and nothing is kept of them; assign them or load weights"));
     return;
   }
@@ -97,6 +102,7 @@ void go_back(Kept& kept) {
   if (to_latest) kept.good = std::move(kept.latest);
   kept.latest.clear();
   for (std::size_t i = 0; i < kept.cells.size(); ++i) {
+    if (!Residency::is_whole(kept.good[i].storage())) continue;
     Cell& cell = *kept.cells[i];
     const std::lock_guard lock(cell.mutex);
     cell.value = cell.own(kept.good[i]);
@@ -114,13 +120,16 @@ void KeptValues::before_run(const Plan& plan, std::span<const Plan::Write> write
   Register& register_ = all();
   const std::lock_guard lock(register_.mutex);
   Kept& kept = register_.plans[&plan];
-  bool assigned = kept.left.empty();
-  for (std::size_t i = 0; i < writes.size(); ++i) {
-    if (kept.cells.size() < writes.size()) kept.cells.push_back(writes[i].cell);
-    assigned = assigned || (&writes[i].cell->value.storage() != kept.left[i] && !register_.is_left(*writes[i].cell));
-  }
-  if (assigned) kept.good.clear();
+  const bool first = kept.left.empty();
+  bool assigned = first;
   kept.look();
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    const Ref<Cell>& cell = writes[i].cell;
+    if (kept.cells.size() < writes.size()) kept.cells.push_back(cell);
+    if (first || &cell->value.storage() == kept.left[i] || register_.is_left(*cell)) continue;
+    assigned = true;
+    if (!kept.good.empty()) kept.good[i] = cell->value;  // nobody wants to go back behind that
+  }
   if (assigned || kept.age() > kBetweenPoints) kept.keep(++register_.points);
   ++kept.runs;
 }
