@@ -122,7 +122,7 @@ class Bench {
   /// With time between: a driver's threads may have begun on one core, or others may have been at work for a moment.
   void multiply_again(MachineDevice& figures) {
     if (!product_.defined()) return;
-    product_us_.push_back(best_us(device_, budget_us_ / 2, [&] { matmul(product_, product_); }, &seen_));
+    product_us_.push_back(best_us(device_, budget_us_ / 4, [&] { matmul(product_, product_); }, &seen_));
     note_peak(figures, DType::f32, product_.shape()[0], product_us_.back());
   }
 

@@ -12,7 +12,7 @@
 namespace tandem {
 
 struct CalibrationOptions {
-  double seconds = 0.04;  // for each device; programs that must be compiled first take longer
+  double seconds = 0.036;  // for each device; programs that must be compiled first take longer
   bool full = false;      // also other dtypes, and ops one by one (the machine's history)
   std::function<void(const std::string& what)> progress = {};
 };
