@@ -5,7 +5,7 @@ if(BENCH_SOURCES)
   target_include_directories(tandem_bench PRIVATE ${OPENBLAS_INCLUDE})
   # The reference OpenBLAS, with threads of its own, is loaded at run time.
   target_link_libraries(tandem_bench PRIVATE tandem ${DNNL_LIBRARY} ${OPENBLAS_LIBRARY} ${GOMP_LIBRARY} nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
-  precompile_standard_headers(tandem_bench ${PROJECT_SOURCE_DIR}/tandem/tandem.h)
+  precompile_standard_headers(tandem_bench)
 endif()
 
 # tandem_peer_worker: the C++ column of scripts/bench --peers.
